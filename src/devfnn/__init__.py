@@ -1,0 +1,9 @@
+"""Learning from data streams that change: DEVFNN, the deep evolving fuzzy neural network."""
+
+from devfnn.errors import InputError, NotLearnedError, StorageError
+from devfnn.model.config import Config
+from devfnn.model.devfnn import DEVFNN
+from devfnn.model.gclass import GClass
+
+__all__ = ["DEVFNN", "Config", "GClass", "InputError", "NotLearnedError", "StorageError"]
+__version__ = "0.1.0"

@@ -1,0 +1,13 @@
+"""The errors a user may meet. Each message says what is wrong and what to do."""
+
+
+class InputError(ValueError):
+    """Rows, labels or weights that a model cannot use; the model is unchanged."""
+
+
+class NotLearnedError(RuntimeError):
+    """A model was asked for a prediction before it learned anything."""
+
+
+class StorageError(ValueError):
+    """A file that is not a sound devfnn model."""

@@ -1,0 +1,77 @@
+"""The one decorator of all compiled code, and the message that compiling takes a while.
+
+Numba's disk cache knows only the file of a kernel, not the files of the kernels it calls. So the
+cache carries a stamp made from every source in this folder; when the stamp is old, the cached files
+are removed before they can be used.
+"""
+
+import functools
+import hashlib
+import importlib.util
+import logging
+import os
+import pathlib
+import sys
+import tempfile
+
+import numba
+
+kernel = functools.partial(numba.njit, cache=True, error_model="numpy")
+
+_FOLDER = pathlib.Path(__file__).parent
+_STAMP = "devfnn-kernels.stamp"
+
+
+def sources_stamp() -> str:
+    """Fingerprint of the kernel sources and of what compiles them."""
+    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
+    for source in sorted(_FOLDER.glob("*.py")):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()
+
+
+def cache_folder() -> pathlib.Path | None:
+    """Where Numba keeps the compiled kernels; None when it compiles nothing."""
+    if numba.config.DISABLE_JIT:
+        return None
+    from devfnn.kernels import votes
+
+    return pathlib.Path(votes.update_votes.stats.cache_path)
+
+
+def discard_stale_cache() -> bool:
+    """Remove compiled kernels that come from other sources; True when nothing usable is left."""
+    folder = cache_folder()
+    if folder is None:
+        return False
+    stamp = folder / _STAMP
+    if stamp.is_file() and stamp.read_text() == sources_stamp():
+        return False
+    names = {source.stem for source in _FOLDER.glob("*.py")}
+    for cached in folder.glob("*.nb?"):
+        if cached.name.split(".")[0] in names:
+            cached.unlink(missing_ok=True)
+    return True
+
+
+def write_stamp() -> None:
+    """Say that the cache now belongs to these sources."""
+    folder = cache_folder()
+    if folder is None or not folder.is_dir():
+        return
+    descriptor, name = tempfile.mkstemp(dir=folder)
+    with os.fdopen(descriptor, "w") as stream:
+        stream.write(sources_stamp())
+    os.replace(name, folder / _STAMP)
+
+
+@functools.cache
+def ensure_compiled() -> None:
+    """Compile every kernel once per machine, and tell the user why the first call is slow."""
+    if discard_stale_cache():
+        logging.getLogger("devfnn").warning(
+            "devfnn: compiling its kernels, once on this machine (about a minute) ..."
+        )
+        warmup = importlib.import_module("devfnn.kernels.warmup")
+        warmup.compile_all()
+        write_stamp()

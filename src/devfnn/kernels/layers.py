@@ -1,0 +1,358 @@
+"""One rule layer over rows: its output, and the whole learning step of a row."""
+
+import numpy as np
+
+from devfnn.kernels._jit import kernel
+from devfnn.kernels.births import (
+    count_rules,
+    count_step,
+    free_slot,
+    found_first_rule,
+    grow_rule,
+    note_rule,
+    passes_published_tuning,
+)
+from devfnn.kernels.consequents import (
+    CHECK_EVERY,
+    DECAY_EVERY,
+    decay_consequent,
+    dot,
+    expand,
+    repair_gain_cov,
+    softmax,
+    update_consequent,
+)
+from devfnn.kernels.premises import (
+    fire,
+    invert_covariance,
+    measure_rule,
+    normalise,
+    tune_premise,
+    winning_rule,
+)
+from devfnn.kernels.quality import quality, update_class_moments, update_density
+from devfnn.kernels.selection import is_worth_learning, note_choice
+from devfnn.kernels.state import ACTIVE, FREE, SEEN, USED, Layer, Scratch
+
+NEGLIGIBLE = 1e-4
+"""Rules that fire less than this are not trained on the row."""
+
+
+@kernel()
+def view(layers, index):
+    """One layer of a network, as views."""
+    return Layer(
+        layers.status[index],
+        layers.centers[index],
+        layers.covs[index],
+        layers.inverse_covs[index],
+        layers.log_volumes[index],
+        layers.populations[index],
+        layers.class_counts[index],
+        layers.consequents[index],
+        layers.gain_covs[index],
+        layers.densities[index],
+        layers.potentials[index],
+        layers.utilities[index],
+        layers.ages[index],
+        layers.premise_updates[index],
+        layers.n_inputs[index],
+        layers.input_mask[index],
+        layers.density_weight[index],
+        layers.density_mean[index],
+        layers.density_cov[index],
+        layers.class_weights[index],
+        layers.class_means[index],
+        layers.class_variances[index],
+        layers.label_state[index],
+        layers.counters[index],
+    )
+
+
+@kernel()
+def make_scratch(layers):
+    """Working memory for one call."""
+    n_slots, n = layers.centers.shape[1], layers.centers.shape[2]
+    m, p = layers.consequents.shape[2], layers.consequents.shape[3]
+    return Scratch(
+        np.empty(n + m),
+        np.empty(n, np.bool_),
+        np.zeros(1, np.int64),
+        np.empty((n_slots, n)),
+        np.empty((n_slots, n)),
+        np.empty(n_slots),
+        np.empty(n_slots),
+        np.empty(p),
+        np.empty(p),
+        np.empty((n_slots, m)),
+        np.empty(m),
+        np.empty(m),
+        np.empty(n),
+        np.empty(n),
+        np.empty((n, n)),
+        np.empty(m),
+    )
+
+
+@kernel()
+def mark_present(layer, inputs, scratch):
+    """Note which inputs the layer may use on this row: switched on, and not missing."""
+    count = 0
+    for j in range(layer.n_inputs[0]):
+        scratch.present[j] = layer.input_mask[j] and not np.isnan(inputs[j])
+        count += scratch.present[j]
+    scratch.n_present[0] = count
+
+
+@kernel()
+def combine_rules(layer, settings, scratch):
+    """Local outputs of the rules and their mixture, the layer's output."""
+    m = scratch.output.shape[0]
+    size = 2 * layer.n_inputs[0] + 1
+    for k in range(m):
+        scratch.output[k] = 0.0
+    for rule in range(layer.status.shape[0]):
+        if layer.status[rule] != ACTIVE:
+            continue
+        activation = scratch.activations[rule]
+        local = scratch.locals[rule]
+        for k in range(m):
+            local[k] = dot(layer.consequents[rule, k], scratch.expanded, size)
+        if settings.logistic:
+            if settings.mix_logits:
+                for k in range(m):
+                    scratch.output[k] += activation * local[k]
+            softmax(local, local)
+            if settings.mix_logits:
+                continue
+        for k in range(m):
+            scratch.output[k] += activation * local[k]
+    if settings.logistic and settings.mix_logits:
+        softmax(scratch.output, scratch.output)
+
+
+@kernel()
+def infer(layer, inputs, settings, with_archive, scratch):
+    """The layer's output for one row, in `scratch.output`. A layer without rules is undecided."""
+    mark_present(layer, inputs, scratch)
+    n_rules = count_rules(layer)
+    if n_rules == 0:
+        scratch.output[:] = 1.0 / scratch.output.shape[0]
+        return
+    expand(inputs, scratch.present, layer.n_inputs[0], scratch.expanded)
+    if n_rules > 1 or with_archive or settings.firing_floor:
+        fire(layer, inputs, with_archive, scratch)
+        normalise(layer, settings.firing_floor, scratch)
+    else:
+        for rule in range(layer.status.shape[0]):
+            scratch.activations[rule] = 1.0 if layer.status[rule] == ACTIVE else 0.0
+    combine_rules(layer, settings, scratch)
+
+
+@kernel()
+def update_potentials(layer, settings, scratch):
+    """How well the row lies around every rule, archived ones too; needs no label."""
+    keep = settings.potential_memory
+    n = max(scratch.n_present[0], 1)
+    for rule in range(layer.status.shape[0]):
+        if layer.status[rule] != FREE:
+            layer.potentials[rule, 0] = keep * layer.potentials[rule, 0] + 1.0
+            layer.potentials[rule, 1] = (
+                keep * layer.potentials[rule, 1] + scratch.distances[rule] / n
+            )
+        if layer.status[rule] == ACTIVE:
+            if layer.utilities[rule] < 0.0:
+                layer.utilities[rule] = scratch.activations[rule]
+            else:
+                away = scratch.activations[rule] - layer.utilities[rule]
+                layer.utilities[rule] += (1.0 - keep) * away
+
+
+@kernel()
+def local_change(layer, rule, settings, scratch):
+    """How much the density around a rule has just moved (paper: gradient of LDQ)."""
+    activation = scratch.activations[rule]
+    n = max(scratch.n_present[0], 1)
+    record = layer.densities[rule]
+    record[0] = settings.density_memory * record[0] + activation
+    record[1] = settings.density_memory * record[1] + activation * scratch.distances[rule] / n
+    density = np.sqrt(record[0] / (record[0] + record[1])) if record[0] > 0.0 else record[2]
+    change = abs(density - record[2])
+    record[2] = density
+    return change
+
+
+@kernel()
+def forgetting_factor(layer, rule, settings, scratch):
+    """Memory of one rule for this row; also lets the premise forget where the density moves."""
+    activation = scratch.activations[rule]
+    memory = 1.0 - (1.0 - settings.memory) * activation
+    if settings.local_forgetting > 0.0:
+        change = activation * local_change(layer, rule, settings, scratch)
+        if layer.ages[rule] > scratch.expanded.shape[0]:
+            memory *= 1.0 - min(settings.local_forgetting * change, settings.local_forgetting)
+            kept = layer.populations[rule] * (1.0 - min(0.99 * change, 0.99))
+            layer.populations[rule] = max(kept, 1.0)
+    return memory
+
+
+@kernel()
+def train_consequents(layer, label, weight, settings, scratch):
+    """Recursive update of every rule that fires, each on its own error."""
+    size = 2 * layer.n_inputs[0] + 1
+    expanded, gain = scratch.expanded[:size], scratch.gain[:size]
+    caps = (settings.initial_gain, settings.initial_gain)
+    for rule in range(layer.status.shape[0]):
+        if layer.status[rule] != ACTIVE or scratch.activations[rule] < NEGLIGIBLE:
+            continue
+        memory = forgetting_factor(layer, rule, settings, scratch)
+        strength = scratch.activations[rule] * weight
+        local = scratch.locals[rule]
+        curvature = 1.0
+        if settings.logistic:
+            curvature = settings.curvature_floor
+            for k in range(local.shape[0]):
+                curvature = max(curvature, local[k] * (1.0 - local[k]))
+        for k in range(local.shape[0]):
+            target = 1.0 if k == label else 0.0
+            scratch.residuals[k] = (target - local[k]) / curvature
+        consequent = layer.consequents[rule, :, :size]
+        gain_cov = layer.gain_covs[rule, :size, :size]
+        update_consequent(
+            consequent,
+            gain_cov,
+            expanded,
+            gain,
+            scratch.residuals,
+            strength * curvature,
+            memory,
+            caps,
+        )
+        layer.ages[rule] += 1
+        if settings.weight_decay > 0.0 and layer.ages[rule] % DECAY_EVERY == 0:
+            decay = DECAY_EVERY * settings.weight_decay * strength
+            decay_consequent(consequent, gain_cov, gain, decay)
+        if layer.ages[rule] % CHECK_EVERY == 0:
+            repair_gain_cov(gain_cov, size, settings.initial_gain)
+
+
+@kernel()
+def local_outputs(layer, settings, scratch):
+    """Recompute local outputs after the premises or the set of rules changed."""
+    size = 2 * layer.n_inputs[0] + 1
+    for rule in range(layer.status.shape[0]):
+        if layer.status[rule] == ACTIVE:
+            local = scratch.locals[rule]
+            for k in range(local.shape[0]):
+                local[k] = dot(layer.consequents[rule, k], scratch.expanded, size)
+            if settings.logistic:
+                softmax(local, local)
+
+
+@kernel()
+def is_inside(layer, winner, inputs, label, settings, scratch):
+    """When to learn: whether the premise of the winner is tuned on this row."""
+    if settings.tuning == 1:
+        return scratch.distances[winner] <= settings.coverage[scratch.n_present[0]]
+    if settings.tuning == 2:
+        return passes_published_tuning(layer, inputs, label, settings, scratch)
+    return False
+
+
+@kernel()
+def learn_row(layer, index, row, batch, settings, scratch, journal, inputs):
+    """One row through the layer: choose, grow or tune, then train the consequents."""
+    label, weight = batch.labels[row], batch.weights[row]
+    if weight <= 0.0:
+        return
+    mark_present(layer, inputs, scratch)
+    layer.counters[SEEN] += 1
+    if count_rules(layer) == 0:
+        found_first_rule(layer, inputs, label, settings, scratch)
+    infer(layer, inputs, settings, settings.recall_rules, scratch)
+    if count_rules(layer) == 1 and not settings.recall_rules and not settings.firing_floor:
+        fire(layer, inputs, False, scratch)
+    update_potentials(layer, settings, scratch)
+    winner = winning_rule(layer, scratch)
+    if settings.active_learning:
+        draw = batch.draws[row]
+        is_accepted = batch.chosen or is_worth_learning(
+            layer, winner, inputs, draw, settings, scratch
+        )
+        note_choice(layer, is_accepted, settings)
+        if not is_accepted:
+            return
+    layer.counters[USED] += 1
+    rule, kind, numbers = grow_rule(layer, winner, inputs, label, settings, scratch)
+    if settings.grow_rules or settings.active_learning:
+        own = quality(layer, inputs, layer.inverse_covs[winner], scratch.present)
+        update_density(layer, inputs, scratch.present, weight * max(own, 1e-3))
+    if rule >= 0:
+        note_rule(journal, row, kind, index, rule, numbers)
+        measure_rule(layer, rule, inputs, scratch)
+        winner = rule
+        normalise(layer, settings.firing_floor, scratch)
+        local_outputs(layer, settings, scratch)
+    else:
+        has_tuned = is_inside(layer, winner, inputs, label, settings, scratch)
+        count_step(layer, has_tuned)
+        if has_tuned:
+            tune_premise(layer, winner, weight, settings, scratch)
+            if count_rules(layer) > 1 or settings.firing_floor:
+                measure_rule(layer, winner, inputs, scratch)
+                normalise(layer, settings.firing_floor, scratch)
+    if settings.grow_rules:
+        update_class_moments(layer, inputs, scratch.present, label, weight)
+    layer.class_counts[winner, label] += weight
+    train_consequents(layer, label, weight, settings, scratch)
+
+
+@kernel()
+def has_room(layers, index, settings):
+    """Whether the layer has a free slot, or has reached its number of rules anyway."""
+    layer = view(layers, index)
+    return free_slot(layer) >= 0 or count_rules(layer) >= settings.max_rules
+
+
+@kernel()
+def learn_layer(layers, index, settings, batch, journal, start):
+    """Train one layer on rows [start, ...); returns the first row it had no room to learn."""
+    scratch = make_scratch(layers)
+    layer = view(layers, index)
+    for row in range(start, batch.rows.shape[0]):
+        if settings.grow_rules and not has_room(layers, index, settings):
+            return row
+        learn_row(layer, index, row, batch, settings, scratch, journal, batch.rows[row])
+    return batch.rows.shape[0]
+
+
+@kernel()
+def choose_rows(layers, index, settings, batch, wanted):
+    """Which rows the layer would learn if it were offered them as it stands."""
+    scratch = make_scratch(layers)
+    layer = view(layers, index)
+    for row in range(batch.rows.shape[0]):
+        if count_rules(layer) == 0:
+            wanted[row] = True
+            continue
+        infer(layer, batch.rows[row], settings, False, scratch)
+        fire(layer, batch.rows[row], False, scratch)
+        winner = winning_rule(layer, scratch)
+        wanted[row] = is_worth_learning(
+            layer, winner, batch.rows[row], batch.draws[row], settings, scratch
+        )
+
+
+@kernel()
+def decouple_input(layers, index, axis, width_floor):
+    """Cut the covariances of one input with all others, in every rule: it is left out from now on."""
+    layer = view(layers, index)
+    n = layer.n_inputs[0]
+    factor = np.empty((n, n))
+    for rule in range(layer.status.shape[0]):
+        if layer.status[rule] != FREE:
+            for j in range(n):
+                if j != axis:
+                    layer.covs[rule, axis, j] = 0.0
+                    layer.covs[rule, j, axis] = 0.0
+            invert_covariance(layer, rule, width_floor, factor)

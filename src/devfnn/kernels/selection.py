@@ -1,0 +1,77 @@
+"""What to learn: which rows are worth their label. Nothing here sees a label."""
+
+from devfnn.kernels._jit import kernel
+from devfnn.kernels.quality import distance_to_mean
+from devfnn.kernels.state import ACTIVE, LABEL_RATE, THRESHOLD, USED
+
+
+@kernel()
+def certainty(output):
+    """Share of the first among the two largest outputs: 0.5 undecided, 1 sure."""
+    first, second = 0.0, 0.0
+    for k in range(output.shape[0]):
+        value = max(output[k], 0.0)
+        if value > first:
+            first, second = value, first
+        elif value > second:
+            second = value
+    if first + second < 1e-9:
+        return 0.5
+    return first / (first + second)
+
+
+@kernel()
+def is_redundant(layer, winner, inputs, scratch):
+    """Whether the row is neither denser nor sparser than every rule centre (paper: ERDE).
+
+    For one metric the density falls with the distance to the mean, so distances are compared. With
+    a single rule the test says nothing and the row counts as redundant.
+    """
+    inverse = layer.inverse_covs[winner]
+    own = distance_to_mean(layer, inputs, inverse, scratch.present)
+    is_nearer, is_farther = False, False
+    for rule in range(layer.status.shape[0]):
+        if layer.status[rule] == ACTIVE:
+            distance = distance_to_mean(layer, layer.centers[rule], inverse, scratch.present)
+            is_nearer = is_nearer or own < distance
+            is_farther = is_farther or own > distance
+    return (is_nearer and is_farther) or winner_is_alone(layer, winner)
+
+
+@kernel()
+def winner_is_alone(layer, winner):
+    """Whether no other rule is active."""
+    for rule in range(layer.status.shape[0]):
+        if layer.status[rule] == ACTIVE and rule != winner:
+            return False
+    return True
+
+
+@kernel()
+def is_worth_learning(layer, winner, inputs, draw, settings, scratch):
+    """Conflict, or ignorance, or exploration; never beyond the label budget. Changes nothing."""
+    if layer.counters[USED] < settings.warmup_rows:
+        return True
+    if settings.label_budget < 1.0:
+        if layer.label_state[LABEL_RATE] >= settings.label_budget * settings.budget_window:
+            return False
+        if draw < settings.exploration * settings.label_budget:
+            return True
+    elif draw < settings.exploration:
+        return True
+    if certainty(scratch.output) < layer.label_state[THRESHOLD]:
+        return True
+    return not is_redundant(layer, winner, inputs, scratch)
+
+
+@kernel()
+def note_choice(layer, is_accepted, settings):
+    """Keep the label rate and, if it is to vary, the threshold up to date."""
+    spent = layer.label_state[LABEL_RATE]
+    window = settings.budget_window
+    layer.label_state[LABEL_RATE] = spent * (window - 1.0) / window + (1.0 if is_accepted else 0.0)
+    if settings.threshold_step > 0.0:
+        factor = 1.0 - settings.threshold_step if is_accepted else 1.0 + settings.threshold_step
+        lowest = 1.0 / layer.class_weights.shape[0] + 0.05
+        moved = layer.label_state[THRESHOLD] * factor
+        layer.label_state[THRESHOLD] = min(max(moved, min(lowest, 1.0)), 1.0)

@@ -1,0 +1,97 @@
+"""The votes of the layers: how they make one prediction, and how rows move their weights."""
+
+import numpy as np
+
+from devfnn.kernels._jit import kernel
+
+
+@kernel()
+def best_class(values):
+    """Index of the largest value, the first of equals."""
+    best = 0
+    for k in range(1, values.shape[0]):
+        if values[k] > values[best]:
+            best = k
+    return best
+
+
+@kernel()
+def winning_layer(voting_weights, is_merged):
+    """The live layer with the largest voting weight, the lowest of equals."""
+    winner = -1
+    for layer in range(voting_weights.shape[0]):
+        if not is_merged[layer] and (
+            winner < 0 or voting_weights[layer] > voting_weights[winner]
+        ):
+            winner = layer
+    return winner
+
+
+@kernel()
+def add_share(output, weight, soft, probabilities):
+    """Add one layer's say: its whole weight on its best class, or spread over its outputs."""
+    if not soft:
+        probabilities[best_class(output)] += weight
+        return
+    total = 0.0
+    for k in range(output.shape[0]):
+        total += max(output[k], 0.0)
+    for k in range(output.shape[0]):
+        share = max(output[k], 0.0) / total if total > 0.0 else 1.0 / output.shape[0]
+        probabilities[k] += weight * share
+
+
+@kernel()
+def combine_votes(outputs, voting_weights, is_merged, soft, probabilities):
+    """The network's probabilities for one row. outputs: (L, m) · probabilities: (m,)"""
+    probabilities[:] = 0.0
+    total = 0.0
+    for layer in range(outputs.shape[0]):
+        if not is_merged[layer]:
+            add_share(outputs[layer], voting_weights[layer], soft, probabilities)
+            total += voting_weights[layer]
+    for k in range(probabilities.shape[0]):
+        probabilities[k] /= total
+
+
+@kernel()
+def vote_rows(outputs, voting_weights, is_merged, soft, probabilities):
+    """The same for many rows. outputs: (k, L, m) · probabilities: (k, m)"""
+    for row in range(outputs.shape[0]):
+        combine_votes(outputs[row], voting_weights, is_merged, soft, probabilities[row])
+
+
+@kernel()
+def reward_layers(layers, outputs, label, step, floor):
+    """Raise the weight of every live layer that was right on a row, lower that of the others."""
+    for layer in range(outputs.shape[0]):
+        if layers.is_merged[layer]:
+            continue
+        if best_class(outputs[layer]) == label:
+            layers.decays[layer] = min(layers.decays[layer] + step, 1.0)
+            raised = layers.voting_weights[layer] * (1.0 + layers.decays[layer])
+            layers.voting_weights[layer] = min(raised, 1.0)
+        else:
+            layers.decays[layer] = max(layers.decays[layer] - step, step)
+            lowered = layers.voting_weights[layer] * layers.decays[layer]
+            layers.voting_weights[layer] = max(lowered, floor)
+
+
+@kernel()
+def update_votes(layers, outputs, labels, step, floor):
+    """Move the voting weights over the rows of a chunk. outputs: (k, L, m) · labels: (k,)"""
+    for row in range(outputs.shape[0]):
+        reward_layers(layers, outputs[row], labels[row], step, floor)
+
+
+@kernel()
+def mark_errors(probabilities, labels, errors):
+    """1 where the network's best class is not the label."""
+    for row in range(labels.shape[0]):
+        errors[row] = 1 if best_class(probabilities[row]) != labels[row] else 0
+
+
+@kernel()
+def clip_unit(value):
+    """An output as input of the next layers: inside [0, 1]."""
+    return min(max(value, 0.0), 1.0) if not np.isnan(value) else 0.0

@@ -1,0 +1,3 @@
+"""Compile every kernel by using the model on a few rows."""
+def compile_all() -> None:
+    pass

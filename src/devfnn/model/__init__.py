@@ -1,0 +1,1 @@
+"""The learning system, one mechanism per file."""

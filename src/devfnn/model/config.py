@@ -1,0 +1,211 @@
+"""Every parameter of the model, once: its range, its meaning and its symbol in the paper."""
+
+import dataclasses
+import functools
+import math
+import statistics
+from typing import Any, Literal, get_args, get_origin
+
+import numpy as np
+
+from devfnn.errors import InputError
+from devfnn.kernels.state import Settings
+
+
+def _number(default: float, low: float, high: float, meaning: str, symbol: str = "") -> Any:
+    """A numeric field with its closed range."""
+    about = {"low": low, "high": high, "meaning": meaning, "symbol": symbol}
+    return dataclasses.field(default=default, metadata=about)
+
+
+def _choice(default: Any, meaning: str, symbol: str = "") -> Any:
+    """A switch, or a field with named choices."""
+    return dataclasses.field(default=default, metadata={"meaning": meaning, "symbol": symbol})
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Config:
+    """All parameters of DEVFNN. The defaults are one configuration for all streams.
+
+    >>> Config().replace(growing=False).growing
+    False
+    >>> Config(vote_step=2.0)
+    Traceback (most recent call last):
+    ...
+    devfnn.errors.InputError: vote_step must be between 0 and 1, not 2.0
+    """
+
+    # Rows
+    chunk_rows: int = _number(500, 2, 10**7, "rows between structural steps in row-wise learning")
+    scaling: Literal["online", "none"] = _choice(
+        "online", "scale inside the model without look-ahead, or expect inputs in [0, 1]"
+    )
+    missing: Literal["error", "skip"] = _choice(
+        "error", "refuse NaN, or treat it as an absent feature"
+    )
+    seed: int = _number(0, 0, 2**63 - 1, "seed of the exploration share")
+
+    # The THEN part of a rule
+    consequent: Literal["logistic", "least_squares"] = _choice(
+        "logistic", "recursive logistic regression, or the paper's FWGRLS"
+    )
+    mixing: Literal["logits", "probabilities"] = _choice(
+        "logits", "what the rules of a logistic layer average"
+    )
+    normalisation: Literal["softmax", "floor"] = _choice(
+        "softmax", "of firing strengths; floor reads a total under 0.001 as 1, as the authors do"
+    )
+    initial_gain: float = _number(10.0, 1e-6, 1e8, "start and cap of the gain matrix", "Ω")
+    later_gain: float = _number(1.0, 1e-6, 1e8, "start of the gain matrix of later rules", "Ω")
+    curvature_floor: float = _number(0.01, 1e-6, 0.25, "least curvature of the logistic update")
+    memory: float = _number(0.9995, 0.5, 1.0, "share of the past kept per row")
+    chunk_memory: float = _number(1.0, 0.0, 1.0, "share kept per chunk; 0 starts the gain anew")
+    weight_decay: float = _number(0.0, 0.0, 1.0, "strength of the pull towards 0", "ϖ")
+    local_forgetting: float = _number(
+        0.0, 0.0, 0.5, "most a moving local density may cut the memory; 0 is off"
+    )
+    density_memory: float = _number(0.99, 0.5, 1.0, "share of the local density kept per row")
+
+    # What to learn
+    active_learning: bool = _choice(False, "learn only rows that are worth their label")
+    conflict_threshold: float = _number(0.9, 0.0, 1.0, "certainty below which to learn", "k_prune")
+    exploration: float = _number(0.1, 0.0, 1.0, "share of rows learned whatever the certainty")
+    threshold_step: float = _number(0.0, 0.0, 0.5, "speed of a varying threshold; 0 is off")
+    label_budget: float = _number(1.0, 0.0, 1.0, "most labels per row over the window; 1 is off")
+    budget_window: int = _number(100, 1, 10**7, "rows over which the budget counts")
+
+    # The IF part of a rule
+    rule_growing: bool = _choice(True, "let rows found new rules")
+    max_rules: int = _number(10, 1, 1000, "active rules in a layer")
+    first_precision: float = _number(0.5, 1e-6, 1e6, "inverse variance of a first rule", "k_fs")
+    vigilance: float = _number(0.9, 0.0, 1.0, "volume share of the winner that allows growth", "Vig")
+    width_floor: float = _number(0.02, 1e-6, 1.0, "least width of a rule, inputs in [0, 1]")
+    coverage: float = _number(0.9, 0.5, 0.9999, "share of a Gaussian that counts as inside")
+    premise_tuning: Literal["covered", "published", "off"] = _choice(
+        "covered", "rows that move the winner's premise"
+    )
+    max_population: float = _number(1e4, 2.0, 1e12, "rows a premise rests on at most")
+    pruning: bool = _choice(True, "drop rules without significance or potential")
+    prune_margin: float = _number(1.0, 0.0, 100.0, "standard deviations below a rule's own mean")
+    potential_memory: float = _number(0.998, 0.5, 1.0, "share of the potential kept per row")
+    recall: bool = _choice(True, "keep obsolete rules and call them back")
+    archive_size: int = _number(10, 0, 1000, "obsolete rules kept in a layer")
+
+    # The network
+    initial_layers: int = _number(1, 1, 50, "layers at the start")
+    max_layers: int = _number(5, 1, 50, "layers at most, merged ones included")
+    training: Literal["winner", "all"] = _choice("winner", "layers trained on a stable chunk")
+    growing: bool = _choice(True, "add a layer on drift")
+    merging: bool = _choice(True, "leave out layers that repeat another")
+    feature_mask: bool = _choice(True, "leave out features that say nothing")
+    adaptive_votes: bool = _choice(True, "reward and punish layers by their predictions")
+    vote: Literal["hard", "soft"] = _choice("soft", "layers vote with a class or with probabilities")
+    vote_step: float = _number(0.01, 0.0, 1.0, "step of the decay factor", "π")
+    vote_floor: float = _number(1e-6, 1e-300, 0.1, "least voting weight of a live layer")
+    initial_decay: float = _number(1.0, 0.0, 1.0, "decay factor of a new layer", "ρ")
+    newborn_weight: float = _number(1.0, 1e-6, 1.0, "voting weight of a new layer", "χ")
+    reset_winner: bool = _choice(False, "give the trained winner its initial weight and decay again")
+    feature_score: Literal["standardised", "variance"] = _choice(
+        "standardised", "compression index of unit-variance inputs, or as printed"
+    )
+    feature_threshold: float = _number(0.99, 0.0, 1.0, "score from which a feature is off", "δ1")
+    merge_threshold: float = _number(0.001, 0.0, 1.0, "index below which layers merge", "δ2")
+    statistics_memory: float = _number(0.9, 0.0, 1.0, "share of such statistics kept per chunk")
+    drift_test: Literal["stream", "chunk"] = _choice(
+        "stream", "errors since the last drift, or the printed test inside one chunk"
+    )
+    drift_one_sided: bool = _choice(True, "only a rising error rate is drift")
+    drift_significance: float = _number(1e-4, 1e-300, 0.5, "cap of the level of drift", "α_D")
+    warning_significance: float = _number(1e-2, 1e-300, 0.5, "cap of the level of warning", "α_W")
+    train_on_warning: bool = _choice(True, "train on chunks of the warning phase too")
+    horizon: float = _number(200.0, 1e-9, 1e12, "chunks over which the levels rise", "T")
+    buffer_rows: int = _number(5000, 0, 10**7, "rows kept in the warning phase")
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            _check(field, getattr(self, field.name))
+
+    def replace(self, **changes: Any) -> "Config":
+        """A copy with some parameters changed."""
+        known = {field.name for field in dataclasses.fields(self)}
+        for name in changes.keys() - known:
+            raise InputError(f"no parameter is called {name!r}; there are {', '.join(sorted(known))}")
+        return dataclasses.replace(self, **changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All parameters as plain data."""
+        return dataclasses.asdict(self)
+
+    @functools.lru_cache(maxsize=64)  # noqa: B019 - frozen, small, and asked for on every call
+    def kernel_settings(self, n_inputs: int) -> Settings:
+        """The numbers that kernels need, for layers of at most `n_inputs` inputs."""
+        return Settings(
+            logistic=self.consequent == "logistic",
+            mix_logits=self.mixing == "logits",
+            firing_floor=self.normalisation == "floor",
+            initial_gain=float(self.initial_gain),
+            later_gain=float(self.later_gain),
+            curvature_floor=float(self.curvature_floor),
+            memory=float(self.memory),
+            weight_decay=float(self.weight_decay),
+            local_forgetting=float(self.local_forgetting),
+            density_memory=float(self.density_memory),
+            potential_memory=float(self.potential_memory),
+            active_learning=bool(self.active_learning),
+            conflict_threshold=float(self.conflict_threshold),
+            exploration=float(self.exploration),
+            threshold_step=float(self.threshold_step),
+            label_budget=float(self.label_budget),
+            budget_window=float(self.budget_window),
+            warmup_rows=2 * n_inputs + 1,
+            grow_rules=bool(self.rule_growing),
+            recall_rules=bool(self.recall and self.pruning),
+            max_rules=int(self.max_rules),
+            first_precision=float(self.first_precision),
+            log_vigilance=math.log(max(self.vigilance, 1e-300)),
+            width_floor=float(self.width_floor),
+            tuning=["off", "covered", "published"].index(self.premise_tuning),
+            max_population=float(self.max_population),
+            coverage=chi_square_radii(self.coverage, n_inputs),
+            adapt_votes=bool(self.adaptive_votes),
+            soft_vote=self.vote == "soft",
+            vote_step=float(self.vote_step),
+            vote_floor=float(self.vote_floor),
+            train_all=self.training == "all",
+        )
+
+
+def _check(field: "dataclasses.Field[Any]", value: Any) -> None:
+    """Refuse a value of the wrong kind or outside its range."""
+    name, about = field.name, field.metadata
+    if get_origin(field.type) is Literal:
+        if value not in get_args(field.type):
+            choices = ", ".join(map(repr, get_args(field.type)))
+            raise InputError(f"{name} must be one of {choices}, not {value!r}")
+    elif field.type is bool:
+        if not isinstance(value, bool | np.bool_):
+            raise InputError(f"{name} must be True or False, not {value!r}")
+    else:
+        is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not is_number or (field.type is int and value != int(value)):
+            kind = "a whole number" if field.type is int else "a number"
+            raise InputError(f"{name} must be {kind}, not {value!r}")
+        if not about["low"] <= value <= about["high"]:
+            raise InputError(
+                f"{name} must be between {about['low']:g} and {about['high']:g}, not {value!r}"
+            )
+
+
+def chi_square_radii(share: float, n_inputs: int) -> "np.ndarray[Any, np.dtype[np.float64]]":
+    """Squared radius that holds `share` of a Gaussian, for 0 to `n_inputs` dimensions.
+
+    Wilson and Hilferty's approximation, good to one percent.
+
+    >>> chi_square_radii(0.9, 4).round(2).tolist()
+    [0.0, 2.69, 4.59, 6.24, 7.77]
+    """
+    dimensions = np.arange(1, n_inputs + 1)
+    spread = 2.0 / (9.0 * dimensions)
+    z = statistics.NormalDist().inv_cdf(share)
+    radii = dimensions * (1.0 - spread + z * np.sqrt(spread)) ** 3
+    return np.concatenate([[0.0], radii])

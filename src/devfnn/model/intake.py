@@ -1,0 +1,170 @@
+"""What comes in: rows to arrays, labels to class indices. Everything is checked before a model changes."""
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from devfnn.errors import InputError
+from devfnn.kernels.state import Floats, Ints
+
+LARGEST = 1e100
+"""Values beyond this are treated as infinite."""
+
+
+def as_rows(X: Any, names: Sequence[str] | None, n_features: int | None, missing: str) -> Floats:
+    """A float64 matrix of the rows, with columns in the model's order; raises InputError."""
+    columns = getattr(X, "columns", None)
+    if columns is not None and names is not None:
+        X = _in_order(X, [str(column) for column in columns], names)
+    rows = _as_floats(X)
+    if rows.ndim != 2:
+        raise InputError(
+            f"rows must be a matrix (rows x features), not an array of {rows.ndim} dimension(s); "
+            "for a single row use learn_one and predict_one"
+        )
+    if n_features is not None and rows.shape[1] != n_features:
+        raise InputError(f"rows have {rows.shape[1]} features, the model knows {n_features}")
+    if rows.shape[1] == 0:
+        raise InputError("rows have no features")
+    check_values(rows, missing)
+    return rows
+
+
+def _as_floats(X: Any) -> Floats:
+    """Numbers as float64; strings and other things are refused, not guessed."""
+    try:
+        raw = np.asarray(X)
+    except ValueError as error:
+        raise InputError(f"rows must all have the same number of features: {error}") from None
+    if raw.dtype == object and any(isinstance(value, str | bytes) for value in raw.flat):
+        raise InputError("features must be numbers, not text; encode categories first")
+    if raw.dtype.kind not in "fiubO":
+        raise InputError(f"features must be numbers, not {raw.dtype}; encode categories first")
+    try:
+        return np.ascontiguousarray(raw, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"features must be numbers: {error}") from None
+
+
+def _in_order(X: Any, columns: list[str], names: Sequence[str]) -> Any:
+    """A table's columns in the model's order."""
+    unknown, absent = set(columns) - set(names), set(names) - set(columns)
+    if unknown or absent:
+        problems = [f"unknown column {name!r}" for name in sorted(unknown)]
+        problems += [f"column {name!r} is absent" for name in sorted(absent)]
+        raise InputError("; ".join(problems) + f"; the model knows {', '.join(names)}")
+    if columns == list(names):
+        return X
+    return np.asarray(X)[:, [columns.index(name) for name in names]]
+
+
+def check_values(rows: Floats, missing: str) -> None:
+    """Refuse infinity, and NaN unless it stands for an absent feature."""
+    with np.errstate(invalid="ignore"):
+        if (np.abs(rows) <= LARGEST).all():
+            return
+        bad = np.abs(rows) > LARGEST
+    if bad.any():
+        row, feature = np.argwhere(bad)[0]
+        raise InputError(f"row {row}, feature {feature} is infinite or beyond {LARGEST:g}")
+    if missing == "error":
+        row, feature = np.argwhere(np.isnan(rows))[0]
+        raise InputError(
+            f"row {row}, feature {feature} is NaN; "
+            'use missing="skip" to treat NaN as an absent feature'
+        )
+
+
+def as_weights(weights: Any, n_rows: int) -> Floats:
+    """Row weights: 1 unless given, never negative."""
+    if weights is None:
+        return np.ones(n_rows)
+    array = np.ascontiguousarray(weights, dtype=np.float64)
+    if array.shape != (n_rows,):
+        raise InputError(f"{array.size} weights for {n_rows} rows")
+    if not (np.isfinite(array).all() and (array >= 0.0).all()):
+        raise InputError("weights must be finite and not negative")
+    return array
+
+
+class Labels:
+    """The classes seen so far: any hashable values, numbered in the order they came."""
+
+    def __init__(self, classes: Iterable[Hashable] = ()) -> None:
+        self.classes: list[Hashable] = list(classes)
+        self._index = {label: index for index, label in enumerate(self.classes)}
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def encode(self, y: Any, n_rows: int) -> tuple[Ints, list[Hashable]]:
+        """Class indices, and the labels never seen before (not yet added)."""
+        values = y.tolist() if hasattr(y, "tolist") else list(y)
+        if not isinstance(values, list):
+            raise InputError("labels must be a sequence, one for each row")
+        if len(values) != n_rows:
+            raise InputError(f"{len(values)} labels for {n_rows} rows")
+        index, fresh = self._index, dict[Hashable, int]()
+        try:
+            return np.fromiter(map(index.__getitem__, values), np.int64, n_rows), []
+        except (KeyError, TypeError):
+            pass
+        codes = np.empty(n_rows, np.int64)
+        for row, label in enumerate(values):
+            plain = plain_label(label, row)
+            if plain in index:
+                codes[row] = index[plain]
+            else:
+                codes[row] = fresh.setdefault(plain, len(index) + len(fresh))
+        return codes, list(fresh)
+
+    def add(self, fresh: Iterable[Hashable]) -> None:
+        """Number new labels."""
+        for label in fresh:
+            self._index[label] = len(self.classes)
+            self.classes.append(label)
+
+    def decode(self, codes: Ints) -> "np.ndarray[Any, np.dtype[Any]]":
+        """Labels of class indices: an array of their own type if they share one, else of objects."""
+        return self.as_array()[codes]
+
+    def as_array(self) -> "np.ndarray[Any, np.dtype[Any]]":
+        """The classes as an array that keeps every label as it is."""
+        kinds = {type(label) for label in self.classes}
+        if len(kinds) == 1 and kinds <= {int, float, bool, str}:
+            array = np.array(self.classes)
+            if array.dtype.kind in "ifbU":
+                return array
+        objects = np.empty(len(self.classes), object)
+        for index, label in enumerate(self.classes):
+            objects[index] = label
+        return objects
+
+
+def plain_label(label: Any, row: int) -> Hashable:
+    """A label as a plain Python value; missing and unhashable ones are refused."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    if plain is None or (isinstance(plain, float) and math.isnan(plain)):
+        raise InputError(f"the label of row {row} is missing; leave such rows out")
+    try:
+        hash(plain)
+    except TypeError:
+        raise InputError(
+            f"the label of row {row} is a {type(plain).__name__}, which cannot name a class"
+        ) from None
+    result: Hashable = plain
+    return result
+
+
+def exploration_draws(seed: int, first: int, count: int) -> Floats:
+    """Uniform numbers for rows `first`, `first + 1`, ...: the same whatever the batch (splitmix64)."""
+    with np.errstate(over="ignore"):
+        z = np.arange(first + 1, first + count + 1, dtype=np.uint64)
+        z = z * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z ^= z >> np.uint64(31)
+    draws: Floats = (z >> np.uint64(11)) * 2.0**-53
+    return draws

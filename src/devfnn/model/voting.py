@@ -1,0 +1,36 @@
+"""The vote of the layers and their voting weights (paper: section "Adaptation of Voting Weight")."""
+
+import numpy as np
+
+from devfnn.kernels.state import Floats, Ints, Layers
+from devfnn.model.config import Config
+
+
+def vote(layers: Layers, outputs: Floats, config: Config) -> Floats:
+    """Class probabilities (k, m) of the network from the outputs (k, L, m) of its layers."""
+    from devfnn.kernels.votes import vote_rows
+
+    probabilities = np.empty((outputs.shape[0], outputs.shape[2]))
+    is_soft = config.vote == "soft"
+    vote_rows(outputs, layers.voting_weights, layers.is_merged, is_soft, probabilities)
+    return probabilities
+
+
+def reweigh(layers: Layers, outputs: Floats, labels: Ints, config: Config) -> None:
+    """Reward and punish every live layer, row by row."""
+    from devfnn.kernels.votes import update_votes
+
+    if config.adaptive_votes:
+        update_votes(layers, outputs, labels, float(config.vote_step), float(config.vote_floor))
+
+
+def winner(layers: Layers) -> int:
+    """The live layer with the largest voting weight."""
+    weights = np.where(layers.is_merged, -1.0, layers.voting_weights)
+    return int(np.argmax(weights))
+
+
+def reset(layers: Layers, layer: int, config: Config) -> None:
+    """Give a layer its initial weight and decay again."""
+    layers.voting_weights[layer] = config.newborn_weight
+    layers.decays[layer] = config.initial_decay

@@ -1,0 +1,135 @@
+"""Online scaling without look-ahead: an affine map per feature, from its range to [0, 1].
+
+The map is made from the first rows and then stays, until rows keep leaving the range; a single outlier
+is clipped, not followed. When the map changes, `Change` says how, so that a model can be carried over
+exactly (`model/rebasing.py`). A feature that has been constant so far has width 0 and is asleep.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from devfnn.kernels.state import Flags, Floats
+
+CLIP = 0.5
+"""Scaled values further than this outside [0, 1] are clipped."""
+
+SETTLING_ROWS = 128
+"""Rows from which the map is made; before that it is remade after 1, 2, 4, 8 ... rows."""
+
+WIDEN_BY = 0.25
+"""Part of its new width that a widened range gets on top, so that ranges widen rarely."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """Old scaled value = factor * new scaled value + shift, for the features that changed."""
+
+    features: "np.ndarray[tuple[int], np.dtype[np.int64]]"
+    factors: Floats
+    shifts: Floats
+
+
+class OnlineScaler:
+    """Affine maps of all features, made from what was seen so far."""
+
+    def __init__(self, n_features: int) -> None:
+        self.low: Floats = np.zeros(n_features)
+        self.width: Floats = np.zeros(n_features)
+        self.first_rows: Floats = np.empty((0, n_features))
+        self.outside_share: Floats = np.zeros((2, n_features))
+        self.outside_level: Floats = np.zeros((2, n_features))
+        self.n_first: int = 0
+
+    @property
+    def awake(self) -> Flags:
+        """Features that have shown more than one value."""
+        awake: Flags = self.width > 0.0
+        return awake
+
+    def transform(self, X: Floats) -> Floats:
+        """Scaled rows, clipped; sleeping features come out in the middle. NaN stays NaN."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaled: Floats = (X - self.low) / np.where(self.width > 0.0, self.width, 1.0)
+        np.clip(scaled, -CLIP, 1.0 + CLIP, out=scaled)
+        if not self.awake.all():
+            scaled[:, ~self.awake] = np.where(np.isnan(X[:, ~self.awake]), np.nan, 0.5)
+        return scaled
+
+    def absorb(self, X: Floats, start: int) -> int:
+        """Take in rows from `start`; returns the first row whose arrival changes the map, or len(X)."""
+        from devfnn.kernels.ranges import watch
+
+        n_rows: int = X.shape[0]
+        if self.n_first < SETTLING_ROWS:
+            if start >= n_rows:
+                return n_rows
+            after = 1  # the map is remade after 1, 2, 4 ... rows
+            while after <= self.n_first:
+                after *= 2
+            taken = min(after - self.n_first, n_rows - start)
+            self.first_rows = np.concatenate([self.first_rows, X[start : start + taken]])
+            self.n_first += taken
+            return start + taken - 1 if self.n_first == after else n_rows
+        return int(
+            watch(X, start, self.low, self.width, self.outside_share, self.outside_level)
+        )
+
+    def remake(self) -> Change:
+        """Make the map that is due, and say how the scaled values of the past change with it."""
+        old_low, old_width = self.low.copy(), self.width.copy()
+        if self.first_rows.size:
+            self._fit_first_rows()
+        else:
+            self._widen()
+        was_awake = old_width > 0.0
+        moved = was_awake & ((self.low != old_low) | (self.width != old_width))
+        features = np.flatnonzero(moved)
+        width = old_width[features]
+        return Change(
+            features,
+            self.width[features] / width,
+            (self.low[features] - old_low[features]) / width,
+        )
+
+    def _fit_first_rows(self) -> None:
+        """Cover the bulk of the first rows: their range, less what lies far outside the quantiles."""
+        for feature, column in enumerate(self.first_rows.T):
+            values = column[~np.isnan(column)]
+            if not values.size:
+                continue
+            low, high = values.min(), values.max()
+            lower, upper = np.quantile(values, [0.02, 0.98])
+            reach = upper - lower
+            if reach > 0.0:
+                low, high = max(low, lower - reach), min(high, upper + reach)
+            if high - low > 0.0 or self.width[feature] == 0.0:
+                self.low[feature], self.width[feature] = low, high - low
+        if self.n_first >= SETTLING_ROWS:
+            self.first_rows = self.first_rows[:0]
+
+    def _widen(self) -> None:
+        """Stretch the ranges that rows keep leaving, on the side where they leave."""
+        from devfnn.kernels.ranges import OUTSIDE_SHARE
+
+        for side, feature in np.argwhere(self.outside_share > OUTSIDE_SHARE):
+            low, high = self.low[feature], self.low[feature] + self.width[feature]
+            level = self.outside_level[side, feature]
+            if side == 1:
+                reached = max(high, level)
+                high = reached + WIDEN_BY * (reached - low) * (self.width[feature] > 0.0)
+            else:
+                reached = min(low, level)
+                low = reached - WIDEN_BY * (high - reached) * (self.width[feature] > 0.0)
+            self.low[feature], self.width[feature] = low, high - low
+            self.outside_share[:, feature] = 0.0
+
+    def widen_to(self, n_features: int) -> None:
+        """Room for features that appear later; they start asleep."""
+        added = n_features - self.low.size
+        self.low = np.append(self.low, np.zeros(added))
+        self.width = np.append(self.width, np.zeros(added))
+        self.outside_share = np.pad(self.outside_share, ((0, 0), (0, added)))
+        self.outside_level = np.pad(self.outside_level, ((0, 0), (0, added)))
+        gap = np.full((self.first_rows.shape[0], added), np.nan)
+        self.first_rows = np.concatenate([self.first_rows, gap], axis=1)
