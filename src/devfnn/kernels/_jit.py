@@ -15,8 +15,46 @@ import sys
 import tempfile
 
 import numba
+from numba.core import cgutils, types
+from numba.extending import intrinsic, overload
 
 kernel = functools.partial(numba.njit, cache=True, error_model="numpy")
+"""Compile a function that Python calls."""
+
+part = functools.partial(numba.njit, cache=True, error_model="numpy", forceinline=True)
+"""Compile a function that only kernels call; it becomes part of its caller."""
+
+
+def borrowed(arrays):  # type: ignore[no-untyped-def]
+    """The same arrays without reference counting, for use inside one kernel call.
+
+    Counting costs two atomic operations per array and inner call, more than the arithmetic of a small
+    rule. The caller in Python owns the arrays for the whole call, so it is not needed.
+    """
+    return arrays
+
+
+@overload(borrowed, inline="always")
+def _borrowed(arrays):  # type: ignore[no-untyped-def]
+    return lambda arrays: _without_owner(arrays)
+
+
+@intrinsic
+def _without_owner(typing_context, arrays):  # type: ignore[no-untyped-def]
+    """Clear the owner of every array in a (named) tuple."""
+
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        result = args[0]
+        for index, kind in enumerate(signature.args[0]):
+            if isinstance(kind, types.Array):
+                value = builder.extract_value(result, index)
+                array = context.make_array(kind)(context, builder, value=value)
+                array.meminfo = cgutils.get_null_value(array.meminfo.type)
+                array.parent = cgutils.get_null_value(array.parent.type)
+                result = builder.insert_value(result, array._getvalue(), index)
+        return result
+
+    return arrays(arrays), generate
 
 _FOLDER = pathlib.Path(__file__).parent
 _STAMP = "devfnn-kernels.stamp"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from devfnn.kernels._jit import kernel
+from devfnn.kernels._jit import part
 from devfnn.kernels.quality import axis_quality, closest_class
 from devfnn.kernels.state import (
     ACTIVE,
@@ -21,7 +21,7 @@ RECALL_MARGIN = 1.05
 """How much denser an archived rule must lie than row and rules before it is called back."""
 
 
-@kernel()
+@part()
 def count_rules(layer):
     """Number of active rules."""
     count = 0
@@ -31,7 +31,7 @@ def count_rules(layer):
     return count
 
 
-@kernel()
+@part()
 def free_slot(layer):
     """A slot for a new rule, or -1."""
     for rule in range(layer.status.shape[0]):
@@ -40,7 +40,7 @@ def free_slot(layer):
     return -1
 
 
-@kernel()
+@part()
 def nearest_centers(layer, inputs, label, present):
     """Nearest rules of the same and of another class, and their squared distances."""
     same, other = -1, -1
@@ -61,7 +61,7 @@ def nearest_centers(layer, inputs, label, present):
     return same, same_distance, other, other_distance
 
 
-@kernel()
+@part()
 def sketch_rule(layer, inputs, label, settings, scratch):
     """Centre and widths that a rule founded on this row would have; returns its log volume.
 
@@ -97,7 +97,7 @@ def sketch_rule(layer, inputs, label, settings, scratch):
     return log_volume
 
 
-@kernel()
+@part()
 def holds_most_volume(layer, winner, log_vigilance):
     """Whether the winner holds more than the vigilance share of the volume of all rules."""
     top = -np.inf
@@ -111,7 +111,7 @@ def holds_most_volume(layer, winner, log_vigilance):
     return layer.log_volumes[winner] > log_vigilance + top + np.log(total)
 
 
-@kernel()
+@part()
 def quality_bounds(layer, scratch):
     """Smallest and largest data quality of the rule centres in the candidate's metric."""
     lowest, highest = np.inf, -np.inf
@@ -124,7 +124,7 @@ def quality_bounds(layer, scratch):
     return lowest, highest
 
 
-@kernel()
+@part()
 def place_rule(layer, rule, gain):
     """Set what every new rule starts with; centre, width and consequent are the caller's."""
     n = layer.n_inputs[0]
@@ -152,7 +152,7 @@ def place_rule(layer, rule, gain):
     layer.premise_updates[rule] = 0
 
 
-@kernel()
+@part()
 def set_axis_width(layer, rule, axis, width):
     """Axis-parallel start of one input of a fresh rule."""
     layer.covs[rule, axis, axis] = width * width
@@ -160,7 +160,7 @@ def set_axis_width(layer, rule, axis, width):
     layer.log_volumes[rule] += np.log(width)
 
 
-@kernel()
+@part()
 def found_first_rule(layer, inputs, label, settings, scratch):
     """The first row of a layer becomes its first rule: wide, and with consequents 0."""
     place_rule(layer, 0, settings.initial_gain)
@@ -174,7 +174,7 @@ def found_first_rule(layer, inputs, label, settings, scratch):
     layer.counters[GROWN] += 1
 
 
-@kernel()
+@part()
 def found_rule(layer, rule, winner, settings, scratch):
     """Turn the sketch into a rule; its consequents start where the winner's are."""
     place_rule(layer, rule, settings.later_gain)
@@ -187,14 +187,14 @@ def found_rule(layer, rule, winner, settings, scratch):
     layer.counters[GROWN] += 1
 
 
-@kernel()
+@part()
 def potential(layer, rule):
     """How well recent rows still lie around a rule (paper: P+)."""
     weight = layer.potentials[rule, 0]
     return np.sqrt(weight / (weight + layer.potentials[rule, 1]))
 
 
-@kernel()
+@part()
 def recallable_rule(layer, best_quality, settings, scratch):
     """The archived rule that fits better than a new one would, or -1."""
     best, best_potential = -1, RECALL_MARGIN * best_quality
@@ -206,7 +206,7 @@ def recallable_rule(layer, best_quality, settings, scratch):
     return best
 
 
-@kernel()
+@part()
 def revive_rule(layer, rule):
     """Bring an archived rule back with all it knew; only its record starts anew."""
     layer.status[rule] = ACTIVE
@@ -218,7 +218,7 @@ def revive_rule(layer, rule):
     layer.counters[RECALLED] += 1
 
 
-@kernel()
+@part()
 def note_rule(journal, row, kind, index, rule, numbers):
     """Write a line about a new or recalled rule into the journal."""
     line = journal.n_events[0]
@@ -232,7 +232,7 @@ def note_rule(journal, row, kind, index, rule, numbers):
         journal.n_events[0] += 1
 
 
-@kernel()
+@part()
 def passes_published_tuning(layer, inputs, label, settings, scratch):
     """The printed condition of premise tuning: significant, but not of extreme quality."""
     log_volume = sketch_rule(layer, inputs, label, settings, scratch)
@@ -244,7 +244,7 @@ def passes_published_tuning(layer, inputs, label, settings, scratch):
     return lowest < own < highest
 
 
-@kernel()
+@part()
 def grow_rule(layer, winner, inputs, label, settings, scratch):
     """Found or recall a rule if the row earns one.
 
@@ -280,7 +280,7 @@ def grow_rule(layer, winner, inputs, label, settings, scratch):
     return slot, BORN_EVENT, numbers
 
 
-@kernel()
+@part()
 def count_step(layer, has_tuned):
     """Note whether a learned row moved the premise or the consequents only."""
     layer.counters[TUNED if has_tuned else CONSEQUENT_ONLY] += 1

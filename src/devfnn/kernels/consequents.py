@@ -6,7 +6,7 @@ logistic form weighs the gain by the curvature of the likelihood (a recursive Ne
 
 import numpy as np
 
-from devfnn.kernels._jit import kernel
+from devfnn.kernels._jit import kernel, part
 
 DECAY_EVERY = 16
 """The weight decay costs as much as the update itself, so it is applied to every 16th, 16-fold."""
@@ -15,7 +15,7 @@ CHECK_EVERY = 4096
 """How many updates of a rule pass between two checks that its gain matrix is positive definite."""
 
 
-@kernel()
+@part()
 def dot(a, b, size):
     """Inner product of the first `size` entries, in four sums so that they can overlap."""
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
@@ -30,7 +30,7 @@ def dot(a, b, size):
     return (s0 + s1) + (s2 + s3)
 
 
-@kernel()
+@part()
 def expand(inputs, present, n_inputs, expanded):
     """Write [1, T1, T2, ...] of the inputs, moved from [0, 1] to [-1, 1]; absent inputs give 0, 0."""
     expanded[0] = 1.0
@@ -44,7 +44,7 @@ def expand(inputs, present, n_inputs, expanded):
             expanded[2 * j + 2] = 0.0
 
 
-@kernel()
+@part()
 def softmax(logits, out):
     """Write the softmax of `logits` into `out`; the two may be the same array."""
     top = logits[0]
@@ -58,7 +58,7 @@ def softmax(logits, out):
         out[k] /= total
 
 
-@kernel()
+@part()
 def update_gain_cov(gain_cov, gain, size, scale, memory, caps):
     """Psi <- (Psi - scale * gain gain') / memory, with every variance kept under its cap.
 
@@ -84,7 +84,7 @@ def update_gain_cov(gain_cov, gain, size, scale, memory, caps):
                 gain_cov[i, i] = cap
 
 
-@kernel()
+@part()
 def update_consequent(consequent, gain_cov, expanded, gain, residuals, strength, memory, caps):
     """One weighted recursive step of all classes of a rule.
 

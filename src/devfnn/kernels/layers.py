@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from devfnn.kernels._jit import kernel
+from devfnn.kernels._jit import borrowed, kernel, part
 from devfnn.kernels.births import (
     count_rules,
     count_step,
@@ -32,13 +32,13 @@ from devfnn.kernels.premises import (
 )
 from devfnn.kernels.quality import quality, update_class_moments, update_density
 from devfnn.kernels.selection import is_worth_learning, note_choice
-from devfnn.kernels.state import ACTIVE, FREE, SEEN, USED, Layer, Scratch
+from devfnn.kernels.state import ACTIVE, FREE, SEEN, USED, Layer
 
 NEGLIGIBLE = 1e-4
 """Rules that fire less than this are not trained on the row."""
 
 
-@kernel()
+@part()
 def view(layers, index):
     """One layer of a network, as views."""
     return Layer(
@@ -69,32 +69,7 @@ def view(layers, index):
     )
 
 
-@kernel()
-def make_scratch(layers):
-    """Working memory for one call."""
-    n_slots, n = layers.centers.shape[1], layers.centers.shape[2]
-    m, p = layers.consequents.shape[2], layers.consequents.shape[3]
-    return Scratch(
-        np.empty(n + m),
-        np.empty(n, np.bool_),
-        np.zeros(1, np.int64),
-        np.empty((n_slots, n)),
-        np.empty((n_slots, n)),
-        np.empty(n_slots),
-        np.empty(n_slots),
-        np.empty(p),
-        np.empty(p),
-        np.empty((n_slots, m)),
-        np.empty(m),
-        np.empty(m),
-        np.empty(n),
-        np.empty(n),
-        np.empty((n, n)),
-        np.empty(m),
-    )
-
-
-@kernel()
+@part()
 def mark_present(layer, inputs, scratch):
     """Note which inputs the layer may use on this row: switched on, and not missing."""
     count = 0
@@ -104,7 +79,7 @@ def mark_present(layer, inputs, scratch):
     scratch.n_present[0] = count
 
 
-@kernel()
+@part()
 def combine_rules(layer, settings, scratch):
     """Local outputs of the rules and their mixture, the layer's output."""
     m = scratch.output.shape[0]
@@ -131,7 +106,7 @@ def combine_rules(layer, settings, scratch):
         softmax(scratch.output, scratch.output)
 
 
-@kernel()
+@part()
 def infer(layer, inputs, settings, with_archive, scratch):
     """The layer's output for one row, in `scratch.output`. A layer without rules is undecided."""
     mark_present(layer, inputs, scratch)
@@ -149,7 +124,7 @@ def infer(layer, inputs, settings, with_archive, scratch):
     combine_rules(layer, settings, scratch)
 
 
-@kernel()
+@part()
 def update_potentials(layer, settings, scratch):
     """How well the row lies around every rule, archived ones too; needs no label."""
     keep = settings.potential_memory
@@ -168,7 +143,7 @@ def update_potentials(layer, settings, scratch):
                 layer.utilities[rule] += (1.0 - keep) * away
 
 
-@kernel()
+@part()
 def local_change(layer, rule, settings, scratch):
     """How much the density around a rule has just moved (paper: gradient of LDQ)."""
     activation = scratch.activations[rule]
@@ -182,7 +157,7 @@ def local_change(layer, rule, settings, scratch):
     return change
 
 
-@kernel()
+@part()
 def forgetting_factor(layer, rule, settings, scratch):
     """Memory of one rule for this row; also lets the premise forget where the density moves."""
     activation = scratch.activations[rule]
@@ -196,7 +171,7 @@ def forgetting_factor(layer, rule, settings, scratch):
     return memory
 
 
-@kernel()
+@part()
 def train_consequents(layer, label, weight, settings, scratch):
     """Recursive update of every rule that fires, each on its own error."""
     size = 2 * layer.n_inputs[0] + 1
@@ -236,7 +211,7 @@ def train_consequents(layer, label, weight, settings, scratch):
             repair_gain_cov(gain_cov, size, settings.initial_gain)
 
 
-@kernel()
+@part()
 def local_outputs(layer, settings, scratch):
     """Recompute local outputs after the premises or the set of rules changed."""
     size = 2 * layer.n_inputs[0] + 1
@@ -249,7 +224,7 @@ def local_outputs(layer, settings, scratch):
                 softmax(local, local)
 
 
-@kernel()
+@part()
 def is_inside(layer, winner, inputs, label, settings, scratch):
     """When to learn: whether the premise of the winner is tuned on this row."""
     if settings.tuning == 1:
@@ -259,7 +234,7 @@ def is_inside(layer, winner, inputs, label, settings, scratch):
     return False
 
 
-@kernel()
+@part()
 def learn_row(layer, index, row, batch, settings, scratch, journal, inputs):
     """One row through the layer: choose, grow or tune, then train the consequents."""
     label, weight = batch.labels[row], batch.weights[row]
@@ -307,7 +282,7 @@ def learn_row(layer, index, row, batch, settings, scratch, journal, inputs):
     train_consequents(layer, label, weight, settings, scratch)
 
 
-@kernel()
+@part()
 def has_room(layers, index, settings):
     """Whether the layer has a free slot, or has reached its number of rules anyway."""
     layer = view(layers, index)
@@ -315,9 +290,10 @@ def has_room(layers, index, settings):
 
 
 @kernel()
-def learn_layer(layers, index, settings, batch, journal, start):
+def learn_layer(layers, index, settings, batch, journal, scratch, start):
     """Train one layer on rows [start, ...); returns the first row it had no room to learn."""
-    scratch = make_scratch(layers)
+    layers, batch, journal = borrowed(layers), borrowed(batch), borrowed(journal)
+    settings, scratch = borrowed(settings), borrowed(scratch)
     layer = view(layers, index)
     for row in range(start, batch.rows.shape[0]):
         if settings.grow_rules and not has_room(layers, index, settings):
@@ -327,9 +303,10 @@ def learn_layer(layers, index, settings, batch, journal, start):
 
 
 @kernel()
-def choose_rows(layers, index, settings, batch, wanted):
+def choose_rows(layers, index, settings, batch, scratch, wanted):
     """Which rows the layer would learn if it were offered them as it stands."""
-    scratch = make_scratch(layers)
+    layers, batch = borrowed(layers), borrowed(batch)
+    settings, scratch = borrowed(settings), borrowed(scratch)
     layer = view(layers, index)
     for row in range(batch.rows.shape[0]):
         if count_rules(layer) == 0:

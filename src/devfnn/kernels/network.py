@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from devfnn.kernels._jit import kernel
-from devfnn.kernels.layers import has_room, infer, learn_row, make_scratch, view
+from devfnn.kernels._jit import borrowed, kernel, part
+from devfnn.kernels.layers import has_room, infer, learn_row, view
 from devfnn.kernels.votes import (
     best_class,
     clip_unit,
@@ -13,7 +13,7 @@ from devfnn.kernels.votes import (
 )
 
 
-@kernel()
+@part()
 def forward_row(layers, settings, row, outputs, scratch):
     """Outputs of every live layer for one row; `scratch.inputs` ends as the stacked inputs.
 
@@ -35,12 +35,12 @@ def forward_row(layers, settings, row, outputs, scratch):
 
 
 @kernel()
-def forward(layers, settings, rows, outputs, stacked):
+def forward(layers, settings, rows, outputs, stacked, scratch):
     """Outputs of all layers for many rows, and the stacked inputs of the deepest layer.
 
     rows: (k, n_features) · outputs: (k, L, m) · stacked: (k, n)
     """
-    scratch = make_scratch(layers)
+    layers, settings, scratch = borrowed(layers), borrowed(settings), borrowed(scratch)
     for row in range(rows.shape[0]):
         forward_row(layers, settings, rows[row], outputs[row], scratch)
         for j in range(stacked.shape[1]):
@@ -48,13 +48,14 @@ def forward(layers, settings, rows, outputs, stacked):
 
 
 @kernel()
-def learn_rows(layers, settings, batch, journal, start):
+def learn_rows(layers, settings, batch, journal, scratch, start):
     """Row by row: outputs, votes, then train the winner (or all) at once.
 
     Returns the first row for which a layer had no room.
     """
-    scratch = make_scratch(layers)
-    inputs = np.empty(scratch.inputs.shape[0])
+    layers, batch, journal = borrowed(layers), borrowed(batch), borrowed(journal)
+    settings, scratch = borrowed(settings), borrowed(scratch)
+    inputs = scratch.stacked
     n_layers = layers.voting_weights.shape[0]
     for row in range(start, batch.rows.shape[0]):
         if settings.grow_rules:

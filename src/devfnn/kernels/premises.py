@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from devfnn.kernels._jit import kernel
+from devfnn.kernels._jit import kernel, part
 from devfnn.kernels.state import ACTIVE, FREE
 
 REPAIR_EVERY = 64
 """Premise updates of a rule between two exact recomputations of its inverse covariance."""
 
 
-@kernel()
+@part()
 def measure_rule(layer, rule, inputs, scratch):
     """Squared Mahalanobis distance of the row to one rule; absent inputs lie on the centre."""
     n = layer.n_inputs[0]
@@ -32,7 +32,7 @@ def measure_rule(layer, rule, inputs, scratch):
     scratch.distances[rule] = max(distance, 0.0)
 
 
-@kernel()
+@part()
 def fire(layer, inputs, with_archive, scratch):
     """Measure the row against every active rule, and against the archived ones if asked."""
     for rule in range(layer.status.shape[0]):
@@ -40,7 +40,7 @@ def fire(layer, inputs, with_archive, scratch):
             measure_rule(layer, rule, inputs, scratch)
 
 
-@kernel()
+@part()
 def normalise(layer, firing_floor, scratch):
     """Turn distances into activations that sum to 1 (softmax of the log firing).
 
@@ -65,7 +65,7 @@ def normalise(layer, firing_floor, scratch):
         scratch.activations[rule] /= total
 
 
-@kernel()
+@part()
 def winning_rule(layer, scratch):
     """The rule with the largest posterior: near, small, and well populated."""
     best, best_score = -1, -np.inf
@@ -118,7 +118,7 @@ def invert_covariance(layer, rule, width_floor, factor):
     layer.log_volumes[rule] = log_volume
 
 
-@kernel()
+@part()
 def tune_complete(layer, rule, rate, scratch):
     """Rank-one update of covariance, inverse and volume; inputs switched off keep their rows."""
     n = layer.n_inputs[0]
@@ -158,7 +158,7 @@ def tune_partial(layer, rule, rate, width_floor, scratch):
     invert_covariance(layer, rule, width_floor, scratch.factor)
 
 
-@kernel()
+@part()
 def tune_premise(layer, rule, weight, settings, scratch):
     """Move the winner towards the row: covariance and inverse first, from the OLD centre."""
     n = layer.n_inputs[0]

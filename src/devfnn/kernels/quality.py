@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from devfnn.kernels._jit import kernel
+from devfnn.kernels._jit import part
 
 
-@kernel()
+@part()
 def mean_spread(layer, inverse):
     """Mean squared distance of the rows to their mean under a metric: sum of inverse * covariance."""
     n = layer.n_inputs[0]
@@ -17,7 +17,7 @@ def mean_spread(layer, inverse):
     return max(spread, 0.0)
 
 
-@kernel()
+@part()
 def distance_to_mean(layer, point, inverse, present):
     """Squared distance of a point to the weighted mean of the rows under a metric."""
     n = layer.n_inputs[0]
@@ -32,7 +32,7 @@ def distance_to_mean(layer, point, inverse, present):
     return max(distance, 0.0)
 
 
-@kernel()
+@part()
 def quality(layer, point, inverse, present):
     """Density of the rows seen so far around `point` under the metric `inverse` (paper: DQ)."""
     if layer.density_weight[0] <= 0.0:
@@ -41,7 +41,7 @@ def quality(layer, point, inverse, present):
     return 1.0 / np.sqrt(1.0 + spread / layer.n_inputs[0])
 
 
-@kernel()
+@part()
 def axis_quality(layer, point, widths, present):
     """The same for an axis-parallel metric given by its widths, in n steps."""
     if layer.density_weight[0] <= 0.0:
@@ -54,7 +54,7 @@ def axis_quality(layer, point, widths, present):
     return 1.0 / np.sqrt(1.0 + spread / n)
 
 
-@kernel()
+@part()
 def update_density(layer, inputs, present, weight):
     """Take a row into the weighted mean and covariance; absent inputs keep their moments."""
     n = layer.n_inputs[0]
@@ -74,7 +74,7 @@ def update_density(layer, inputs, present, weight):
             layer.density_mean[i] += rate * (inputs[i] - layer.density_mean[i])
 
 
-@kernel()
+@part()
 def update_class_moments(layer, inputs, present, label, weight):
     """Take a row into mean and variance of its class."""
     layer.class_weights[label] += weight
@@ -87,7 +87,7 @@ def update_class_moments(layer, inputs, present, label, weight):
             layer.class_variances[label, j] = (1.0 - rate) * (variance + rate * away * away)
 
 
-@kernel()
+@part()
 def closest_class(layer, inputs, present):
     """The class whose rows lie densest around the row (paper: quality per class)."""
     best, best_spread = -1, np.inf

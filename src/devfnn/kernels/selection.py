@@ -1,11 +1,11 @@
 """What to learn: which rows are worth their label. Nothing here sees a label."""
 
-from devfnn.kernels._jit import kernel
+from devfnn.kernels._jit import part
 from devfnn.kernels.quality import distance_to_mean
 from devfnn.kernels.state import ACTIVE, LABEL_RATE, THRESHOLD, USED
 
 
-@kernel()
+@part()
 def certainty(output):
     """Share of the first among the two largest outputs: 0.5 undecided, 1 sure."""
     first, second = 0.0, 0.0
@@ -20,7 +20,7 @@ def certainty(output):
     return first / (first + second)
 
 
-@kernel()
+@part()
 def is_redundant(layer, winner, inputs, scratch):
     """Whether the row is neither denser nor sparser than every rule centre (paper: ERDE).
 
@@ -38,7 +38,7 @@ def is_redundant(layer, winner, inputs, scratch):
     return (is_nearer and is_farther) or winner_is_alone(layer, winner)
 
 
-@kernel()
+@part()
 def winner_is_alone(layer, winner):
     """Whether no other rule is active."""
     for rule in range(layer.status.shape[0]):
@@ -47,7 +47,7 @@ def winner_is_alone(layer, winner):
     return True
 
 
-@kernel()
+@part()
 def is_worth_learning(layer, winner, inputs, draw, settings, scratch):
     """Conflict, or ignorance, or exploration; never beyond the label budget. Changes nothing."""
     if layer.counters[USED] < settings.warmup_rows:
@@ -64,7 +64,7 @@ def is_worth_learning(layer, winner, inputs, draw, settings, scratch):
     return not is_redundant(layer, winner, inputs, scratch)
 
 
-@kernel()
+@part()
 def note_choice(layer, is_accepted, settings):
     """Keep the label rate and, if it is to vary, the threshold up to date."""
     spent = layer.label_state[LABEL_RATE]

@@ -146,9 +146,10 @@ class Journal(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Working memory of one call: made once, outside the row loop."""
+    """Working memory of kernels: made once for a shape, never saved."""
 
     inputs: Floats  # (n + m,) the row and the outputs of the layers so far
+    stacked: Floats  # (n + m,) a copy of the above that training may keep
     present: Flags  # (n,)
     n_present: Ints  # (1,)
     offsets: Floats  # (R, n) row minus centre, 0 where absent

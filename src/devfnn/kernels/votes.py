@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from devfnn.kernels._jit import kernel
+from devfnn.kernels._jit import kernel, part
 
 
-@kernel()
+@part()
 def best_class(values):
     """Index of the largest value, the first of equals."""
     best = 0
@@ -15,7 +15,7 @@ def best_class(values):
     return best
 
 
-@kernel()
+@part()
 def winning_layer(voting_weights, is_merged):
     """The live layer with the largest voting weight, the lowest of equals."""
     winner = -1
@@ -27,7 +27,7 @@ def winning_layer(voting_weights, is_merged):
     return winner
 
 
-@kernel()
+@part()
 def add_share(output, weight, soft, probabilities):
     """Add one layer's say: its whole weight on its best class, or spread over its outputs."""
     if not soft:
@@ -41,7 +41,7 @@ def add_share(output, weight, soft, probabilities):
         probabilities[k] += weight * share
 
 
-@kernel()
+@part()
 def combine_votes(outputs, voting_weights, is_merged, soft, probabilities):
     """The network's probabilities for one row. outputs: (L, m) · probabilities: (m,)"""
     probabilities[:] = 0.0
@@ -61,7 +61,7 @@ def vote_rows(outputs, voting_weights, is_merged, soft, probabilities):
         combine_votes(outputs[row], voting_weights, is_merged, soft, probabilities[row])
 
 
-@kernel()
+@part()
 def reward_layers(layers, outputs, label, step, floor):
     """Raise the weight of every live layer that was right on a row, lower that of the others."""
     for layer in range(outputs.shape[0]):
@@ -91,7 +91,7 @@ def mark_errors(probabilities, labels, errors):
         errors[row] = 1 if best_class(probabilities[row]) != labels[row] else 0
 
 
-@kernel()
+@part()
 def clip_unit(value):
     """An output as input of the next layers: inside [0, 1]."""
     return min(max(value, 0.0), 1.0) if not np.isnan(value) else 0.0

@@ -162,7 +162,8 @@ class DEVFNN:
         settings = self.config.kernel_settings(network.shape.inputs)
         draws = exploration_draws(self.config.seed, network.n_rows, rows.shape[0])
         batch = Batch(stacked, np.zeros(0, np.int64), np.zeros(0), draws, False)
-        choose_rows(network.layers, voting.winner(network.layers), settings, batch, wanted)
+        layer = voting.winner(network.layers)
+        choose_rows(network.layers, layer, settings, batch, network.scratch, wanted)
         return wanted
 
     # ---- learn, chunk by chunk
@@ -382,7 +383,7 @@ class DEVFNN:
                 lines.n_events,
             )
             settings = self.config.kernel_settings(network.shape.inputs)
-            done = kernels.learn_rows(network.layers, settings, batch, journal, done)
+            done = kernels.learn_rows(network.layers, settings, batch, journal, network.scratch, done)
             if done == len(rows):
                 break
             double_slots(network, self.config)

@@ -35,9 +35,8 @@ def forward(network: Network, rows: Floats, config: Config) -> tuple[Floats, Flo
     shape = network.shape
     outputs = np.empty((rows.shape[0], shape.layers, shape.classes))
     stacked = np.empty((rows.shape[0], shape.inputs))
-    kernels.forward(
-        network.layers, config.kernel_settings(shape.inputs), rows, outputs, stacked
-    )
+    settings = config.kernel_settings(shape.inputs)
+    kernels.forward(network.layers, settings, rows, outputs, stacked, network.scratch)
     return outputs, stacked
 
 
@@ -56,7 +55,7 @@ def train_layer(network: Network, layer: int, batch: Batch, config: Config) -> l
     settings = config.kernel_settings(network.shape.inputs)
     done = 0
     while True:
-        done = learn_layer(network.layers, layer, settings, batch, journal, done)
+        done = learn_layer(network.layers, layer, settings, batch, journal, network.scratch, done)
         if done == batch.rows.shape[0]:
             return rule_events(network, journal)
         double_slots(network, config)

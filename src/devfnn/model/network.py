@@ -1,17 +1,18 @@
 """Everything a model knows, in one place: what is here is saved, and nothing else."""
 
 import dataclasses
+import threading
 from collections.abc import Iterable
 
 import numpy as np
 
-from devfnn.kernels.state import Flags, Floats, Ints, Layers
+from devfnn.kernels.state import Flags, Floats, Ints, Layers, Scratch
 from devfnn.model.config import Config
 from devfnn.model.drift import ErrorTrack
 from devfnn.model.features import FeatureStats, empty_stats
 from devfnn.model.merging import OutputStats, empty_output_stats, resized_output_stats
 from devfnn.model.pruning import RuleRecords, empty_records, resized_records
-from devfnn.model.state import FIRST_SLOTS, Shape, empty_layers, reshaped
+from devfnn.model.state import FIRST_SLOTS, Shape, empty_layers, reshaped, scratch_for
 from devfnn.scaling import OnlineScaler
 
 
@@ -96,6 +97,11 @@ class Network:
             buffer=Rows.none(n_features),
         )
         return network
+
+    @property
+    def scratch(self) -> Scratch:
+        """Working memory for kernels."""
+        return scratch_for(self.shape, threading.get_ident())
 
     def resize(self, new: Shape, config: Config) -> None:
         """Make room for more layers, slots, features or classes."""

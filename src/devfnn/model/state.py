@@ -1,10 +1,11 @@
 """Making, widening and copying the arrays of the layers. Nothing here learns."""
 
 import dataclasses
+import functools
 
 import numpy as np
 
-from devfnn.kernels.state import FREE, THRESHOLD, Flags, Floats, Ints, Layers
+from devfnn.kernels.state import FREE, THRESHOLD, Flags, Floats, Ints, Layers, Scratch
 from devfnn.model.config import Config
 
 FIRST_SLOTS = 2
@@ -26,10 +27,29 @@ class Shape:
         return self.features + (self.layers - 1) * self.classes
 
 
-def shape_of(layers: Layers, n_features: int) -> Shape:
-    """The shape behind existing arrays."""
-    n_layers, n_slots, n_classes, _ = layers.consequents.shape
-    return Shape(n_layers, n_slots, n_features, n_classes)
+@functools.lru_cache(maxsize=256)
+def scratch_for(shape: Shape, thread: int) -> Scratch:
+    """Working memory for kernels on layers of this shape; every thread has its own."""
+    slots, n, m = shape.slots, shape.inputs, shape.classes
+    return Scratch(
+        inputs=np.empty(n + m),
+        stacked=np.empty(n + m),
+        present=np.empty(n, np.bool_),
+        n_present=np.zeros(1, np.int64),
+        offsets=np.empty((slots, n)),
+        pulls=np.empty((slots, n)),
+        distances=np.empty(slots),
+        activations=np.empty(slots),
+        expanded=np.empty(2 * n + 1),
+        gain=np.empty(2 * n + 1),
+        locals=np.empty((slots, m)),
+        output=np.empty(m),
+        residuals=np.empty(m),
+        candidate_center=np.empty(n),
+        candidate_width=np.empty(n),
+        factor=np.empty((n, n)),
+        probabilities=np.empty(m),
+    )
 
 
 def empty_layers(shape: Shape, config: Config) -> Layers:
