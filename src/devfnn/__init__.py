@@ -4,6 +4,7 @@ from devfnn.errors import InputError, NotLearnedError, StorageError
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.gclass import GClass
+from devfnn.storage import load
 
-__all__ = ["DEVFNN", "Config", "GClass", "InputError", "NotLearnedError", "StorageError"]
+__all__ = ["DEVFNN", "Config", "GClass", "InputError", "NotLearnedError", "StorageError", "load"]
 __version__ = "0.1.0"

@@ -88,6 +88,23 @@ class RangeChanged(Event):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class FeatureAsleep(Event):
+    """A feature behaves like a clock, always leaving its range on one side: it is left out."""
+
+    feature: str
+    escapes: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FeatureAwake(Event):
+    """A feature that was constant or a clock has something to say."""
+
+    feature: str
+    low: float
+    high: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class LayersMerged(Event):
     """Two layers said the same; the weaker one is left out from now on."""
 

@@ -1,21 +1,26 @@
 """Online scaling without look-ahead: an affine map per feature, from its range to [0, 1].
 
-The map is made from the first rows and then stays, until rows keep leaving the range; a single outlier
-is clipped, not followed. When the map changes, `Change` says how, so that a model can be carried over
-exactly (`model/rebasing.py`). A feature that has been constant so far has width 0 and is asleep.
+The map is made from the first rows and then stays, until rows keep leaving the range; a single
+outlier is clipped, not followed. When the map changes, `Change` says how, so that a model can be
+carried over exactly (`model/rebasing.py`). A feature is asleep, and left out, while it has been
+constant (width 0) and while it is a clock: leaving its range on the same side again and again, so
+that whatever was learned of its past values says nothing of those to come.
 """
 
 import dataclasses
 
 import numpy as np
 
-from devfnn.kernels.state import Flags, Floats
+from devfnn.kernels.state import Flags, Floats, Ints
 
-CLIP = 0.5
+CLIP = 0.1
 """Scaled values further than this outside [0, 1] are clipped."""
 
 SETTLING_ROWS = 128
 """Rows from which the map is made; before that it is remade after 1, 2, 4, 8 ... rows."""
+
+WIDEST_STEP = 8.0
+"""Most that one change may multiply a width by; a larger jump takes several."""
 
 WIDEN_BY = 0.25
 """Part of its new width that a widened range gets on top, so that ranges widen rarely."""
@@ -25,7 +30,7 @@ WIDEN_BY = 0.25
 class Change:
     """Old scaled value = factor * new scaled value + shift, for the features that changed."""
 
-    features: "np.ndarray[tuple[int], np.dtype[np.int64]]"
+    features: Ints
     factors: Floats
     shifts: Floats
 
@@ -39,12 +44,15 @@ class OnlineScaler:
         self.first_rows: Floats = np.empty((0, n_features))
         self.outside_share: Floats = np.zeros((2, n_features))
         self.outside_level: Floats = np.zeros((2, n_features))
+        self.escapes: Ints = np.zeros((2, n_features), np.int64)
         self.n_first: int = 0
 
     @property
     def awake(self) -> Flags:
-        """Features that have shown more than one value."""
-        awake: Flags = self.width > 0.0
+        """Features that have shown more than one value and are no clocks."""
+        from devfnn.kernels.ranges import CLOCK_ESCAPES
+
+        awake: Flags = (self.width > 0.0) & (self.escapes < CLOCK_ESCAPES).all(axis=0)
         return awake
 
     def transform(self, X: Floats) -> Floats:
@@ -57,7 +65,7 @@ class OnlineScaler:
         return scaled
 
     def absorb(self, X: Floats, start: int) -> int:
-        """Take in rows from `start`; returns the first row whose arrival changes the map, or len(X)."""
+        """Take in rows from `start`; returns the first that changes the map, or len(X)."""
         from devfnn.kernels.ranges import watch
 
         n_rows: int = X.shape[0]
@@ -71,9 +79,8 @@ class OnlineScaler:
             self.first_rows = np.concatenate([self.first_rows, X[start : start + taken]])
             self.n_first += taken
             return start + taken - 1 if self.n_first == after else n_rows
-        return int(
-            watch(X, start, self.low, self.width, self.outside_share, self.outside_level)
-        )
+        maps = (self.low, self.width, self.outside_share, self.outside_level, self.escapes)
+        return int(watch(X, start, *maps))
 
     def remake(self) -> Change:
         """Make the map that is due, and say how the scaled values of the past change with it."""
@@ -93,7 +100,7 @@ class OnlineScaler:
         )
 
     def _fit_first_rows(self) -> None:
-        """Cover the bulk of the first rows: their range, less what lies far outside the quantiles."""
+        """Cover the first rows, less what lies far outside their quantiles."""
         for feature, column in enumerate(self.first_rows.T):
             values = column[~np.isnan(column)]
             if not values.size:
@@ -116,13 +123,19 @@ class OnlineScaler:
             low, high = self.low[feature], self.low[feature] + self.width[feature]
             level = self.outside_level[side, feature]
             if side == 1:
-                reached = max(high, level)
+                reached = min(max(high, level), low + self._reach(feature, level))
                 high = reached + WIDEN_BY * (reached - low) * (self.width[feature] > 0.0)
             else:
-                reached = min(low, level)
+                reached = max(min(low, level), high - self._reach(feature, level))
                 low = reached - WIDEN_BY * (high - reached) * (self.width[feature] > 0.0)
             self.low[feature], self.width[feature] = low, high - low
             self.outside_share[:, feature] = 0.0
+            self.escapes[side, feature] += 1
+
+    def _reach(self, feature: int, level: float) -> float:
+        """Widest range that one change may give; a sleeping feature takes what it is shown."""
+        width = float(self.width[feature])
+        return WIDEST_STEP * width if width > 0.0 else abs(level - float(self.low[feature]))
 
     def widen_to(self, n_features: int) -> None:
         """Room for features that appear later; they start asleep."""
@@ -131,5 +144,6 @@ class OnlineScaler:
         self.width = np.append(self.width, np.zeros(added))
         self.outside_share = np.pad(self.outside_share, ((0, 0), (0, added)))
         self.outside_level = np.pad(self.outside_level, ((0, 0), (0, added)))
+        self.escapes = np.pad(self.escapes, ((0, 0), (0, added)))
         gap = np.full((self.first_rows.shape[0], added), np.nan)
         self.first_rows = np.concatenate([self.first_rows, gap], axis=1)

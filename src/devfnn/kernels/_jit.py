@@ -1,4 +1,4 @@
-"""The one decorator of all compiled code, and the message that compiling takes a while.
+"""The decorators of all compiled code, and the care of what Numba keeps on disk.
 
 Numba's disk cache knows only the file of a kernel, not the files of the kernels it calls. So the
 cache carries a stamp made from every source in this folder; when the stamp is old, the cached files
@@ -7,8 +7,6 @@ are removed before they can be used.
 
 import functools
 import hashlib
-import importlib.util
-import logging
 import os
 import pathlib
 import sys
@@ -28,8 +26,8 @@ part = functools.partial(numba.njit, cache=True, error_model="numpy", forceinlin
 def borrowed(arrays):  # type: ignore[no-untyped-def]
     """The same arrays without reference counting, for use inside one kernel call.
 
-    Counting costs two atomic operations per array and inner call, more than the arithmetic of a small
-    rule. The caller in Python owns the arrays for the whole call, so it is not needed.
+    Counting costs two atomic operations per array and inner call, more than the arithmetic of a
+    small rule. The caller in Python owns the arrays for the whole call, so it is not needed.
     """
     return arrays
 
@@ -55,6 +53,7 @@ def _without_owner(typing_context, arrays):  # type: ignore[no-untyped-def]
         return result
 
     return arrays(arrays), generate
+
 
 _FOLDER = pathlib.Path(__file__).parent
 _STAMP = "devfnn-kernels.stamp"
@@ -100,16 +99,5 @@ def write_stamp() -> None:
     descriptor, name = tempfile.mkstemp(dir=folder)
     with os.fdopen(descriptor, "w") as stream:
         stream.write(sources_stamp())
+    os.chmod(name, 0o644)
     os.replace(name, folder / _STAMP)
-
-
-@functools.cache
-def ensure_compiled() -> None:
-    """Compile every kernel once per machine, and tell the user why the first call is slow."""
-    if discard_stale_cache():
-        logging.getLogger("devfnn").warning(
-            "devfnn: compiling its kernels, once on this machine (about a minute) ..."
-        )
-        warmup = importlib.import_module("devfnn.kernels.warmup")
-        warmup.compile_all()
-        write_stamp()

@@ -117,9 +117,7 @@ def quality_bounds(layer, scratch):
     lowest, highest = np.inf, -np.inf
     for rule in range(layer.status.shape[0]):
         if layer.status[rule] == ACTIVE:
-            own = axis_quality(
-                layer, layer.centers[rule], scratch.candidate_width, scratch.present
-            )
+            own = axis_quality(layer, layer.centers[rule], scratch.candidate_width, scratch.present)
             lowest, highest = min(lowest, own), max(highest, own)
     return lowest, highest
 
@@ -251,7 +249,7 @@ def grow_rule(layer, winner, inputs, label, settings, scratch):
     Returns (rule or -1, kind, numbers). Data quality, datum significance and volume must all agree.
     """
     numbers = (0.0, 0.0, 0.0, 0.0)
-    if not settings.grow_rules or layer.counters[USED] <= settings.warmup_rows:
+    if layer.counters[USED] <= settings.warmup_rows:
         return -1, BORN_EVENT, numbers
     for j in range(layer.n_inputs[0]):
         if layer.input_mask[j] and not scratch.present[j]:

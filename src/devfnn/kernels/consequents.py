@@ -32,7 +32,7 @@ def dot(a, b, size):
 
 @part()
 def expand(inputs, present, n_inputs, expanded):
-    """Write [1, T1, T2, ...] of the inputs, moved from [0, 1] to [-1, 1]; absent inputs give 0, 0."""
+    """Write [1, T1, T2, ...] of the inputs, moved from [0, 1] to [-1, 1]; absent ones give 0, 0."""
     expanded[0] = 1.0
     for j in range(n_inputs):
         if present[j]:
@@ -59,33 +59,48 @@ def softmax(logits, out):
 
 
 @part()
-def update_gain_cov(gain_cov, gain, size, scale, memory, caps):
+def bound_variance(consequent, gain_cov, gain, axis, cap):
+    """Bring the variance of one weight back to its cap, as if the prior were observed once more.
+
+    The weight is pulled towards 0 by what the prior is worth against what is known of it, and the
+    weights that lean on it follow. So forgetting never reaches beyond the prior.
+    """
+    size = gain.shape[0]
+    variance = gain_cov[axis, axis]
+    scale = (variance - cap) / (variance * variance)
+    for j in range(size):
+        gain[j] = gain_cov[axis, j]
+    for k in range(consequent.shape[0]):
+        step = scale * consequent[k, axis]
+        for j in range(size):
+            consequent[k, j] -= step * gain[j]
+    for i in range(size):
+        row = gain_cov[i]
+        pull = gain[i]
+        for j in range(size):
+            row[j] -= scale * (pull * gain[j])
+
+
+@part()
+def forget_and_bound(consequent, gain_cov, gain, scale, memory, cap):
     """Psi <- (Psi - scale * gain gain') / memory, with every variance kept under its cap.
 
-    gain_cov: (p, p) · gain: (p,) · caps: (bias and linear, quadratic)
-    The product gain_i * gain_j is formed first, so the matrix stays exactly symmetric. A variance
-    over the cap is brought back by scaling its row and column: still positive definite, and the
-    other directions go on forgetting.
+    The product gain_i * gain_j is formed first, so the matrix stays exactly symmetric.
     """
+    size = gain.shape[0]
     growth = 1.0 / memory
     for i in range(size):
         row = gain_cov[i]
         pull = gain[i]
         for j in range(size):
             row[j] = (row[j] - scale * (pull * gain[j])) * growth
-    if memory < 1.0:
-        for i in range(size):
-            cap = caps[1] if i > 0 and i % 2 == 0 else caps[0]
-            if gain_cov[i, i] > cap:
-                shrink = np.sqrt(cap / gain_cov[i, i])
-                for j in range(size):
-                    gain_cov[i, j] *= shrink
-                    gain_cov[j, i] = gain_cov[i, j]
-                gain_cov[i, i] = cap
+    for i in range(size):
+        if gain_cov[i, i] > cap:
+            bound_variance(consequent, gain_cov, gain, i, cap)
 
 
 @part()
-def update_consequent(consequent, gain_cov, expanded, gain, residuals, strength, memory, caps):
+def update_consequent(consequent, gain_cov, expanded, gain, residuals, strength, memory, cap):
     """One weighted recursive step of all classes of a rule.
 
     consequent: (m, p) · gain_cov: (p, p) · expanded, gain: (p,) · residuals: (m,)
@@ -105,7 +120,7 @@ def update_consequent(consequent, gain_cov, expanded, gain, residuals, strength,
         weights = consequent[k]
         for j in range(size):
             weights[j] += step * gain[j]
-    update_gain_cov(gain_cov, gain, size, scale, memory, caps)
+    forget_and_bound(consequent, gain_cov, gain, scale, memory, cap)
 
 
 @kernel()

@@ -6,22 +6,13 @@ from devfnn.kernels._jit import borrowed, kernel, part
 from devfnn.kernels.births import (
     count_rules,
     count_step,
-    free_slot,
     found_first_rule,
+    free_slot,
     grow_rule,
     note_rule,
     passes_published_tuning,
 )
-from devfnn.kernels.consequents import (
-    CHECK_EVERY,
-    DECAY_EVERY,
-    decay_consequent,
-    dot,
-    expand,
-    repair_gain_cov,
-    softmax,
-    update_consequent,
-)
+from devfnn.kernels.consequents import bound_variance, dot, expand, softmax
 from devfnn.kernels.premises import (
     fire,
     invert_covariance,
@@ -32,10 +23,8 @@ from devfnn.kernels.premises import (
 )
 from devfnn.kernels.quality import quality, update_class_moments, update_density
 from devfnn.kernels.selection import is_worth_learning, note_choice
-from devfnn.kernels.state import ACTIVE, FREE, SEEN, USED, Layer
-
-NEGLIGIBLE = 1e-4
-"""Rules that fire less than this are not trained on the row."""
+from devfnn.kernels.state import ACTIVE, BORN_EVENT, FREE, SEEN, USED, Layer
+from devfnn.kernels.training import train_consequents
 
 
 @part()
@@ -144,74 +133,6 @@ def update_potentials(layer, settings, scratch):
 
 
 @part()
-def local_change(layer, rule, settings, scratch):
-    """How much the density around a rule has just moved (paper: gradient of LDQ)."""
-    activation = scratch.activations[rule]
-    n = max(scratch.n_present[0], 1)
-    record = layer.densities[rule]
-    record[0] = settings.density_memory * record[0] + activation
-    record[1] = settings.density_memory * record[1] + activation * scratch.distances[rule] / n
-    density = np.sqrt(record[0] / (record[0] + record[1])) if record[0] > 0.0 else record[2]
-    change = abs(density - record[2])
-    record[2] = density
-    return change
-
-
-@part()
-def forgetting_factor(layer, rule, settings, scratch):
-    """Memory of one rule for this row; also lets the premise forget where the density moves."""
-    activation = scratch.activations[rule]
-    memory = 1.0 - (1.0 - settings.memory) * activation
-    if settings.local_forgetting > 0.0:
-        change = activation * local_change(layer, rule, settings, scratch)
-        if layer.ages[rule] > scratch.expanded.shape[0]:
-            memory *= 1.0 - min(settings.local_forgetting * change, settings.local_forgetting)
-            kept = layer.populations[rule] * (1.0 - min(0.99 * change, 0.99))
-            layer.populations[rule] = max(kept, 1.0)
-    return memory
-
-
-@part()
-def train_consequents(layer, label, weight, settings, scratch):
-    """Recursive update of every rule that fires, each on its own error."""
-    size = 2 * layer.n_inputs[0] + 1
-    expanded, gain = scratch.expanded[:size], scratch.gain[:size]
-    caps = (settings.initial_gain, settings.initial_gain)
-    for rule in range(layer.status.shape[0]):
-        if layer.status[rule] != ACTIVE or scratch.activations[rule] < NEGLIGIBLE:
-            continue
-        memory = forgetting_factor(layer, rule, settings, scratch)
-        strength = scratch.activations[rule] * weight
-        local = scratch.locals[rule]
-        curvature = 1.0
-        if settings.logistic:
-            curvature = settings.curvature_floor
-            for k in range(local.shape[0]):
-                curvature = max(curvature, local[k] * (1.0 - local[k]))
-        for k in range(local.shape[0]):
-            target = 1.0 if k == label else 0.0
-            scratch.residuals[k] = (target - local[k]) / curvature
-        consequent = layer.consequents[rule, :, :size]
-        gain_cov = layer.gain_covs[rule, :size, :size]
-        update_consequent(
-            consequent,
-            gain_cov,
-            expanded,
-            gain,
-            scratch.residuals,
-            strength * curvature,
-            memory,
-            caps,
-        )
-        layer.ages[rule] += 1
-        if settings.weight_decay > 0.0 and layer.ages[rule] % DECAY_EVERY == 0:
-            decay = DECAY_EVERY * settings.weight_decay * strength
-            decay_consequent(consequent, gain_cov, gain, decay)
-        if layer.ages[rule] % CHECK_EVERY == 0:
-            repair_gain_cov(gain_cov, size, settings.initial_gain)
-
-
-@part()
 def local_outputs(layer, settings, scratch):
     """Recompute local outputs after the premises or the set of rules changed."""
     size = 2 * layer.n_inputs[0] + 1
@@ -247,6 +168,7 @@ def learn_row(layer, index, row, batch, settings, scratch, journal, inputs):
     infer(layer, inputs, settings, settings.recall_rules, scratch)
     if count_rules(layer) == 1 and not settings.recall_rules and not settings.firing_floor:
         fire(layer, inputs, False, scratch)
+    journal.outputs[row, index, :] = scratch.output
     update_potentials(layer, settings, scratch)
     winner = winning_rule(layer, scratch)
     if settings.active_learning:
@@ -258,7 +180,9 @@ def learn_row(layer, index, row, batch, settings, scratch, journal, inputs):
         if not is_accepted:
             return
     layer.counters[USED] += 1
-    rule, kind, numbers = grow_rule(layer, winner, inputs, label, settings, scratch)
+    rule, kind, numbers = -1, BORN_EVENT, (0.0, 0.0, 0.0, 0.0)
+    if settings.grow_rules and not (settings.plain_first and index == 0):
+        rule, kind, numbers = grow_rule(layer, winner, inputs, label, settings, scratch)
     if settings.grow_rules or settings.active_learning:
         own = quality(layer, inputs, layer.inverse_covs[winner], scratch.present)
         update_density(layer, inputs, scratch.present, weight * max(own, 1e-3))
@@ -322,7 +246,7 @@ def choose_rows(layers, index, settings, batch, scratch, wanted):
 
 @kernel()
 def decouple_input(layers, index, axis, width_floor):
-    """Cut the covariances of one input with all others, in every rule: it is left out from now on."""
+    """Cut the covariances of one input with all others, in every rule: it is left out now."""
     layer = view(layers, index)
     n = layer.n_inputs[0]
     factor = np.empty((n, n))
@@ -333,3 +257,18 @@ def decouple_input(layers, index, axis, width_floor):
                     layer.covs[rule, axis, j] = 0.0
                     layer.covs[rule, j, axis] = 0.0
             invert_covariance(layer, rule, width_floor, factor)
+
+
+@kernel()
+def bound_gains(layers, cap, gain):
+    """Bring every gain matrix back under its cap, after a new scaling map has stretched it."""
+    layers = borrowed(layers)
+    for index in range(layers.status.shape[0]):
+        size = 2 * layers.n_inputs[index, 0] + 1
+        for rule in range(layers.status.shape[1]):
+            if layers.status[index, rule] != FREE:
+                gain_cov = layers.gain_covs[index, rule, :size, :size]
+                for axis in range(size):
+                    if gain_cov[axis, axis] > cap:
+                        consequent = layers.consequents[index, rule, :, :size]
+                        bound_variance(consequent, gain_cov, gain[:size], axis, cap)

@@ -8,7 +8,7 @@ from devfnn.kernels.votes import (
     best_class,
     clip_unit,
     combine_votes,
-    reward_layers,
+    move_votes,
     winning_layer,
 )
 
@@ -47,6 +47,16 @@ def forward(layers, settings, rows, outputs, stacked, scratch):
             stacked[row, j] = scratch.inputs[j]
 
 
+@part()
+def is_trained(index, winner, is_merged, settings):
+    """Whether a layer learns the row."""
+    if is_merged[index]:
+        return False
+    if settings.training == 1 and index < settings.initial_layers:
+        return True
+    return index == winner or settings.training == 2
+
+
 @kernel()
 def learn_rows(layers, settings, batch, journal, scratch, start):
     """Row by row: outputs, votes, then train the winner (or all) at once.
@@ -74,11 +84,10 @@ def learn_rows(layers, settings, batch, journal, scratch, start):
             scratch.probabilities,
         )
         journal.errors[row] = 1 if best_class(scratch.probabilities) != label else 0
-        if settings.adapt_votes:
-            reward_layers(layers, outputs, label, settings.vote_step, settings.vote_floor)
+        move_votes(layers, outputs, label, settings)
         winner = winning_layer(layers.voting_weights, layers.is_merged)
         for index in range(n_layers):
-            if index == winner or (settings.train_all and not layers.is_merged[index]):
+            if is_trained(index, winner, layers.is_merged, settings):
                 layer = view(layers, index)
                 learn_row(layer, index, row, batch, settings, scratch, journal, inputs)
     return batch.rows.shape[0]

@@ -7,7 +7,7 @@ from devfnn.kernels._jit import part
 
 @part()
 def mean_spread(layer, inverse):
-    """Mean squared distance of the rows to their mean under a metric: sum of inverse * covariance."""
+    """Mean squared distance of the rows to their mean under a metric."""
     n = layer.n_inputs[0]
     spread = 0.0
     for i in range(n):

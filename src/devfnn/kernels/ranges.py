@@ -14,12 +14,20 @@ OUTSIDE_SHARE = 0.02
 """Share of recent rows outside that widens the range: a few rows, never a single outlier."""
 
 
-@kernel()
-def watch(rows, start, low, width, outside_share, outside_level):
-    """Take rows into the watch; returns the first row whose arrival widens a range, or their number.
+TURNED_BACK = 0.25
+"""A value in the quarter of the range opposite to where it was left: the feature is no clock."""
 
-    rows: (k, n) · low, width: (n,) · outside_share, outside_level: (2, n), below and above.
-    A feature of width 0 has been constant: any other value wakes it.
+CLOCK_ESCAPES = 3
+"""How often a feature may leave its range on one side without turning back."""
+
+
+@kernel()
+def watch(rows, start, low, width, outside_share, outside_level, escapes):
+    """Take in rows; returns the first whose arrival changes the map, or the number of rows.
+
+    rows: (k, n) · low, width: (n,) · outside_share, outside_level, escapes: (2, n), below and
+    above. A feature of width 0 has been constant: any other value wakes it. A clock that turns back
+    wakes too.
     """
     for row in range(start, rows.shape[0]):
         is_due = False
@@ -35,6 +43,10 @@ def watch(rows, start, low, width, outside_share, outside_level):
                 continue
             unit = (value - low[j]) / width[j]
             for side in range(2):
+                has_turned = unit < TURNED_BACK if side == 1 else unit > 1.0 - TURNED_BACK
+                if has_turned:
+                    is_due = is_due or escapes[side, j] >= CLOCK_ESCAPES
+                    escapes[side, j] = 0
                 is_out = unit > 1.0 + MARGIN if side == 1 else unit < -MARGIN
                 share = outside_share[side, j]
                 outside_share[side, j] = share + WATCH_RATE * ((1.0 if is_out else 0.0) - share)

@@ -1,8 +1,8 @@
 """The state that kernels read and write: named tuples of plain arrays.
 
-Axes: L layers, R rule slots, n inputs, m classes, p = 2n + 1 expanded inputs. A layer uses the first
-`n_inputs` of the n inputs, so a deeper layer's inputs are the raw features followed by the outputs of
-the layers before it. Fields of a named tuple cannot be rebound: a count is an array too.
+Axes: L layers, R rule slots, n inputs, m classes, p = 2n + 1 expanded inputs. A layer uses the
+first `n_inputs` of the n inputs, so a deeper layer's inputs are the raw features followed by the
+outputs of the layers before it. Fields of a named tuple cannot be rebound: a count is an array too.
 """
 
 from typing import NamedTuple
@@ -118,11 +118,15 @@ class Settings(NamedTuple):
     tuning: int  # 0 off, 1 rows inside the winner, 2 the published condition
     max_population: float
     coverage: Floats  # (n + 1,) squared radius that holds most of a rule, by dimension
-    adapt_votes: bool
+    adapt_votes: int  # 0 off, 1 reward and punish, 2 likelihood
+    vote_memory: float
+    vote_sharpness: float
     soft_vote: bool
     vote_step: float
     vote_floor: float
-    train_all: bool
+    training: int  # 0 the winner, 1 also the initial layers, 2 all live layers
+    initial_layers: int
+    plain_first: bool
 
 
 class Batch(NamedTuple):

@@ -4,6 +4,9 @@ import numpy as np
 
 from devfnn.kernels._jit import kernel, part
 
+LEAST_LIKELIHOOD = 0.01
+"""A single label can cost a layer no more than this."""
+
 
 @part()
 def best_class(values):
@@ -20,9 +23,7 @@ def winning_layer(voting_weights, is_merged):
     """The live layer with the largest voting weight, the lowest of equals."""
     winner = -1
     for layer in range(voting_weights.shape[0]):
-        if not is_merged[layer] and (
-            winner < 0 or voting_weights[layer] > voting_weights[winner]
-        ):
+        if not is_merged[layer] and (winner < 0 or voting_weights[layer] > voting_weights[winner]):
             winner = layer
     return winner
 
@@ -77,11 +78,40 @@ def reward_layers(layers, outputs, label, step, floor):
             layers.voting_weights[layer] = max(lowered, floor)
 
 
+@part()
+def weigh_by_likelihood(layers, outputs, label, settings):
+    """Weigh live layers by the fading likelihood of the labels, relative to the best layer."""
+    top = 0.0
+    for layer in range(outputs.shape[0]):
+        if not layers.is_merged[layer]:
+            total, own = 0.0, max(outputs[layer, label], 0.0)
+            for k in range(outputs.shape[1]):
+                total += max(outputs[layer, k], 0.0)
+            share = own / total if total > 0.0 else 0.0
+            kept = layers.voting_weights[layer] ** settings.vote_memory
+            weight = kept * max(share, LEAST_LIKELIHOOD) ** settings.vote_sharpness
+            layers.voting_weights[layer] = weight
+            top = max(top, weight)
+    for layer in range(outputs.shape[0]):
+        if not layers.is_merged[layer]:
+            relative = layers.voting_weights[layer] / top
+            layers.voting_weights[layer] = max(relative, settings.vote_floor)
+
+
+@part()
+def move_votes(layers, outputs, label, settings):
+    """Let one row move the voting weights. outputs: (L, m)"""
+    if settings.adapt_votes == 1:
+        reward_layers(layers, outputs, label, settings.vote_step, settings.vote_floor)
+    elif settings.adapt_votes == 2:
+        weigh_by_likelihood(layers, outputs, label, settings)
+
+
 @kernel()
-def update_votes(layers, outputs, labels, step, floor):
+def update_votes(layers, outputs, labels, settings):
     """Move the voting weights over the rows of a chunk. outputs: (k, L, m) · labels: (k,)"""
     for row in range(outputs.shape[0]):
-        reward_layers(layers, outputs[row], labels[row], step, floor)
+        move_votes(layers, outputs[row], labels[row], settings)
 
 
 @kernel()

@@ -67,8 +67,8 @@ class Config:
     density_memory: float = _number(0.99, 0.5, 1.0, "share of the local density kept per row")
 
     # What to learn
-    active_learning: bool = _choice(False, "learn only rows that are worth their label")
-    conflict_threshold: float = _number(0.9, 0.0, 1.0, "certainty below which to learn", "k_prune")
+    active_learning: bool = _choice(True, "learn only rows that are worth their label")
+    conflict_threshold: float = _number(0.95, 0.0, 1.0, "certainty below which to learn", "k_prune")
     exploration: float = _number(0.1, 0.0, 1.0, "share of rows learned whatever the certainty")
     threshold_step: float = _number(0.0, 0.0, 0.5, "speed of a varying threshold; 0 is off")
     label_budget: float = _number(1.0, 0.0, 1.0, "most labels per row over the window; 1 is off")
@@ -77,8 +77,8 @@ class Config:
     # The IF part of a rule
     rule_growing: bool = _choice(True, "let rows found new rules")
     max_rules: int = _number(10, 1, 1000, "active rules in a layer")
-    first_precision: float = _number(0.5, 1e-6, 1e6, "inverse variance of a first rule", "k_fs")
-    vigilance: float = _number(0.9, 0.0, 1.0, "volume share of the winner that allows growth", "Vig")
+    first_precision: float = _number(2.0, 1e-6, 1e6, "inverse variance of a first rule", "k_fs")
+    vigilance: float = _number(0.9, 0.0, 1.0, "volume share of the winner for growth", "Vig")
     width_floor: float = _number(0.02, 1e-6, 1.0, "least width of a rule, inputs in [0, 1]")
     coverage: float = _number(0.9, 0.5, 0.9999, "share of a Gaussian that counts as inside")
     premise_tuning: Literal["covered", "published", "off"] = _choice(
@@ -92,31 +92,47 @@ class Config:
     archive_size: int = _number(10, 0, 1000, "obsolete rules kept in a layer")
 
     # The network
-    initial_layers: int = _number(1, 1, 50, "layers at the start")
-    max_layers: int = _number(5, 1, 50, "layers at most, merged ones included")
-    training: Literal["winner", "all"] = _choice("winner", "layers trained on a stable chunk")
+    initial_layers: int = _number(2, 1, 50, "layers at the start")
+    max_layers: int = _number(6, 1, 50, "layers at most, merged ones included")
+    plain_first: bool = _choice(
+        True, "of several initial layers, the first keeps a single rule: the simplest rival"
+    )
+    training: Literal["winner", "winner_and_initial", "all"] = _choice(
+        "winner_and_initial", "layers trained on a chunk; initial layers never rest"
+    )
+    augmentation: Literal["all", "settled", "off"] = _choice(
+        "settled", "outputs that later layers take in: all, all but of layers that never rest, none"
+    )
     growing: bool = _choice(True, "add a layer on drift")
     merging: bool = _choice(True, "leave out layers that repeat another")
-    feature_mask: bool = _choice(True, "leave out features that say nothing")
-    adaptive_votes: bool = _choice(True, "reward and punish layers by their predictions")
-    vote: Literal["hard", "soft"] = _choice("soft", "layers vote with a class or with probabilities")
+    feature_mask: bool = _choice(False, "leave out features that say nothing")
+    voting_weights: Literal["likelihood", "reward", "equal"] = _choice(
+        "likelihood", "fading likelihood of the labels, reward and punishment as printed, or none"
+    )
+    vote_memory: float = _number(0.9995, 0.0, 1.0, "share of the likelihood kept per row")
+    vote_sharpness: float = _number(0.03, 0.0, 10.0, "power of the likelihood of one row")
+    newborn: Literal["winner", "scratch"] = _choice(
+        "winner", "a new layer starts as a copy of the winner, or knows nothing"
+    )
+    newborn_doubt: float = _number(5.0, 1.0, 1e6, "factor on the gain that a copy inherits")
+    vote: Literal["hard", "soft"] = _choice("soft", "layers vote for a class or with probabilities")
     vote_step: float = _number(0.01, 0.0, 1.0, "step of the decay factor", "π")
     vote_floor: float = _number(1e-6, 1e-300, 0.1, "least voting weight of a live layer")
     initial_decay: float = _number(1.0, 0.0, 1.0, "decay factor of a new layer", "ρ")
     newborn_weight: float = _number(1.0, 1e-6, 1.0, "voting weight of a new layer", "χ")
-    reset_winner: bool = _choice(False, "give the trained winner its initial weight and decay again")
+    reset_winner: bool = _choice(False, "give a trained layer its initial weight and decay again")
     feature_score: Literal["standardised", "variance"] = _choice(
         "standardised", "compression index of unit-variance inputs, or as printed"
     )
     feature_threshold: float = _number(0.99, 0.0, 1.0, "score from which a feature is off", "δ1")
     merge_threshold: float = _number(0.001, 0.0, 1.0, "index below which layers merge", "δ2")
-    statistics_memory: float = _number(0.9, 0.0, 1.0, "share of such statistics kept per chunk")
+    statistics_memory: float = _number(0.95, 0.0, 1.0, "share of such statistics kept per chunk")
     drift_test: Literal["stream", "chunk"] = _choice(
         "stream", "errors since the last drift, or the printed test inside one chunk"
     )
     drift_one_sided: bool = _choice(True, "only a rising error rate is drift")
-    drift_significance: float = _number(1e-4, 1e-300, 0.5, "cap of the level of drift", "α_D")
-    warning_significance: float = _number(1e-2, 1e-300, 0.5, "cap of the level of warning", "α_W")
+    drift_significance: float = _number(1e-8, 1e-300, 0.5, "cap of the level of drift", "α_D")
+    warning_significance: float = _number(1e-3, 1e-300, 0.5, "cap of the level of warning", "α_W")
     train_on_warning: bool = _choice(True, "train on chunks of the warning phase too")
     horizon: float = _number(200.0, 1e-9, 1e12, "chunks over which the levels rise", "T")
     buffer_rows: int = _number(5000, 0, 10**7, "rows kept in the warning phase")
@@ -129,7 +145,8 @@ class Config:
         """A copy with some parameters changed."""
         known = {field.name for field in dataclasses.fields(self)}
         for name in changes.keys() - known:
-            raise InputError(f"no parameter is called {name!r}; there are {', '.join(sorted(known))}")
+            there_are = ", ".join(sorted(known))
+            raise InputError(f"no parameter is called {name!r}; there are {there_are}")
         return dataclasses.replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -167,11 +184,15 @@ class Config:
             tuning=["off", "covered", "published"].index(self.premise_tuning),
             max_population=float(self.max_population),
             coverage=chi_square_radii(self.coverage, n_inputs),
-            adapt_votes=bool(self.adaptive_votes),
+            adapt_votes=["equal", "reward", "likelihood"].index(self.voting_weights),
+            vote_memory=float(self.vote_memory),
+            vote_sharpness=float(self.vote_sharpness),
             soft_vote=self.vote == "soft",
             vote_step=float(self.vote_step),
             vote_floor=float(self.vote_floor),
-            train_all=self.training == "all",
+            training=["winner", "winner_and_initial", "all"].index(self.training),
+            initial_layers=int(self.initial_layers),
+            plain_first=bool(self.plain_first and self.initial_layers > 1),
         )
 
 
@@ -186,8 +207,8 @@ def _check(field: "dataclasses.Field[Any]", value: Any) -> None:
         if not isinstance(value, bool | np.bool_):
             raise InputError(f"{name} must be True or False, not {value!r}")
     else:
-        is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        if not is_number or (field.type is int and value != int(value)):
+        kinds = int | np.integer if field.type is int else int | float | np.number
+        if not isinstance(value, kinds) or isinstance(value, bool):
             kind = "a whole number" if field.type is int else "a number"
             raise InputError(f"{name} must be {kind}, not {value!r}")
         if not about["low"] <= value <= about["high"]:
@@ -199,10 +220,10 @@ def _check(field: "dataclasses.Field[Any]", value: Any) -> None:
 def chi_square_radii(share: float, n_inputs: int) -> "np.ndarray[Any, np.dtype[np.float64]]":
     """Squared radius that holds `share` of a Gaussian, for 0 to `n_inputs` dimensions.
 
-    Wilson and Hilferty's approximation, good to one percent.
+    Wilson and Hilferty's approximation, good to three percent.
 
     >>> chi_square_radii(0.9, 4).round(2).tolist()
-    [0.0, 2.69, 4.59, 6.24, 7.77]
+    [0.0, 2.64, 4.56, 6.21, 7.75]
     """
     dimensions = np.arange(1, n_inputs + 1)
     spread = 2.0 / (9.0 * dimensions)

@@ -2,12 +2,13 @@
 
 Paper: section "Hidden Layer Growing Mechanism". Two tests:
 
-`chunk`, the printed one: inside one chunk, the cut is the first row where the errors so far are at least
-as frequent as in the whole chunk. So the rest of the chunk can only be better, a rising error rate is
-never seen, and the one-sided variant never fires (`tests/model/test_drift.py` shows it).
+`chunk`, the printed one: inside one chunk, the cut is the first row where the errors so far are at
+least as frequent as in the whole chunk. So the rest of the chunk can only be better, a rising error
+rate is never seen, and the one-sided variant never fires (`tests/model/test_drift.py` shows it).
 
-`stream`, ours: errors since the last drift; the cut is where the error rate was lowest, and the bound
-knows that the variance of rare errors is small (Bernstein's inequality instead of Hoeffding's).
+`stream`, ours: errors since the last drift; the cut is where the error rate was lowest, and the
+bound knows that the variance of rare errors is small (Bernstein's inequality instead of
+Hoeffding's).
 """
 
 import dataclasses

@@ -1,9 +1,10 @@
 """Online feature mask: features that say nothing about the classes are left out, and come back.
 
-Paper: section "Online Feature Weighting Mechanism". The score of a feature is the mean over classes of
-the compression index between feature and class. The index has the unit of a variance, so on inputs in
-[0, 1] it can never reach the paper's threshold; `standardised` takes it for unit variances, where it is
-1 - |correlation|. Statistics fade from chunk to chunk.
+Paper: section "Online Feature Weighting Mechanism". The score of a feature is the mean over classes
+of the compression index between feature and class. The index has the unit of a variance, so on
+inputs in [0, 1] it can never reach the paper's threshold (`variance`). `standardised` takes it for
+unit variances, where it is 1 - |correlation|, and also looks at the squared deviation of the
+feature, since rules can use what a correlation does not see. Statistics fade from chunk to chunk.
 """
 
 from typing import NamedTuple
@@ -12,27 +13,57 @@ import numpy as np
 
 from devfnn.kernels.state import Flags, Floats, Ints
 from devfnn.model.config import Config
+from devfnn.scaling import Change
 
 
 class FeatureStats(NamedTuple):
-    """Weighted moments of features and class indicators."""
+    """Weighted moments of signals and class indicators.
+
+    The 2n signals are the features, then the squares of their deviations from the mean so far.
+    """
 
     weight: Floats  # (1,)
-    feature_means: Floats  # (n,)
-    feature_variances: Floats  # (n,)
+    signal_means: Floats  # (2n,)
+    signal_variances: Floats  # (2n,)
     class_means: Floats  # (m,)
-    covariances: Floats  # (n, m)
+    covariances: Floats  # (2n, m)
 
 
 def empty_stats(n_features: int, n_classes: int) -> FeatureStats:
     """Statistics of nothing."""
     return FeatureStats(
         np.zeros(1),
-        np.full(n_features, 0.5),
-        np.zeros(n_features),
+        np.concatenate([np.full(n_features, 0.5), np.zeros(n_features)]),
+        np.zeros(2 * n_features),
         np.zeros(n_classes),
-        np.zeros((n_features, n_classes)),
+        np.zeros((2 * n_features, n_classes)),
     )
+
+
+def resized_stats(stats: FeatureStats, n_features: int, n_classes: int) -> FeatureStats:
+    """A larger copy, with room for features and classes that appear later."""
+    fresh = empty_stats(n_features, n_classes)
+    known = stats.signal_means.size // 2
+    places = np.concatenate([np.arange(known), n_features + np.arange(known)])
+    fresh.weight[:] = stats.weight
+    fresh.signal_means[places] = stats.signal_means
+    fresh.signal_variances[places] = stats.signal_variances
+    fresh.class_means[: stats.class_means.size] = stats.class_means
+    fresh.covariances[places, : stats.class_means.size] = stats.covariances
+    return fresh
+
+
+def rebased_stats(stats: FeatureStats, change: Change) -> FeatureStats:
+    """The statistics in the units of a new scaling map."""
+    n_features = stats.signal_means.size // 2
+    means, variances = stats.signal_means.copy(), stats.signal_variances.copy()
+    covariances = stats.covariances.copy()
+    means[change.features] -= change.shifts
+    for power, signals in ((1, change.features), (2, n_features + change.features)):
+        means[signals] /= change.factors**power
+        variances[signals] /= change.factors ** (2 * power)
+        covariances[signals] /= change.factors[:, None] ** power
+    return stats._replace(signal_means=means, signal_variances=variances, covariances=covariances)
 
 
 def compression_index(
@@ -53,22 +84,24 @@ def compression_index(
 
 
 def updated_stats(stats: FeatureStats, rows: Floats, labels: Ints, memory: float) -> FeatureStats:
-    """The statistics with a chunk added, the past faded by `memory`. Missing values count as the mean."""
+    """The statistics with a chunk added, the past faded; missing values count as the mean."""
     n_classes = stats.class_means.size
-    rows = np.where(np.isnan(rows), stats.feature_means, rows)
+    means = stats.signal_means[: rows.shape[1]]
+    rows = np.where(np.isnan(rows), means, rows)
+    rows = np.concatenate([rows, (rows - means) ** 2], axis=1)
     targets = (labels[:, None] == np.arange(n_classes)).astype(np.float64)
     past = stats.weight * memory
     weight = past + rows.shape[0]
     share = rows.shape[0] / weight
     row_means, target_means = rows.mean(axis=0), targets.mean(axis=0)
-    moved, turned = row_means - stats.feature_means, target_means - stats.class_means
+    moved, turned = row_means - stats.signal_means, target_means - stats.class_means
     variances = rows.var(axis=0)
     covariances = (rows - row_means).T @ (targets - target_means) / rows.shape[0]
     keep = 1.0 - share
     return FeatureStats(
         weight,
-        stats.feature_means + share * moved,
-        keep * stats.feature_variances + share * variances + keep * share * moved**2,
+        stats.signal_means + share * moved,
+        keep * stats.signal_variances + share * variances + keep * share * moved**2,
         stats.class_means + share * turned,
         keep * stats.covariances + share * covariances + keep * share * np.outer(moved, turned),
     )
@@ -76,18 +109,19 @@ def updated_stats(stats: FeatureStats, rows: Floats, labels: Ints, memory: float
 
 def feature_scores(stats: FeatureStats, config: Config) -> Floats:
     """Score of every feature, high = irrelevant; NaN for a feature or classes that did not vary."""
+    n_features = stats.signal_means.size // 2
     class_variances = stats.class_means * (1.0 - stats.class_means)
     varied = class_variances > 1e-12
     if not varied.any():
-        return np.full(stats.feature_means.size, np.nan)
-    v_x, v_y = stats.feature_variances[:, None], class_variances[None, varied]
+        return np.full(n_features, np.nan)
+    v_x, v_y = stats.signal_variances[:, None], class_variances[None, varied]
     cov = stats.covariances[:, varied]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if config.feature_score == "standardised":
-            index = 1.0 - np.abs(cov) / np.sqrt(v_x * v_y)
-        else:
-            index = compression_index(v_x, v_y, cov)
-    index[stats.feature_variances <= 1e-12] = np.nan
+    if config.feature_score == "variance":
+        index = compression_index(v_x[:n_features], v_y, cov[:n_features])
+    else:
+        relevance = np.abs(cov) / np.sqrt(np.maximum(v_x * v_y, 1e-300))
+        index = 1.0 - np.maximum(relevance[:n_features], relevance[n_features:])
+    index[stats.signal_variances[:n_features] <= 1e-12] = np.nan
     scores: Floats = index.mean(axis=1)
     return scores
 

@@ -8,19 +8,42 @@ import dataclasses
 import numpy as np
 
 from devfnn.events import Event, LayerAdded, RuleBorn, RuleRecalled
-from devfnn.kernels.state import BORN_EVENT, USED, Batch, Floats, Journal
+from devfnn.kernels.state import BORN_EVENT, FREE, Batch, Floats, Journal
 from devfnn.model.config import Config
-from devfnn.model.network import Network, Rows
 from devfnn.model.inputs import scaled, switch_inputs
+from devfnn.model.network import Network, Rows
 from devfnn.model.pruning import clear_record
+from devfnn.model.voting import winner
+
+INHERITED = (
+    "status",
+    "centers",
+    "covs",
+    "inverse_covs",
+    "log_volumes",
+    "populations",
+    "class_counts",
+    "consequents",
+    "gain_covs",
+    "densities",
+    "potentials",
+    "utilities",
+    "density_weight",
+    "density_mean",
+    "density_cov",
+    "class_weights",
+    "class_means",
+    "class_variances",
+)
+"""What a new layer takes over from the winner: its rules and what it knows of the rows."""
 
 
-def empty_journal(n_rows: int, network: Network, outputs: bool = False) -> Journal:
+def empty_journal(n_rows: int, network: Network) -> Journal:
     """Room for what kernels report about `n_rows` rows."""
     shape = network.shape
     n_lines = n_rows * shape.layers
     return Journal(
-        outputs=np.empty((n_rows if outputs else 0, shape.layers, shape.classes)),
+        outputs=np.empty((n_rows, shape.layers, shape.classes)),
         errors=np.zeros(n_rows, np.int64),
         rule_events=np.zeros((n_lines, 4), np.int64),
         rule_numbers=np.zeros((n_lines, 4)),
@@ -46,8 +69,13 @@ def double_slots(network: Network, config: Config) -> None:
     network.resize(dataclasses.replace(shape, slots=2 * shape.slots), config)
 
 
-def train_layer(network: Network, layer: int, batch: Batch, config: Config) -> list[Event]:
-    """Train one layer on stacked rows, in their order; returns what happened to its rules."""
+def train_layer(
+    network: Network, layer: int, batch: Batch, config: Config
+) -> tuple[list[Event], Floats]:
+    """Train one layer on stacked rows, in their order.
+
+    Returns what happened to its rules, and what the layer said to each row just before learning it.
+    """
     from devfnn.kernels.layers import learn_layer
 
     refresh_gain(network, layer, config)
@@ -57,7 +85,7 @@ def train_layer(network: Network, layer: int, batch: Batch, config: Config) -> l
     while True:
         done = learn_layer(network.layers, layer, settings, batch, journal, network.scratch, done)
         if done == batch.rows.shape[0]:
-            return rule_events(network, journal)
+            return rule_events(network, journal), journal.outputs[:, layer]
         double_slots(network, config)
 
 
@@ -87,22 +115,48 @@ def refresh_gain(network: Network, layer: int, config: Config) -> None:
     gains *= shrink[:, :, None] * shrink[:, None, :]
 
 
-def labels_used(network: Network) -> int:
-    """Labels that training has read so far, summed over layers."""
-    return int(network.layers.counters[:, USED].sum())
+def add_layer(
+    network: Network, rows: Rows, draws: Floats, config: Config
+) -> tuple[list[Event], Floats]:
+    """A new layer on top, trained on the rows; settled layers below make its extra inputs.
 
-
-def add_layer(network: Network, rows: Rows, batch_draws: Floats, config: Config) -> list[Event]:
-    """A new layer on top, trained on the rows; the layers below make its extra inputs."""
+    Returns events, and what the layer said to each row just before learning it.
+    """
     shape = network.shape
+    parent = winner(network.layers)
     network.resize(dataclasses.replace(shape, layers=shape.layers + 1), config)
+    if config.newborn == "winner":
+        inherit_rules(network, parent, config)
     switch_inputs(network, config)
     _, stacked = forward(network, scaled(network, rows.X, config), config)
-    batch = Batch(stacked, rows.labels, rows.weights, batch_draws, False)
-    events = train_layer(network, shape.layers, batch, config)
+    batch = Batch(stacked, rows.labels, rows.weights, draws, False)
+    events, said = train_layer(network, shape.layers, batch, config)
     n_inputs = int(network.layers.n_inputs[shape.layers, 0])
-    added = LayerAdded(network.n_rows + len(rows), shape.layers, n_inputs, len(rows))
-    return [added, *events]
+    added = LayerAdded(network.n_rows, shape.layers, n_inputs, len(rows))
+    return [added, *events], said
+
+
+def inherit_rules(network: Network, parent: int, config: Config) -> None:
+    """Start the newest layer as a copy of another, less sure of what it knows.
+
+    Inputs that the other did not have start uncoupled and with weight 0.
+    """
+    layers = network.layers
+    child = network.shape.layers - 1
+    for name in INHERITED:
+        array = getattr(layers, name)
+        array[child] = array[parent]
+    own, n = int(layers.n_inputs[parent, 0]), int(layers.n_inputs[child, 0])
+    added = np.arange(own, n)
+    known, columns = slice(0, 2 * own + 1), np.arange(2 * own + 1, 2 * n + 1)
+    for rule in np.flatnonzero(layers.status[child] != FREE):
+        layers.centers[child, rule, added] = 0.5
+        layers.covs[child, rule, added, added] = 1.0 / config.first_precision
+        layers.inverse_covs[child, rule, added, added] = config.first_precision
+        layers.log_volumes[child, rule] -= 0.5 * added.size * np.log(config.first_precision)
+        layers.gain_covs[child, rule, known, known] *= config.newborn_doubt
+        layers.gain_covs[child, rule, columns, columns] = config.later_gain
+        layers.ages[child, rule] = 0
 
 
 def keep_for_later(network: Network, rows: Rows, limit: int) -> int:

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from devfnn.events import RangeChanged
+from devfnn.events import Event, FeatureAsleep, FeatureAwake, RangeChanged
 from devfnn.kernels.state import Flags, Floats
 from devfnn.model.config import Config
-from devfnn.model.features import FeatureStats
+from devfnn.model.features import rebased_stats
 from devfnn.model.network import Network
 from devfnn.model.rebasing import rebase_layers
-from devfnn.scaling import CLIP, Change
+from devfnn.scaling import CLIP
 
 
 def scaled(network: Network, X: Floats, config: Config) -> Floats:
@@ -26,29 +26,34 @@ def absorb(network: Network, X: Floats, start: int, config: Config) -> int:
     return network.scaler.absorb(X, start)
 
 
-def change_map(network: Network, names: list[str], config: Config) -> list[RangeChanged]:
+def change_map(network: Network, names: list[str], config: Config) -> list[Event]:
     """Remake the scaling map and carry everything learned over to it.
 
     While the map is still being made from the first rows, its changes are no events.
     """
-    is_settled = not network.scaler.first_rows.size
-    change = network.scaler.remake()
-    rebase_layers(network.layers, change)
-    network.feature_stats = _rebased_stats(network.feature_stats, change)
+    scaler = network.scaler
+    is_settled, was_awake = not scaler.first_rows.size, scaler.awake
+    change = scaler.remake()
+    rebase_layers(network.layers, change, config.initial_gain)
+    network.feature_stats = rebased_stats(network.feature_stats, change)
     switch_inputs(network, config)
-    low, width = network.scaler.low, network.scaler.width
-    return [
-        RangeChanged(network.n_rows, names[j], float(low[j]), float(low[j] + width[j]))
-        for j in change.features
-        if is_settled
+    if not is_settled:
+        return []
+    row, lows, highs = network.n_rows, scaler.low, scaler.low + scaler.width
+    events: list[Event] = [
+        RangeChanged(row, names[j], float(lows[j]), float(highs[j])) for j in change.features
     ]
+    for j in np.flatnonzero(was_awake & ~scaler.awake):
+        events.append(FeatureAsleep(row, names[j], int(scaler.escapes[:, j].max())))
+    for j in np.flatnonzero(~was_awake & scaler.awake):
+        events.append(FeatureAwake(row, names[j], float(lows[j]), float(highs[j])))
+    return events
 
 
-def absorb_chunk(
-    network: Network, X: Floats, names: list[str], config: Config
-) -> list[RangeChanged]:
-    """Let the scaler see a whole chunk before it is used; its features are known before its labels."""
-    events, start = [], 0
+def absorb_chunk(network: Network, X: Floats, names: list[str], config: Config) -> list[Event]:
+    """Let the scaler see a whole chunk first: features are known before labels."""
+    events: list[Event] = []
+    start = 0
     while (due := absorb(network, X, start, config)) < X.shape[0]:
         events += change_map(network, names, config)
         start = due + 1
@@ -56,7 +61,7 @@ def absorb_chunk(
 
 
 def switch_inputs(network: Network, config: Config) -> None:
-    """Bring the input masks of all layers in line: relevant features that vary, and live layers.
+    """Bring all input masks in line: relevant features that vary, settled live layers.
 
     An input that is switched off is uncoupled from the others, so that leaving it out is exact.
     """
@@ -67,24 +72,16 @@ def switch_inputs(network: Network, config: Config) -> None:
     wanted[: shape.features] = network.feature_mask
     if config.scaling == "online":
         wanted[: shape.features] &= network.scaler.awake
-    for layer in np.flatnonzero(layers.is_merged[:-1]):
-        start = shape.features + layer * shape.classes
+    for merged in np.flatnonzero(layers.is_merged[:-1]):
+        start = shape.features + int(merged) * shape.classes
         wanted[start : start + shape.classes] = False
+    if config.augmentation == "settled" and config.training == "winner_and_initial":
+        wanted[shape.features : shape.features + shape.classes * config.initial_layers] = False
+    elif config.augmentation == "off":
+        wanted[shape.features :] = False
     for layer in range(shape.layers):
         n = int(layers.n_inputs[layer, 0])
         off: Flags = layers.input_mask[layer, :n] & ~wanted[:n]
         for axis in np.flatnonzero(off):
             decouple_input(layers, layer, axis, config.width_floor)
         layers.input_mask[layer] = wanted
-
-
-def _rebased_stats(stats: FeatureStats, change: Change) -> FeatureStats:
-    """Feature statistics in the units of the new map."""
-    means, variances = stats.feature_means.copy(), stats.feature_variances.copy()
-    covariances = stats.covariances.copy()
-    means[change.features] = (means[change.features] - change.shifts) / change.factors
-    variances[change.features] /= change.factors**2
-    covariances[change.features] /= change.factors[:, None]
-    return stats._replace(
-        feature_means=means, feature_variances=variances, covariances=covariances
-    )

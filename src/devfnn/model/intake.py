@@ -1,4 +1,4 @@
-"""What comes in: rows to arrays, labels to class indices. Everything is checked before a model changes."""
+"""What comes in: rows to arrays, labels to class indices, all checked before a model changes."""
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
@@ -8,6 +8,9 @@ import numpy as np
 
 from devfnn.errors import InputError
 from devfnn.kernels.state import Floats, Ints
+
+LARGEST_WEIGHT = 1e6
+"""A heavier row would wipe out all the others."""
 
 LARGEST = 1e100
 """Values beyond this are treated as infinite."""
@@ -84,8 +87,8 @@ def as_weights(weights: Any, n_rows: int) -> Floats:
     array = np.ascontiguousarray(weights, dtype=np.float64)
     if array.shape != (n_rows,):
         raise InputError(f"{array.size} weights for {n_rows} rows")
-    if not (np.isfinite(array).all() and (array >= 0.0).all()):
-        raise InputError("weights must be finite and not negative")
+    if not ((array >= 0.0) & (array <= LARGEST_WEIGHT)).all():
+        raise InputError(f"weights must lie between 0 and {LARGEST_WEIGHT:g}")
     return array
 
 
@@ -127,7 +130,7 @@ class Labels:
             self.classes.append(label)
 
     def decode(self, codes: Ints) -> "np.ndarray[Any, np.dtype[Any]]":
-        """Labels of class indices: an array of their own type if they share one, else of objects."""
+        """Labels of class indices, in an array of their own type if they share one."""
         return self.as_array()[codes]
 
     def as_array(self) -> "np.ndarray[Any, np.dtype[Any]]":
@@ -159,12 +162,12 @@ def plain_label(label: Any, row: int) -> Hashable:
 
 
 def exploration_draws(seed: int, first: int, count: int) -> Floats:
-    """Uniform numbers for rows `first`, `first + 1`, ...: the same whatever the batch (splitmix64)."""
+    """Uniform numbers for rows `first`, ...: the same whatever the batch (splitmix64)."""
     with np.errstate(over="ignore"):
         z = np.arange(first + 1, first + count + 1, dtype=np.uint64)
         z = z * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         z ^= z >> np.uint64(31)
-    draws: Floats = (z >> np.uint64(11)) * 2.0**-53
+    draws: Floats = (z >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return draws

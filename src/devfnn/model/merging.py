@@ -1,7 +1,7 @@
 """Layer merging: of two layers that say the same, the weaker is left out.
 
-Paper: section "Hidden Layer Merging Mechanism". Variances and covariances of the outputs are kept over
-chunks for every pair of layers, from the birth of the younger one on.
+Paper: section "Hidden Layer Merging Mechanism". Variances and covariances of the outputs are kept
+over chunks for every pair of layers, from the birth of the younger one on.
 """
 
 from typing import NamedTuple

@@ -9,7 +9,7 @@ import numpy as np
 from devfnn.kernels.state import Flags, Floats, Ints, Layers, Scratch
 from devfnn.model.config import Config
 from devfnn.model.drift import ErrorTrack
-from devfnn.model.features import FeatureStats, empty_stats
+from devfnn.model.features import FeatureStats, empty_stats, resized_stats
 from devfnn.model.merging import OutputStats, empty_output_stats, resized_output_stats
 from devfnn.model.pruning import RuleRecords, empty_records, resized_records
 from devfnn.model.state import FIRST_SLOTS, Shape, empty_layers, reshaped, scratch_for
@@ -59,7 +59,8 @@ class Gathered:
     @staticmethod
     def room(n_rows: int, shape: Shape) -> "Gathered":
         """Room for the rows of one structural step."""
-        rows = Rows(np.zeros((n_rows, shape.features)), np.zeros(n_rows, np.int64), np.zeros(n_rows))
+        X = np.zeros((n_rows, shape.features))
+        rows = Rows(X, np.zeros(n_rows, np.int64), np.zeros(n_rows))
         outputs = np.zeros((n_rows, shape.layers, shape.classes))
         return Gathered(rows, outputs, np.zeros(n_rows, np.int64))
 
@@ -109,28 +110,19 @@ class Network:
         self.layers = reshaped(self.layers, old, new, config)
         self.records = resized_records(self.records, new.layers, new.slots)
         self.output_stats = resized_output_stats(self.output_stats, new.layers, new.classes)
-        features, classes = new.features - old.features, new.classes - old.classes
-        if features or classes:
-            self._widen_statistics(features, classes)
-        if features:
-            self.scaler.widen_to(new.features)
+        self.feature_stats = resized_stats(self.feature_stats, new.features, new.classes)
+        if new.features > old.features:
+            self._widen_rows(new.features - old.features)
         if self.gathered is not None:
             outputs = np.zeros((len(self.gathered.rows), new.layers, new.classes))
             outputs[:, : old.layers, : old.classes] = self.gathered.outputs
             self.gathered.outputs = outputs
         self.shape = new
 
-    def _widen_statistics(self, features: int, classes: int) -> None:
-        """Room for new features and classes outside the layers."""
+    def _widen_rows(self, features: int) -> None:
+        """Room for new features outside the layers; rows of the past do not have them."""
+        self.scaler.widen_to(self.feature_mask.size + features)
         self.feature_mask = np.append(self.feature_mask, np.ones(features, np.bool_))
-        stats = self.feature_stats
-        self.feature_stats = FeatureStats(
-            stats.weight,
-            np.append(stats.feature_means, np.full(features, 0.5)),
-            np.append(stats.feature_variances, np.zeros(features)),
-            np.append(stats.class_means, np.zeros(classes)),
-            np.pad(stats.covariances, ((0, features), (0, classes))),
-        )
         self.buffer.X = np.pad(self.buffer.X, ((0, 0), (0, features)), constant_values=np.nan)
         if self.gathered is not None:
             gaps = ((0, 0), (0, features))

@@ -1,7 +1,8 @@
 """Rule pruning at the end of a chunk, by significance (deleted) and by potential (archived).
 
-Paper: "fading": ERS and P+. A rule goes when its value lies below its own past, twice running, while it
-is little used; one rule a layer and chunk at most. A rule that alone stands for a class stays.
+Paper: "fading": ERS and P+. A rule goes when its value lies below its own past, twice running,
+while it is little used; one rule a layer and chunk at most. A rule that alone stands for a class
+stays.
 """
 
 from typing import NamedTuple
@@ -9,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from devfnn.events import RulePruned
-from devfnn.kernels.state import ACTIVE, ARCHIVED, FREE, Flags, Floats, Layers
+from devfnn.kernels.state import ACTIVE, ARCHIVED, FREE, Flags, Floats, Ints, Layers
 from devfnn.model.config import Config
 
 LEAST_EVALUATIONS = 3
@@ -100,7 +101,7 @@ def _limits(records: RuleRecords, layer: int, margin: float) -> Floats:
     return limits
 
 
-def _record(records: RuleRecords, layer: int, active: "np.ndarray[tuple[int], np.dtype[np.intp]]", values: Floats) -> None:
+def _record(records: RuleRecords, layer: int, active: Ints, values: Floats) -> None:
     """Take an evaluation into the running mean and deviation."""
     records.counts[layer, active] += 1.0
     away = values[active] - records.means[layer, active]
@@ -108,7 +109,7 @@ def _record(records: RuleRecords, layer: int, active: "np.ndarray[tuple[int], np
     records.squares[layer, active] += away * (values[active] - records.means[layer, active])
 
 
-def _sole_rules(layers: Layers, layer: int, active: "np.ndarray[tuple[int], np.dtype[np.intp]]", seen: Flags) -> set[int]:
+def _sole_rules(layers: Layers, layer: int, active: Ints, seen: Flags) -> set[int]:
     """Rules that alone have a class of the last chunk as their majority."""
     majority = layers.class_counts[layer].argmax(axis=1)
     sole = set()

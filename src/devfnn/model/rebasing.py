@@ -1,8 +1,8 @@
 """Carrying a model over to a new scaling map, exactly.
 
 With old = a * new + b per feature, the Chebyshev features of old and new values are related by a
-matrix: expanded(old) = expanded(new) @ basis. So the consequents, the gain matrices, the centres and
-the covariances can be rewritten such that every output stays what it was.
+matrix: expanded(old) = expanded(new) @ basis. So the consequents, the gain matrices, the centres
+and the covariances can be rewritten such that every output stays what it was.
 """
 
 import numpy as np
@@ -25,10 +25,16 @@ def chebyshev_basis(change: Change, n_inputs: int) -> Floats:
     return basis
 
 
-def rebase_layers(layers: Layers, change: Change) -> None:
-    """Rewrite all rules and statistics in the units of the new map."""
+def rebase_layers(layers: Layers, change: Change, cap: float) -> None:
+    """Rewrite all rules and statistics in the units of the new map.
+
+    Gain matrices that an earlier change has stretched beyond their cap are brought back first.
+    """
+    from devfnn.kernels.layers import bound_gains
+
     if not change.features.size:
         return
+    bound_gains(layers, cap, np.empty(layers.gain_covs.shape[2]))
     n = layers.centers.shape[2]
     basis = chebyshev_basis(change, n)
     factors, shifts = np.ones(n), np.zeros(n)

@@ -93,8 +93,9 @@ def empty_layers(shape: Shape, config: Config) -> Layers:
 def reshaped(layers: Layers, old: Shape, new: Shape, config: Config) -> Layers:
     """A larger copy: more layers, rule slots, features or classes; nothing learned is lost.
 
-    New inputs start switched on, at the middle of their range, uncoupled, with weight 0. A class never
-    seen starts as an output of 0, or, for logistic rules, as unlikely as one unseen row in all.
+    New inputs start switched on, at the middle of their range, uncoupled, with weight 0. A class
+    never seen starts as an output of 0, or, for logistic rules, as unlikely as one unseen row in
+    all.
     """
     fresh = empty_layers(new, config)
     inputs = _moved_inputs(old, new)
@@ -107,8 +108,8 @@ def reshaped(layers: Layers, old: Shape, new: Shape, config: Config) -> Layers:
     for name in _PLAIN:
         source = getattr(layers, name)
         getattr(fresh, name)[tuple(slice(size) for size in source.shape)] = source
-    fresh.consequents[np.ix_(range(count), range(slots), range(m), expanded)] = layers.consequents
-    fresh.gain_covs[np.ix_(range(count), range(slots), expanded, expanded)] = layers.gain_covs
+    fresh.consequents[:count, :slots, :m][..., expanded] = layers.consequents
+    fresh.gain_covs[:count, :slots][:, :, expanded[:, None], expanded] = layers.gain_covs
     fresh.n_inputs[:, 0] = new.features + np.arange(new.layers) * new.classes
     _start_new_inputs(fresh, np.setdiff1d(np.arange(new.inputs), inputs), layers, config)
     _start_new_classes(fresh, old, new, config)
@@ -147,16 +148,18 @@ def _moved_inputs(old: Shape, new: Shape) -> Ints:
 def _copy_inputs(source: Floats | Flags, target: Floats | Flags, name: str, inputs: Ints) -> None:
     """Copy an array whose last axis (for covariances the last two) runs over inputs."""
     n_axes = 2 if name in ("covs", "inverse_covs", "density_cov") else 1
-    axes = [range(size) for size in source.shape[: source.ndim - n_axes]]
-    target[np.ix_(*axes, *([inputs] * n_axes))] = source
+    part = target[tuple(slice(size) for size in source.shape[: source.ndim - n_axes])]
+    if n_axes == 1:
+        part[..., inputs] = source
+    else:
+        part[..., inputs[:, None], inputs] = source
 
 
 def _start_new_inputs(fresh: Layers, added: Ints, old: Layers, config: Config) -> None:
     """Give inputs that rules have never seen their start values, in every used slot."""
     if not added.size:
         return
-    n_old_layers, n_old_slots = old.status.shape
-    for layer in range(n_old_layers):
+    for layer in range(old.status.shape[0]):
         own = added[added < fresh.n_inputs[layer, 0]]
         for rule in np.flatnonzero(old.status[layer] != FREE):
             fresh.centers[layer, rule, own] = 0.5

@@ -1,4 +1,9 @@
-"""The vote of the layers and their voting weights (paper: section "Adaptation of Voting Weight")."""
+"""The vote of the layers and their voting weights.
+
+Paper: section "Adaptation of Voting Weight" (`reward`). With more than half of the rows right, the
+printed weights all saturate at 1 and the vote no longer tells good layers from bad ones; so the
+default weighs a layer by the fading likelihood of the labels under it (`likelihood`).
+"""
 
 import numpy as np
 
@@ -16,12 +21,18 @@ def vote(layers: Layers, outputs: Floats, config: Config) -> Floats:
     return probabilities
 
 
+def errors(layers: Layers, outputs: Floats, labels: Ints, config: Config) -> Ints:
+    """1 where the network is wrong."""
+    wrong: Ints = (vote(layers, outputs, config).argmax(axis=1) != labels).astype(np.int64)
+    return wrong
+
+
 def reweigh(layers: Layers, outputs: Floats, labels: Ints, config: Config) -> None:
-    """Reward and punish every live layer, row by row."""
+    """Move the voting weights of all live layers, row by row."""
     from devfnn.kernels.votes import update_votes
 
-    if config.adaptive_votes:
-        update_votes(layers, outputs, labels, float(config.vote_step), float(config.vote_floor))
+    settings = config.kernel_settings(layers.centers.shape[2])
+    update_votes(layers, outputs, labels, settings)
 
 
 def winner(layers: Layers) -> int:

@@ -1,0 +1,60 @@
+# make help lists the verbs. Another Python: make PYTHON=python3.12 install
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.runtime
+TOOLS := $(VENV)/.tools
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+# Tests and benchmarks read optional data sets from here; without them they are skipped.
+DEVFNN_DATA ?= $(abspath $(wildcard ../shared/data))
+export DEVFNN_DATA
+
+.DEFAULT_GOAL := help
+.PHONY: install run test check format cover bench build clean help
+
+install: $(TOOLS)  ## create .venv with the project and its tools, once and when pyproject.toml changes
+
+$(RUNTIME): pyproject.toml
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
+	  { echo "Python 3.11 or newer is needed, for instance: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c "import ensurepip, venv" 2> /dev/null || \
+	  { echo "Python's venv is incomplete; on Debian or Ubuntu: sudo apt install python3-venv"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --editable .
+	@touch $@
+
+$(TOOLS): $(RUNTIME)
+	$(PIP) install --quiet --editable ".[dev]"
+	@touch $@
+
+run: $(RUNTIME)  ## train on a stream with drift and show the result; options: make run ARGS="--rows 20000"
+	$(BIN)/python -m devfnn run $(ARGS)
+
+test: check  ## check, the whole suite, then the kernels once more as plain Python
+	$(BIN)/python -m pytest
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels
+
+check: install  ## style, types and the direction of imports
+	$(BIN)/ruff format --check && $(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: install  ## put the code in shape
+	$(BIN)/ruff check --fix --exit-zero && $(BIN)/ruff format
+
+cover: install  ## lines that no test reaches, kernels included
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --cov --timeout 1200
+
+bench: install  ## accuracy and speed, as a table and JSON
+	$(BIN)/python benchmarks/run.py $(ARGS)
+
+build: install  ## a wheel in dist/
+	$(PIP) wheel --quiet --no-deps --wheel-dir dist .
+
+clean:  ## remove everything that can be made again, .venv too
+	rm -rf $(VENV) dist build .coverage .*_cache .hypothesis
+	find src tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2> /dev/null || true
+
+help:  ## this list
+	@sed -n 's/^\([a-z]*\):.*  ## /\1|/p' Makefile | while IFS='|' read -r verb text; do printf '%-8s %s\n' "$$verb" "$$text"; done

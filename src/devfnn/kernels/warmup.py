@@ -1,3 +1,0 @@
-"""Compile every kernel by using the model on a few rows."""
-def compile_all() -> None:
-    pass

@@ -1,0 +1,94 @@
+"""Learning chunk by chunk: the paper's Algorithm 1."""
+
+import numpy as np
+
+from devfnn.events import Event
+from devfnn.kernels.state import Batch, Floats
+from devfnn.model import voting
+from devfnn.model.config import Config
+from devfnn.model.growth import forward, train_layer
+from devfnn.model.inputs import absorb_chunk, scaled, switch_inputs
+from devfnn.model.intake import exploration_draws
+from devfnn.model.network import Network, Rows
+from devfnn.model.structure import (
+    layers_to_train,
+    mask_features,
+    merge_layers,
+    prune_rules,
+    react_to_errors,
+)
+
+
+def learn_chunk(
+    network: Network, rows: Rows, names: list[str], chosen: bool, config: Config
+) -> list[Event]:
+    """Take in a chunk: scale it, then train; the first chunk only founds the layers."""
+    events = absorb_chunk(network, rows.X, names, config)
+    inputs = scaled(network, rows.X, config)
+    draws = exploration_draws(config.seed, network.n_rows, len(rows))
+    batch = Batch(inputs, rows.labels, rows.weights, draws, chosen)
+    if network.n_chunks == 0:
+        events += _found_layers(network, batch, config)
+    else:
+        events += _evolve(network, rows, batch, names, config)
+    network.n_rows += len(rows)
+    network.n_chunks += 1
+    return events
+
+
+def _found_layers(network: Network, batch: Batch, config: Config) -> list[Event]:
+    """Train every initial layer in turn, each on what the ones before it say."""
+    events: list[Event] = []
+    switch_inputs(network, config)
+    for layer in range(network.shape.layers):
+        _, stacked = forward(network, batch.rows, config)
+        events += train_layer(network, layer, batch._replace(rows=stacked), config)[0]
+    return events
+
+
+def _evolve(
+    network: Network, rows: Rows, batch: Batch, names: list[str], config: Config
+) -> list[Event]:
+    """All mechanisms in their order, with the outputs made before anything changed."""
+    outputs, stacked = forward(network, batch.rows, config)
+    errors = voting.errors(network.layers, outputs, rows.labels, config)
+    if config.voting_weights == "reward":
+        voting.reweigh(network.layers, outputs, rows.labels, config)
+    events = mask_features(network, batch.rows, rows.labels, names, config)
+    events += merge_layers(network, outputs, config)
+    reaction = react_to_errors(network, rows, errors, batch.draws, config)
+    events += reaction.events
+    trained = layers_to_train(network, reaction.level, config)
+    more, said = _train(network, trained, batch._replace(rows=stacked), config)
+    events += more
+    if config.voting_weights == "likelihood":
+        outputs = _as_learned(outputs, reaction.said, said)
+        voting.reweigh(network.layers, outputs, rows.labels, config)
+    return events + prune_rules(network, trained, rows.labels, config)
+
+
+def _train(
+    network: Network, trained: list[int], batch: Batch, config: Config
+) -> tuple[list[Event], dict[int, Floats]]:
+    """Train layers on the chunk; also what each said to every row just before learning it."""
+    events: list[Event] = []
+    said: dict[int, Floats] = {}
+    for layer in trained:
+        more, said[layer] = train_layer(network, layer, batch, config)
+        events += more
+        if config.reset_winner:
+            voting.reset(network.layers, layer, config)
+    return events, said
+
+
+def _as_learned(outputs: Floats, newborn: Floats | None, said: dict[int, Floats]) -> Floats:
+    """Outputs with those of trained layers as they were row by row, while they learned.
+
+    So the vote knows at once how well a layer has adapted to the chunk, and not only how well the
+    layer of before the chunk did; and still no layer is judged on a row that it had learned.
+    """
+    if newborn is not None:
+        outputs = np.concatenate([outputs, newborn[:, None]], axis=1)
+    for layer, own in said.items():
+        outputs[:, layer] = own
+    return outputs

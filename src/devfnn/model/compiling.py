@@ -1,0 +1,39 @@
+"""The first use on a machine compiles all kernels, and says so."""
+
+import logging
+
+import numpy as np
+
+_state = {"is_ready": False}
+
+
+def ensure_compiled() -> None:
+    """Compile every kernel once per machine, and tell the user why the first call is slow."""
+    if _state["is_ready"]:
+        return
+    _state["is_ready"] = True  # the model used below asks again
+    from devfnn.kernels._jit import discard_stale_cache, write_stamp
+
+    if discard_stale_cache():
+        logging.getLogger("devfnn").warning(
+            "devfnn: compiling its kernels, once on this machine (about a minute) ..."
+        )
+        use_every_kernel()
+        write_stamp()
+
+
+def use_every_kernel() -> None:
+    """Call every kernel on a few rows, so that Numba compiles and keeps it."""
+    from devfnn.kernels.layers import decouple_input
+    from devfnn.model.devfnn import DEVFNN
+
+    rng = np.random.default_rng(0)
+    X = rng.random((200, 2))
+    y = (X[:, 0] > 0.5).astype(np.int64)
+    model = DEVFNN()
+    model.learn(X, y)
+    model.learn(X + 10.0, y)  # leaves its range, so that the rules are rebased
+    model.learn_rows(X, y)
+    model.predict(X)
+    model.wants_label(X)
+    decouple_input(model._known().layers, 0, 0, model.config.width_floor)

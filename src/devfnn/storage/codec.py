@@ -1,0 +1,153 @@
+"""A model as bytes, and back."""
+
+import hashlib
+import io
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from devfnn.errors import StorageError
+from devfnn.model.devfnn import DEVFNN
+from devfnn.model.gclass import GClass
+from devfnn.model.intake import Labels
+from devfnn.model.network import Network
+from devfnn.storage import container
+from devfnn.storage.checks import check_network
+from devfnn.storage.container import DTYPES, Array, Entry, as_bytes, require
+from devfnn.storage.header import Header, decode_header, encode_header, read_checksummed, to_text
+from devfnn.storage.tree import leaves, rebuilt, schema, sizes_of
+
+MAX_BYTES = 2**30
+"""Files larger than this are refused unless the caller allows more."""
+
+KINDS: dict[str, type[DEVFNN]] = {"DEVFNN": DEVFNN, "GClass": GClass}
+"""The classes that can be stored; a file can name no other."""
+
+
+def dump(model: DEVFNN) -> bytes:
+    """A model as the bytes of a safetensors file; the same state gives the same bytes.
+
+    Parameters
+    ----------
+    model
+        A DEVFNN or GClass, also one that has learned nothing.
+
+    Returns
+    -------
+    bytes
+        What `parse` reads. Raises StorageError for labels of other types than int, float, bool,
+        str, bytes and tuples of these, and for subclasses.
+
+    Examples
+    --------
+    >>> from devfnn import DEVFNN
+    >>> parse(dump(DEVFNN(feature_names=["height", "weight"]))).feature_names
+    ['height', 'weight']
+    """
+    kind = type(model).__name__
+    require(
+        KINDS.get(kind) is type(model),
+        f"a {kind} cannot be saved, only {' and '.join(KINDS)} themselves",
+    )
+    network, flat = model._network, dict[str, Any]()
+    if network is not None:
+        check_network(network, model.config)
+        flat = leaves(network)
+    tensors = {name: _plain(leaf) for name, leaf in flat.items() if isinstance(leaf, np.ndarray)}
+    header = Header(
+        kind,
+        model.config,
+        model._names,
+        model._labels.classes,
+        sizes_of(network) if network is not None else None,
+        absent={name for name, leaf in flat.items() if leaf is None},
+        counters={
+            name: leaf for name, leaf in flat.items() if leaf is not None and name not in tensors
+        },
+    )
+    data = encode_header(header)
+    data["sha256"] = _checksum(data, tensors)
+    return container.write_container(tensors, to_text(data))
+
+
+def parse(data: bytes, *, max_bytes: int = MAX_BYTES) -> DEVFNN:
+    """The model that `dump` turned into bytes.
+
+    Parameters
+    ----------
+    data
+        The bytes. They may come from anywhere: nothing in them is run or imported.
+    max_bytes
+        Refuse more bytes than this.
+
+    Returns
+    -------
+    DEVFNN
+        A DEVFNN or GClass that goes on learning bit for bit as the saved one would have. Raises
+        StorageError for bytes that are not a sound model.
+    """
+    return read_model(io.BytesIO(data), len(data), max_bytes)
+
+
+def read_model(stream: BinaryIO, size: int, max_bytes: int) -> DEVFNN:
+    """The model in a stream of `size` bytes; everything is checked before arrays are made."""
+    require(
+        size <= max_bytes,
+        f"the file has {size} bytes, more than the limit of {max_bytes}; "
+        "pass a larger max_bytes if it comes from a source you trust",
+    )
+    text, entries = container.read_header(stream, size)
+    data, checksum = read_checksummed(text)
+    header = decode_header(data)
+    require(header.kind in KINDS, f"the file holds a {header.kind!r}, which is not known here")
+    _check_entries(header, entries)
+    tensors = container.read_tensors(stream, entries)
+    require(
+        checksum == _checksum(data, tensors),
+        "the file is damaged: its content does not match its checksum",
+    )
+    return _model(header, tensors)
+
+
+def _check_entries(header: Header, entries: Mapping[str, Entry]) -> None:
+    """The tensors must be exactly those that a state of the header's sizes has."""
+    expected = schema().expected(header.sizes, header.absent) if header.sizes is not None else {}
+    for name in sorted(expected.keys() - entries.keys()):
+        raise StorageError(f"tensor {name!r} is missing")
+    for name in sorted(entries.keys() - expected.keys()):
+        raise StorageError(f"tensor {name!r} does not belong to a model")
+    for name, (code, shape) in expected.items():
+        entry = entries[name]
+        require(
+            (entry.code, entry.shape) == (code, shape),
+            f"tensor {name!r} is {entry.code} {list(entry.shape)}, not {code} {list(shape)}",
+        )
+
+
+def _model(header: Header, tensors: Mapping[str, Array]) -> DEVFNN:
+    """Put a model together."""
+    model = KINDS[header.kind](header.config, header.feature_names)
+    require(model.config == header.config, f"the configuration is not one of a {header.kind}")
+    if header.sizes is not None:
+        flat = {**tensors, **header.counters, **dict.fromkeys(header.absent)}
+        network: Network = rebuilt(schema().template, flat, header.sizes.shape)
+        check_network(network, header.config)
+        model._network = network
+        model._labels = Labels(header.classes)
+    return model
+
+
+def _plain(array: Array) -> Array:
+    """An array as it lies in the file: contiguous and little-endian."""
+    code = container.CODES[array.dtype]
+    return np.ascontiguousarray(array, DTYPES[code]).reshape(array.shape)
+
+
+def _checksum(data: dict[str, Any], tensors: Mapping[str, Array]) -> str:
+    """SHA-256 over the header and the names and bytes of all tensors."""
+    digest = hashlib.sha256(to_text(data).encode())
+    for name in sorted(tensors):
+        digest.update(f"\n{name}\n".encode())
+        digest.update(as_bytes(tensors[name]).data)
+    return digest.hexdigest()

@@ -1,0 +1,170 @@
+"""The outer shell of a file: the safetensors layout, checked before anything large is allocated.
+
+A file is 8 bytes with the length of a JSON header, the header, and the bytes of all tensors without
+gaps. The library `safetensors` writes it; reading is done here, because every length has to be
+checked against the size of the file anyway, and tensors can be read straight into their arrays.
+"""
+
+import json
+import math
+import struct
+from collections.abc import Mapping
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from devfnn.errors import StorageError
+
+METADATA_KEY = "devfnn"
+"""The one metadata key: with more than one, safetensors would write them in any order."""
+
+MAX_HEADER_BYTES = 2 * 2**20
+"""Longest header; room for the names of some 40 000 features."""
+
+DTYPES = {"F64": np.dtype("<f8"), "I64": np.dtype("<i8"), "BOOL": np.dtype("bool")}
+"""The tensor types that a model has, by their safetensors names."""
+
+CODES = {dtype: code for code, dtype in DTYPES.items()}
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Entry(NamedTuple):
+    """What a header says about one tensor; offsets count from the end of the header."""
+
+    code: str
+    shape: tuple[int, ...]
+    begin: int
+    end: int
+
+
+def require(condition: bool, message: str) -> None:
+    """Refuse the file unless a condition holds."""
+    if not condition:
+        raise StorageError(message)
+
+
+def as_bytes(array: Array) -> Array:
+    """The bytes of a contiguous array, as a view."""
+    return array.reshape(-1).view(np.uint8)
+
+
+def write_container(arrays: Mapping[str, Array], metadata: str) -> bytes:
+    """A safetensors file with one metadata entry."""
+    from safetensors.numpy import save
+
+    require(
+        len(metadata) + 200 * len(arrays) <= MAX_HEADER_BYTES // 2,
+        "the names of features and classes are too long to be saved",
+    )
+    return save(dict(arrays), metadata={METADATA_KEY: metadata})
+
+
+def read_header(stream: BinaryIO, size: int) -> tuple[str, dict[str, Entry]]:
+    """The metadata and the tensor entries of a file of `size` bytes; reads the header only."""
+    require(size > 0, "the file is empty")
+    require(size >= 8, f"not a devfnn model: the file has only {size} bytes")
+    (length,) = struct.unpack("<Q", stream.read(8))
+    require(
+        2 <= length <= MAX_HEADER_BYTES,
+        f"not a devfnn model: a header of {length} bytes cannot be",
+    )
+    require(
+        length <= size - 8,
+        f"truncated, or not a devfnn model: a header of {length} bytes in a file of {size} bytes",
+    )
+    header = read_json(stream.read(length))
+    require(isinstance(header, dict), "not a devfnn model: the header is not a JSON object")
+    metadata = header.pop("__metadata__", None)
+    require(
+        isinstance(metadata, dict) and isinstance(metadata.get(METADATA_KEY), str),
+        "a safetensors file, but not a devfnn model: it has no devfnn header",
+    )
+    require(len(metadata) == 1, "the metadata holds more than the devfnn header")
+    entries = {name: _entry(name, about) for name, about in header.items()}
+    _check_extent(entries, size - 8 - length)
+    return metadata[METADATA_KEY], entries
+
+
+def read_json(text: str | bytes) -> Any:
+    """JSON data; refuses keys that occur twice, NaN, and whatever is no JSON."""
+    try:
+        plain = text if isinstance(text, str) else text.decode("utf-8")
+        return json.loads(plain, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except StorageError:
+        raise
+    except RecursionError:
+        raise StorageError("not a devfnn model: the header is nested too deeply") from None
+    except ValueError as error:
+        raise StorageError(f"not a devfnn model: the header is not JSON ({error})") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object whose keys differ."""
+    result = dict(pairs)
+    require(len(result) == len(pairs), "a key occurs twice in the header")
+    return result
+
+
+def _no_constant(name: str) -> None:
+    """Refuse NaN and Infinity, which are no JSON."""
+    raise StorageError(f"the header holds {name}")
+
+
+def is_count(value: Any) -> bool:
+    """Whether a JSON value is a whole number that could count something."""
+    return type(value) is int and 0 <= value < 2**62
+
+
+def _entry(name: str, about: Any) -> Entry:
+    """One tensor entry; its size in bytes must be what type and shape say."""
+    require(
+        isinstance(about, dict) and about.keys() == {"dtype", "shape", "data_offsets"},
+        f"the header describes tensor {name!r} in an unknown way",
+    )
+    code, shape, offsets = about["dtype"], about["shape"], about["data_offsets"]
+    require(
+        isinstance(code, str) and code in DTYPES,
+        f"tensor {name!r} has type {code!r}; a model has {', '.join(DTYPES)}",
+    )
+    require(
+        isinstance(shape, list) and len(shape) <= 8 and all(is_count(n) for n in shape),
+        f"tensor {name!r} has an impossible shape",
+    )
+    require(
+        isinstance(offsets, list) and len(offsets) == 2 and all(is_count(n) for n in offsets),
+        f"tensor {name!r} has impossible offsets",
+    )
+    begin, end = offsets
+    n_bytes = math.prod(shape) * DTYPES[code].itemsize  # whole numbers of Python: no overflow
+    require(
+        end - begin == n_bytes,
+        f"tensor {name!r} has {end - begin} bytes, but its shape asks for {n_bytes}",
+    )
+    return Entry(code, tuple(shape), begin, end)
+
+
+def _check_extent(entries: dict[str, Entry], n_bytes: int) -> None:
+    """The tensors must fill the rest of the file without gap or overlap."""
+    position = 0
+    for name, entry in in_file_order(entries):
+        require(entry.begin == position, f"gap or overlap in the file before tensor {name!r}")
+        position = entry.end
+    require(n_bytes >= position, f"truncated: {position - n_bytes} bytes are missing at the end")
+    require(n_bytes == position, f"{n_bytes - position} surplus bytes at the end of the file")
+
+
+def in_file_order(entries: Mapping[str, Entry]) -> list[tuple[str, Entry]]:
+    """The entries as they lie in the file."""
+    return sorted(entries.items(), key=lambda item: (item[1].begin, item[1].end))
+
+
+def read_tensors(stream: BinaryIO, entries: Mapping[str, Entry]) -> dict[str, Array]:
+    """Read the tensors; what is allocated is what the file holds."""
+    arrays: dict[str, Array] = {}
+    for name, entry in in_file_order(entries):
+        array: Array = np.empty(entry.shape, DTYPES[entry.code])
+        n_read = stream.readinto(as_bytes(array)) if array.size else 0  # type: ignore[attr-defined]
+        require(n_read == array.nbytes, f"truncated: tensor {name!r} is incomplete")
+        arrays[name] = array.astype(array.dtype.newbyteorder("="), copy=False)
+    return arrays

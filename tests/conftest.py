@@ -1,0 +1,49 @@
+"""What many tests need: random numbers with a seed, and the optional data sets."""
+
+import os
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from devfnn.kernels import _jit
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_stale_kernels() -> None:
+    """Kernels compiled before an edit are not tested: many tests call kernels without a model."""
+    if _jit.discard_stale_cache():
+        _jit.write_stamp()
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Random numbers, the same ones in every test."""
+    return np.random.default_rng(20)
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> pathlib.Path:
+    """The folder of the optional data sets; tests that need it are skipped without it."""
+    folder = os.environ.get("DEVFNN_DATA", "")
+    if not folder:
+        pytest.skip("needs data sets: set DEVFNN_DATA to a folder of .npz files")
+    if not pathlib.Path(folder).is_dir():
+        pytest.skip(f"needs data sets: DEVFNN_DATA={folder!r} is not a folder")
+    return pathlib.Path(folder)
+
+
+@pytest.fixture(scope="session")
+def load_stream(data_dir: pathlib.Path) -> Callable[[str], tuple[Any, Any]]:
+    """Read `X, y` of a data set by its name, for instance `load_stream("weather")`."""
+
+    def load(name: str) -> tuple[Any, Any]:
+        file = data_dir / f"{name}.npz"
+        if not file.is_file():
+            pytest.skip(f"needs {file.name} in the folder that DEVFNN_DATA names")
+        with np.load(file, allow_pickle=False) as arrays:
+            return arrays["X"], arrays["y"]
+
+    return load

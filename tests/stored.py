@@ -1,0 +1,165 @@
+"""Models worth storing, and files that are almost right."""
+
+import dataclasses
+import functools
+import hashlib
+import json
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load as load_tensors
+from safetensors.numpy import save as save_tensors
+
+from build import count
+from devfnn import DEVFNN, Config, GClass, StorageError
+from devfnn.events import Event
+from devfnn.kernels.state import Floats, Ints
+from devfnn.model.network import Rows
+from devfnn.storage import dump, parse
+
+CHUNK = count(100, 50)
+Tensors = dict[str, np.ndarray[Any, np.dtype[Any]]]
+Change = Callable[[dict[str, Any], Tensors], Any]
+
+
+def turning_rows(n_chunks: int, seed: int = 3) -> tuple[Floats, Ints]:
+    """Rows of three features whose classes swap at 2/5 and 7/10."""
+    n_rows = n_chunks * CHUNK
+    X = np.random.default_rng(seed).random((n_rows, 3))
+    y = (X[:, 0] + X[:, 1] > 1.0).astype(np.int64)
+    time = np.arange(n_rows) / n_rows
+    return X, np.where((time >= 0.4) & (time < 0.7), 1 - y, y)
+
+
+def late_class(y: Ints) -> list[str]:
+    """Text labels; a third class comes late in the stream."""
+    names = np.where(y == 1, "high", "low").astype(object)
+    names[int(0.6 * len(y)) :: 7] = "late"
+    return list(names)
+
+
+@dataclasses.dataclass(frozen=True)
+class Story:
+    """A stream and the way it is learned."""
+
+    config: Config
+    labels: Callable[[Ints], Any] = lambda y: y
+    kind: type[DEVFNN] = DEVFNN
+    row_wise_from: int = 10**9  # chunk from which rows are learned one by one
+    missing: float = 0.0  # share of missing values
+    n_chunks: int = 20
+
+    def parts(self) -> list[tuple[Floats, Any]]:
+        """The stream, in pieces that are not the chunks of the row-wise mode."""
+        X, y = turning_rows(self.n_chunks)
+        gaps = np.random.default_rng(1).random(X.shape) < self.missing
+        X[gaps] = np.nan
+        labels = self.labels(y)
+        starts = range(0, len(X), CHUNK)
+        return [(X[i : i + CHUNK], labels[i : i + CHUNK]) for i in starts]
+
+    def learn(self, model: DEVFNN, start: int, stop: int) -> list[Event]:
+        """Let a model learn some of the parts."""
+        events: list[Event] = []
+        for index, (X, y) in list(enumerate(self.parts()))[start:stop]:
+            learn = model.learn_rows if index >= self.row_wise_from else model.learn
+            events += learn(X, y)
+        return events
+
+    def model(self, n_parts: int) -> DEVFNN:
+        """A model after some parts."""
+        model = self.kind(self.config, ["red", "green", "blue"])
+        self.learn(model, 0, n_parts)
+        return model
+
+
+def plain(**changes: Any) -> Config:
+    """A configuration whose network starts with one layer and grows soon, whatever the defaults."""
+    levels = {"drift_significance": 1e-4, "warning_significance": 1e-2}
+    return Config(**{"initial_layers": 1, "training": "winner", **levels, **changes})
+
+
+STORIES = {
+    "default": Story(Config()),
+    "chunks": Story(plain()),
+    "merged": Story(plain(merge_threshold=1.0)),
+    "deep": Story(plain(initial_layers=3, training="all")),
+    "least squares": Story(plain(consequent="least_squares", chunk_memory=0.5)),
+    "warned": Story(plain(warning_significance=0.5, drift_significance=1e-300)),
+    "late class": Story(plain(merging=False), late_class),
+    "rows": Story(plain(chunk_rows=70), late_class, row_wise_from=0),
+    "rows, deep": Story(plain(chunk_rows=70, merge_threshold=1.0), row_wise_from=15),
+    "missing": Story(plain(missing="skip", chunk_rows=170), missing=0.1, row_wise_from=9),
+    "unscaled": Story(plain(scaling="none", active_learning=True)),
+    "one layer": Story(plain(chunk_rows=130), late_class, GClass, row_wise_from=5),
+}
+
+
+@functools.cache
+def small_file() -> bytes:
+    """A model with gathered rows, a buffer and first rows: every part of a state is there."""
+    story = Story(plain(chunk_rows=8, missing="skip"), late_class)
+    model = story.model(1)
+    network = model._known()
+    X, _ = turning_rows(1)
+    model.learn_rows(X[:5], ["high", "low", "high", "low", "high"])
+    network.buffer = Rows(X[:3].copy(), np.array([0, 1, 0]), np.ones(3))
+    network.scaler.first_rows = X[:2].copy()
+    return dump(model)
+
+
+def text_of(header: Any) -> str:
+    """JSON as the format wants it."""
+    return json.dumps(header, sort_keys=True, separators=(",", ":"))
+
+
+def signed(header: dict[str, Any], tensors: Tensors) -> dict[str, Any]:
+    """The header with the right checksum; the format, written down a second time."""
+    header = {key: value for key, value in header.items() if key != "sha256"}
+    digest = hashlib.sha256(text_of(header).encode())
+    for name in sorted(tensors):
+        digest.update(f"\n{name}\n".encode() + tensors[name].tobytes())
+    return {**header, "sha256": digest.hexdigest()}
+
+
+def opened(data: bytes) -> tuple[dict[str, Any], Tensors]:
+    """The devfnn header and the tensors of a sound file."""
+    outer, _ = split(data)
+    tensors = {name: array.copy() for name, array in load_tensors(data).items()}
+    return json.loads(outer["__metadata__"]["devfnn"]), tensors
+
+
+def forged(change: Change, *, sign: bool = True) -> bytes:
+    """The small file with something changed, and, unless told otherwise, with a right checksum."""
+    header, tensors = opened(small_file())
+    change(header, tensors)
+    header = signed(header, tensors) if sign else header
+    return save_tensors(tensors, {"devfnn": text_of(header)})
+
+
+def split(data: bytes) -> tuple[dict[str, Any], bytes]:
+    """The outer header and the bytes of the tensors."""
+    (length,) = struct.unpack("<Q", data[:8])
+    return json.loads(data[8 : 8 + length]), data[8 + length :]
+
+
+def joined(outer: Any, body: bytes) -> bytes:
+    """A file from an outer header (text, or data to be turned into text) and a body."""
+    text = (outer if isinstance(outer, str) else json.dumps(outer)).encode()
+    return struct.pack("<Q", len(text)) + text + body
+
+
+def outer_changed(change: Callable[[dict[str, Any]], Any]) -> bytes:
+    """The small file with a changed safetensors header."""
+    outer, body = split(small_file())
+    change(outer)
+    return joined(outer, body)
+
+
+def refused(data: bytes, message: str) -> None:
+    """The bytes are refused for this reason."""
+    with pytest.raises(StorageError, match=message):
+        parse(data)

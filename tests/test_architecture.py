@@ -1,0 +1,160 @@
+"""Rules about the code itself: sizes, honest exports, a light import, self-contained kernels."""
+
+import ast
+import importlib
+import inspect
+import os
+import pathlib
+import pkgutil
+import subprocess
+import sys
+import types
+
+import pytest
+
+import devfnn
+
+PACKAGE = pathlib.Path(devfnn.__file__).parent
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+KERNEL_SOURCES = sorted((PACKAGE / "kernels").glob("*.py"))
+KERNEL_MODULES = [f"devfnn.kernels.{source.stem}" for source in KERNEL_SOURCES]
+PACKAGES = ["devfnn"] + [
+    module.name for module in pkgutil.walk_packages([str(PACKAGE)], "devfnn.") if module.ispkg
+]
+
+
+def name_of(source: pathlib.Path) -> str:
+    """A source as the test report shows it."""
+    return str(source.relative_to(PACKAGE))
+
+
+def run_python(code: str) -> str:
+    """What a fresh process prints that imports this very package."""
+    environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent)}
+    finished = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout.strip()
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=name_of)
+def test_no_module_is_over_350_lines(source):
+    assert len(source.read_text().splitlines()) <= 350
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_exports_are_honest(name):
+    package = importlib.import_module(name)
+    exported = getattr(package, "__all__", [])
+    assert sorted(exported) == sorted(set(exported))
+    assert [each for each in exported if not hasattr(package, each)] == []
+    tree = ast.parse(pathlib.Path(package.__file__).read_text())
+    imported = {
+        alias.asname or alias.name
+        for node in tree.body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    assert imported <= set(exported)
+
+
+def test_importing_the_package_is_light():
+    code = (
+        "import sys, time; start = time.perf_counter(); import devfnn; "
+        "print(time.perf_counter() - start, *{'numba', 'rich', 'typer'} & set(sys.modules))"
+    )
+    answers = [run_python(code).split() for _ in range(3)]
+    assert [answer[1:] for answer in answers] == [[], [], []]
+    assert min(float(answer[0]) for answer in answers) < 0.5
+
+
+# Numba compiles what a kernel sees when it is first called: the functions it calls must be kernels
+# of this folder, with whose sources the cache is stamped, and the globals it reads constants.
+
+
+def kernel_names(tree: ast.Module) -> list[str]:
+    """Functions of a module that are decorated with `kernel()` or `part()`."""
+    return [
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+        and any(
+            isinstance(decorator, ast.Call)
+            and isinstance(decorator.func, ast.Name)
+            and decorator.func.id in ("kernel", "part")
+            for decorator in node.decorator_list
+        )
+    ]
+
+
+KERNELS = [
+    pytest.param(module, name, id=f"{module.split('.')[-1]}.{name}")
+    for module, source in zip(KERNEL_MODULES, KERNEL_SOURCES, strict=True)
+    for name in kernel_names(ast.parse(source.read_text()))
+]
+
+
+def is_kernel(value: object) -> bool:
+    """Whether a function is a kernel of this package, compiled or plain."""
+    function = getattr(value, "py_func", value)
+    if not isinstance(function, types.FunctionType):
+        return False
+    if function.__module__ == "devfnn.kernels._jit":
+        return function.__name__ == "borrowed"
+    source = pathlib.Path(function.__code__.co_filename)
+    return source.parent == PACKAGE / "kernels" and function.__name__ in kernel_names(
+        ast.parse(source.read_text())
+    )
+
+
+def is_constant(value: object) -> bool:
+    """Whether a value cannot change."""
+    if isinstance(value, tuple):
+        return all(map(is_constant, value))
+    return isinstance(value, bool | int | float | str | None)
+
+
+def is_named_tuple(value: object) -> bool:
+    """Whether a value is one of the state classes."""
+    return isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields")
+
+
+def test_there_are_kernels():
+    assert len(KERNELS) > 10
+
+
+@pytest.mark.parametrize(("module", "name"), KERNELS)
+def test_a_kernel_sees_only_kernels_and_constants(module, name):
+    function = getattr(importlib.import_module(module), name)
+    seen = inspect.getclosurevars(getattr(function, "py_func", function))
+    assert seen.nonlocals == {}
+    libraries = {key for key, value in seen.globals.items() if isinstance(value, types.ModuleType)}
+    assert libraries <= {"np", "math"}
+    strange = {
+        key
+        for key, value in seen.globals.items()
+        if key not in libraries
+        and not (is_kernel(value) or is_constant(value) or is_named_tuple(value))
+    }
+    assert strange == set()
+
+
+@pytest.mark.parametrize(("module", "name"), KERNELS)
+def test_a_kernel_has_at_most_8_arguments(module, name):
+    function = getattr(importlib.import_module(module), name)
+    assert len(inspect.signature(getattr(function, "py_func", function)).parameters) <= 8
+
+
+@pytest.mark.parametrize("source", KERNEL_SOURCES, ids=name_of)
+def test_a_kernel_file_imports_nothing_of_the_package_but_kernels(source):
+    for node in ast.walk(ast.parse(source.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            names = [str(node.module)]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        for name in names:
+            assert name.split(".")[0] != "devfnn" or name.startswith("devfnn.kernels")

@@ -1,0 +1,129 @@
+"""The command line: what it shows, what it writes, what it refuses."""
+
+import json
+import logging
+
+import pytest
+from typer.testing import CliRunner
+
+import devfnn
+from devfnn.cli import app
+
+SMALL = ["run", "--rows", "4000", "--chunk-rows", "250"]
+
+
+@pytest.fixture
+def invoke():
+    """Call the command line as a user would, in a window of a fixed width."""
+    runner = CliRunner(env={"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"})
+    return lambda *arguments: runner.invoke(app, [str(argument) for argument in arguments])
+
+
+def test_version(invoke):
+    result = invoke("version")
+    assert result.exit_code == 0
+    assert result.stdout == f"devfnn {devfnn.__version__}\n"
+
+
+def test_help_names_the_commands(invoke):
+    result = invoke("--help")
+    assert result.exit_code == 0
+    assert "run" in result.stdout
+    assert "version" in result.stdout
+
+
+def test_run_shows_progress_lines_and_then_the_result(invoke):
+    result = invoke(*SMALL)
+    assert result.exit_code == 0, result.output
+    lines = [line for line in result.stderr.splitlines() if "rows/s" in line]
+    assert len(lines) == 10
+    assert "accuracy" in lines[-1]
+    assert "4,000 rows" in lines[-1]
+    for text in ("mean ± std over chunks", "rules", "layers", "rows per second", "new concept"):
+        assert text in result.stdout
+    for position in range(500, 4000, 500):
+        assert f" {position:,} " in result.stdout
+
+
+def test_run_writes_json(invoke, tmp_path):
+    file = tmp_path / "result.json"
+    result = invoke(*SMALL, "--seed", 3, "--json", file)
+    assert result.exit_code == 0, result.output
+    report = json.loads(file.read_text())
+    assert report["version"] == devfnn.__version__
+    assert report["config"]["seed"] == 3
+    assert report["drift_positions"] == list(range(500, 4000, 500))
+    assert report["summary"]["n_rows"] == 4000
+    assert 0.6 < report["summary"]["accuracy_mean"] < 1.0
+    assert report["accuracies"][0] is None
+    assert len(report["accuracies"]) == 16
+    assert {"kind", "row"} <= report["events"][0].keys()
+
+
+def test_the_same_seed_gives_the_same_run(invoke, tmp_path):
+    files = [tmp_path / "first.json", tmp_path / "second.json"]
+    for file in files:
+        invoke(*SMALL, "--json", file)
+    first, second = (json.loads(file.read_text()) for file in files)
+    assert first["accuracies"] == second["accuracies"]
+    assert first["events"] == second["events"]
+
+
+def test_parameters_and_presets_reach_the_model(invoke, tmp_path):
+    file = tmp_path / "result.json"
+    result = invoke(
+        *SMALL, "--preset", "static", "--set", "max_rules=2", "--set", "vote=hard", "--json", file
+    )
+    assert result.exit_code == 0, result.output
+    config = json.loads(file.read_text())["config"]
+    assert (config["growing"], config["max_rules"], config["vote"]) == (False, 2, "hard")
+
+
+def test_quiet_shows_nothing(invoke):
+    result = invoke(*SMALL, "--quiet")
+    assert result.exit_code == 0
+    assert result.output == ""
+
+
+def test_a_stream_of_one_chunk_has_no_accuracy(invoke):
+    result = invoke("run", "--rows", "100")
+    assert result.exit_code == 0, result.output
+    assert "accuracy -" in result.stderr
+
+
+def test_what_the_package_logs_is_shown_while_kernels_get_ready(invoke, monkeypatch):
+    def ensure_compiled():
+        logging.getLogger("devfnn").warning("compiling, once on this machine")
+
+    monkeypatch.setattr("devfnn.kernels._jit.ensure_compiled", ensure_compiled)
+    assert "compiling, once on this machine\n" in invoke(*SMALL).stderr
+    assert invoke(*SMALL, "--quiet").output == ""
+    assert logging.getLogger("devfnn").handlers == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--rows", "0"], "--rows"),
+        (["--rows", "many"], "--rows"),
+        (["--chunk-rows", "0"], "--chunk-rows"),
+        (["--noise", "1.5"], "--noise"),
+        (["--noise", "nan"], "noise"),
+        (["--seed", "-1"], "--seed"),
+        (["--preset", "best"], "--preset"),
+        (["--set", "memory"], "--set takes NAME=VALUE, not 'memory'"),
+        (["--set", "=1"], "--set takes NAME=VALUE"),
+        (["--set", "colour=1"], "no parameter is called 'colour'"),
+        (["--set", "memory=3"], "memory must be between 0.5 and 1, not 3"),
+        (["--set", "max_rules=2.5"], "max_rules must be a whole number, not 2.5"),
+        (["--set", "max_rules=nan"], "max_rules must be a whole number, not 'nan'"),
+        (["--set", "growing=1"], "growing must be True or False, not 1"),
+        (["--json", "no/such/folder/result.json"], "does not exist"),
+        (["--colour"], "--colour"),
+    ],
+)
+def test_bad_values_are_refused_with_a_clear_message(invoke, arguments, message):
+    result = invoke("run", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.output

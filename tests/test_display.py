@@ -1,0 +1,77 @@
+"""What a run looks like, on a terminal and elsewhere."""
+
+import io
+
+import pytest
+import rich.console
+
+from devfnn.display import drift_table, result_table, watched
+from devfnn.evaluation import ChunkResult
+from devfnn.events import DriftFound
+
+DRIFT = (DriftFound(100, 0.1, 0.3, 0.1, 50),)
+
+
+def results(*drifting):
+    """Ten chunks of 100 rows, all but the first predicted with 90 right."""
+    return [
+        ChunkResult(
+            index=index,
+            chunk_rows=100,
+            n_rows=100 * (index + 1),
+            n_correct=90 if index else None,
+            events=DRIFT if index in drifting else (),
+            seconds_predict=0.01,
+            seconds_learn=0.04,
+            n_rules=3,
+            n_layers=2,
+        )
+        for index in range(10)
+    ]
+
+
+def console(is_terminal=False):
+    """A console that writes into memory."""
+    return rich.console.Console(file=io.StringIO(), width=100, force_terminal=is_terminal)
+
+
+def shown(console, thing):
+    """What a console shows for something."""
+    console.print(thing)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_watching_passes_every_result_on(is_terminal):
+    run = results()
+    screen = console(is_terminal)
+    assert list(watched(iter(run), 1000, screen)) == run
+    text = screen.file.getvalue()
+    assert "accuracy 90.00 %  layers 2  rules 3  drift -  2,000 rows/s" in text
+    assert ("100%" in text) == is_terminal
+
+
+def test_plain_lines_tell_the_last_drift():
+    screen = console()
+    list(watched(results(3), 1000, screen))
+    lines = screen.file.getvalue().splitlines()
+    assert len(lines) == 10
+    assert "drift -" in lines[2]
+    assert all("drift 400" in line for line in lines[3:])
+
+
+def test_the_result_table_holds_the_numbers():
+    text = shown(console(), result_table(results(3, 4), "A run"))
+    for part in ("A run", "90.00 % ± 0.00 %", "3.00 (3)", "2.00 (2)", "DriftFound 2", "2,000"):
+        assert part in text
+    assert "labels" not in text
+
+
+def test_the_drift_table_puts_findings_under_their_concept():
+    text = shown(console(), drift_table(results(4, 5, 9), [450, 600], 1000))
+    rows = [
+        [cell.strip() for cell in line.strip("│\n").split("│")]
+        for line in text.splitlines()
+        if line.startswith("│")
+    ]
+    assert rows == [["0", "-"], ["450", "500, 600"], ["600", "1,000"]]

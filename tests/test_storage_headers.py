@@ -1,0 +1,147 @@
+"""Headers that no model can have are refused, even with a right checksum."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from devfnn.storage import dump, parse
+from stored import Change, Tensors, forged, joined, opened, refused, small_file, split, text_of
+
+
+def put(*keys: str, value: Any) -> Change:
+    """Set one entry of the header."""
+
+    def change(header: dict[str, Any], tensors: Tensors) -> None:
+        for key in keys[:-1]:
+            header = header[key]
+        header[keys[-1]] = value
+
+    return change
+
+
+def drop(*keys: str) -> Change:
+    """Remove one entry of the header."""
+
+    def change(header: dict[str, Any], tensors: Tensors) -> None:
+        for key in keys[:-1]:
+            header = header[key]
+        del header[keys[-1]]
+
+    return change
+
+
+HEADERS: dict[str, tuple[Change, str]] = {
+    "a later format": (put("format", value=2), "format 2, .* up to 1; upgrade devfnn"),
+    "format 0": (put("format", value=0), "no format number"),
+    "format true": (put("format", value=True), "no format number"),
+    "no format": (drop("format"), "no format number"),
+    "an unknown field": (put("hook", value="os.system"), "unknown field 'hook'"),
+    "a missing field": (drop("counters"), "lacks the field 'counters'"),
+    "an unknown class": (put("class", value="os.system"), "'os.system', which is not known"),
+    "a class of another type": (put("class", value=["DEVFNN"]), "class name .* no text"),
+    "a version of another type": (put("library", value=1), "library version"),
+    "an unknown parameter": (put("config", "hook", value=1), "unknown field 'hook'"),
+    "a missing parameter": (drop("config", "memory"), "lacks the field 'memory'"),
+    "a parameter out of range": (put("config", "memory", value=2.0), "memory must be between"),
+    "a parameter out of its choices": (put("config", "vote", value="x"), "vote must be one of"),
+    "a choice of another type": (put("config", "vote", value=[]), "vote must be one of"),
+    "a number as text": (put("config", "memory", value="1"), "memory is of the wrong type"),
+    "a flag as number": (put("config", "growing", value=1), "growing is of the wrong type"),
+    "a count with fraction": (put("config", "seed", value=1.0), "seed is of the wrong type"),
+    "no configuration": (put("config", value=[]), "not a JSON object"),
+    "names of another type": (put("feature_names", value=[1, 2, 3]), "feature names .* no texts"),
+    "too few names": (put("feature_names", value=["a"]), "feature names does not fit"),
+    "too few classes": (put("classes", value=[["str", "a"]]), "classes does not fit"),
+    "one class twice": (put("classes", value=[["int", 1], ["float", "0x1p0"]]), "occurs twice"),
+    "classes of another type": (put("classes", value={}), "no list"),
+    "an untagged label": (put("classes", value=["a", "b"]), "label .* malformed"),
+    "an unknown tag": (put("classes", value=[["set", []], ["int", 1]]), "label .* malformed"),
+    "a known form of an unknown tag": (
+        put("classes", value=[["set", "00"], ["int", 1]]),
+        "malformed",
+    ),
+    "a tag that is no text": (put("classes", value=[[[], "00"], ["int", 1]]), "malformed"),
+    "a wrong tag": (put("classes", value=[["int", True], ["int", 2]]), "label .* malformed"),
+    "a NaN label": (put("classes", value=[["float", "nan"], ["int", 1]]), "label .* is NaN"),
+    "a huge float": (put("classes", value=[["float", "0x1p9999"], ["int", 1]]), "malformed"),
+    "odd bytes": (put("classes", value=[["bytes", "abc"], ["int", 1]]), "malformed"),
+    "a size of 0": (put("shape", "slots", value=0), "size of 0"),
+    "a size below 0": (put("shape", "buffer_rows", value=-1), "shape .* impossible"),
+    "a size with fraction": (put("shape", "layers", value=1.0), "shape .* impossible"),
+    "a size beyond all": (put("shape", "layers", value=2**62), "shape .* impossible"),
+    "more slots": (put("shape", "slots", value=10**12), "tensor .* is .* not"),
+    "more buffered rows": (put("shape", "buffer_rows", value=10**12), "tensor 'buffer/X' is"),
+    "more features": (put("shape", "features", value=10**9), "does not fit"),
+    "a missing size": (drop("shape", "slots"), "lacks the field 'slots'"),
+    "nothing learned": (put("shape", value=None), "nothing was learned"),
+    "gathered rows declared absent": (put("absent", value=["gathered"]), "that are absent"),
+    "layers declared absent": (put("absent", value=["layers"]), "that every model has"),
+    "absent of another type": (put("absent", value=[1]), "no texts"),
+    "a counter below 0": (put("counters", "n_rows", value=-1), "n_rows is impossible"),
+    "a counter beyond all": (put("counters", "n_rows", value=2**63), "n_rows is impossible"),
+    "a counter of another type": (put("counters", "n_rows", value=1.5), "n_rows is impossible"),
+    "an unknown counter": (put("counters", "rows", value=1), "unknown field 'rows'"),
+    "a missing counter": (drop("counters", "n_rows"), "lacks the field 'n_rows'"),
+    "more gathered than room": (put("counters", "gathered/count", value=9), "more rows .* room"),
+    "another chunk size": (put("config", "chunk_rows", value=9), "does not fit chunk_rows"),
+    "more errors than rows": (put("counters", "track/errors", value=10**6), "contradict"),
+    "a cut in the future": (put("counters", "track/cut_rows", value=10**6), "contradict"),
+    "fewer rows than kept": (put("counters", "scaler/n_first", value=1), "more rows than it has"),
+    "a configuration of another class": (put("class", value="GClass"), "not one of a GClass"),
+    "NaN not allowed": (put("config", "missing", value="error"), "holds NaN"),
+}
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_headers_that_no_model_has(name: str) -> None:
+    change, message = HEADERS[name]
+
+    def change_with_gap(header: dict[str, Any], tensors: Tensors) -> None:
+        if name == "NaN not allowed":
+            tensors["buffer/X"][0, 0] = np.nan
+        change(header, tensors)
+
+    refused(forged(change_with_gap), message)
+
+
+def test_a_devfnn_header_that_is_no_object() -> None:
+    refused(joined({"__metadata__": {"devfnn": "[1]"}}, b""), "header is not a JSON object")
+
+
+def test_a_header_without_checksum_or_with_a_wrong_one() -> None:
+    refused(forged(drop("sha256"), sign=False), "no checksum")
+    refused(forged(put("sha256", value=3), sign=False), "no checksum")
+    refused(forged(put("sha256", value="0" * 64), sign=False), "does not match its checksum")
+
+
+@pytest.mark.parametrize("key", ["config", "counters", "feature_names", "library"])
+def test_the_checksum_covers_the_header(key: str) -> None:
+    def change(header: dict[str, Any], tensors: Tensors) -> None:
+        match key:
+            case "config":
+                header[key]["memory"] = 0.75
+            case "counters":
+                header[key]["n_rows"] += 1
+            case "feature_names":
+                header[key][0] = "rot"
+            case _:
+                header[key] = "9"
+
+    refused(forged(change, sign=False), "does not match its checksum")
+    assert dump(parse(forged(change)))
+
+
+def test_the_checksum_covers_which_tensor_is_which() -> None:
+    def swap(header: dict[str, Any], tensors: Tensors) -> None:
+        low, width = tensors["scaler/low"], tensors["scaler/width"]
+        tensors["scaler/low"], tensors["scaler/width"] = width, low
+
+    refused(forged(swap, sign=False), "does not match its checksum")
+
+
+def test_the_configuration_is_checked_whatever_it_holds() -> None:
+    text = text_of(opened(small_file())[0]).replace('"seed":0', '"seed":1e999')
+    outer, body = split(small_file())
+    outer["__metadata__"]["devfnn"] = text
+    refused(joined(outer, body), "seed is of the wrong type")

@@ -1,0 +1,155 @@
+"""Hostile files: whatever the bytes, a model is read unchanged or refused, in little memory."""
+
+import json
+import os
+import pathlib
+import re
+import struct
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import save as save_tensors
+
+from devfnn import StorageError, load
+from devfnn.storage import dump, parse
+from stored import Tensors, forged, opened, outer_changed, signed, small_file, text_of
+
+# ---- memory
+
+
+def peak_of(action: Callable[[], Any]) -> int:
+    """Bytes allocated at the worst moment of an action that is refused."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(StorageError):
+            action()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def terabytes() -> dict[str, bytes]:
+    """Small files that claim to be huge."""
+
+    def claim(outer: dict[str, Any]) -> None:
+        start = outer["layers/centers"]["data_offsets"][0]
+        outer["layers/centers"] = {
+            "dtype": "F64",
+            "shape": [2**40],
+            "data_offsets": [start, start + 2**43],
+        }
+
+    def bloat(header: dict[str, Any], tensors: Tensors) -> None:
+        header["shape"] |= {"layers": 10**4, "slots": 10**4}
+
+    def rows(header: dict[str, Any], tensors: Tensors) -> None:
+        header["config"]["chunk_rows"] = 10**7
+        header["shape"]["gathered_rows"] = 10**7
+
+    return {
+        "a tensor": outer_changed(claim),
+        "the shape": forged(bloat),
+        "the rows": forged(rows),
+        "the header": struct.pack("<Q", 2**43) + small_file()[8:],
+    }
+
+
+@pytest.mark.parametrize("name", ["a tensor", "the shape", "the rows", "the header"])
+def test_a_file_that_claims_terabytes_allocates_little(name: str) -> None:
+    data = terabytes()[name]
+    parse(small_file())
+    assert peak_of(lambda: parse(data)) < 20 * len(small_file()) + 2**18
+
+
+def test_a_large_foreign_file_is_not_read(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "model"
+    path.write_bytes(small_file())
+    os.truncate(path, 2**30)
+    assert peak_of(lambda: load(path)) < 20 * len(small_file()) + 2**18
+
+
+# ---- anything at all
+
+
+def unharmed(data: bytes) -> None:
+    """The bytes are refused, or are the small file's model to the last bit."""
+    try:
+        model = parse(data)
+    except StorageError as error:
+        assert re.search(r"\w", str(error))
+    else:
+        assert dump(model) == small_file()
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(st.data())
+def test_flipped_bytes_never_give_another_model(data: st.DataObject) -> None:
+    damaged = bytearray(small_file())
+    header_end = 8 + int.from_bytes(damaged[:8], "little")
+    end = data.draw(st.sampled_from([8, header_end, len(damaged)]))
+    for _ in range(data.draw(st.integers(1, 3))):
+        damaged[data.draw(st.integers(0, end - 1))] ^= data.draw(st.integers(1, 255))
+    unharmed(bytes(damaged))
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.integers(0, 10**6), st.integers(0, 100), st.binary(max_size=20))
+def test_cut_and_spliced_files_never_give_another_model(at: int, gone: int, put_in: bytes) -> None:
+    data = small_file()
+    at %= len(data) + 1
+    unharmed(data[:at])
+    unharmed(data[:at] + put_in + data[at + gone :])
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(st.binary(max_size=300))
+def test_noise_is_refused(data: bytes) -> None:
+    unharmed(data)
+    unharmed(struct.pack("<Q", len(data)) + data)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.data())
+def test_a_signed_header_with_anything_in_it_is_refused_or_read(data: st.DataObject) -> None:
+    header, tensors = opened(small_file())
+    place, key = header, data.draw(st.sampled_from(sorted(header)))
+    while isinstance(place[key], dict | list) and place[key] and data.draw(st.booleans()):
+        place = place[key]
+        keys = range(len(place)) if isinstance(place, list) else sorted(place)
+        key = data.draw(st.sampled_from(keys))
+    place[key] = data.draw(json_values.filter(lambda value: "inf" not in json.dumps(value).lower()))
+    forgery = save_tensors(tensors, {"devfnn": text_of(signed(header, tensors))})
+    try:
+        again = dump(parse(forgery))
+    except StorageError:
+        return
+    assert opened(again)[0]["config"] == header["config"]
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.data())
+def test_signed_tensors_with_any_numbers_are_refused_or_read(data: st.DataObject) -> None:
+    header, tensors = opened(small_file())
+    name = data.draw(st.sampled_from(sorted(tensors)))
+    raw = tensors[name].reshape(-1).view(np.uint8)
+    start = data.draw(st.integers(0, max(raw.size - 8, 0)))
+    noise = data.draw(st.binary(min_size=8, max_size=8))
+    raw[start : start + 8] = np.frombuffer(noise, np.uint8)[: raw[start : start + 8].size]
+    forgery = save_tensors(tensors, {"devfnn": text_of(signed(header, tensors))})
+    try:
+        again = dump(parse(forgery))
+    except StorageError:
+        return
+    assert opened(again)[1][name].tobytes() == tensors[name].tobytes()
