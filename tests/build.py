@@ -12,6 +12,7 @@ from devfnn.kernels import network as network_kernels
 from devfnn.kernels.state import (
     ACTIVE,
     ARCHIVED,
+    OFFERED,
     Batch,
     Floats,
     Ints,
@@ -53,16 +54,16 @@ def batch_of(
     labels: Ints,
     weights: Floats | None = None,
     draws: Floats | None = None,
-    chosen: bool = False,
+    labelled: int = OFFERED,
 ) -> Batch:
-    """Rows to learn, of weight 1 and never drawn for exploration unless told."""
+    """Rows to learn, of weight 1, offered, and never drawn for exploration unless told."""
     ones = np.ones(len(rows))
     return Batch(
         np.ascontiguousarray(rows, dtype=np.float64),
         np.ascontiguousarray(labels, dtype=np.int64),
         ones if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
         ones if draws is None else np.ascontiguousarray(draws, dtype=np.float64),
-        chosen,
+        np.full(len(rows), labelled, np.int64),
     )
 
 

@@ -8,7 +8,16 @@ import dataclasses
 
 import numpy as np
 
-from devfnn.kernels.state import ACTIVE, ARCHIVED, FREE, Floats, Layer, Settings
+from devfnn.kernels.state import (
+    ACTIVE,
+    ARCHIVED,
+    FREE,
+    OFFERED,
+    UNLABELLED,
+    Floats,
+    Layer,
+    Settings,
+)
 from reference import (
     bounded,
     certainty,
@@ -161,7 +170,12 @@ class SlowLayer:
     # how it learns a row
 
     def learn(
-        self, row: Floats, label: int, weight: float = 1.0, draw: float = 1.0, chosen: bool = False
+        self,
+        row: Floats,
+        label: int,
+        weight: float = 1.0,
+        draw: float = 1.0,
+        labelled: int = OFFERED,
     ) -> tuple[str, int] | None:
         """One row: choose, grow or tune, train; returns ("born" or "recalled", slot) if it did."""
         if weight <= 0.0:
@@ -175,7 +189,7 @@ class SlowLayer:
         distances = self.distances(x)
         self._watch(distances, self.shares(distances), int((~np.isnan(x)).sum()))
         win = self._winner(distances)
-        if self.settings.active_learning and not self._chooses(row, draw, chosen):
+        if not self._chooses(row, draw, labelled):
             return None
         self.used += 1
         event = self._grow(x, label, win, distances)
@@ -223,30 +237,36 @@ class SlowLayer:
 
     # what to learn
 
-    def wants(self, row: Floats, draw: float) -> bool:
-        """Whether the row is worth its label, as the layer stands."""
+    def wants(self, row: Floats, draw: float, rate: float) -> bool:
+        """Whether the row is worth its label, given the labels taken over the window."""
         x, s = self.visible(row), self.settings
         win = self._winner(self.distances(x))
         if self.used < s.warmup_rows:
             return True
         share = s.exploration
         if s.label_budget < 1.0:
-            if self.label_rate / s.budget_window >= s.label_budget:
+            if (rate + 1.0) / s.budget_window > s.label_budget:
                 return False
             share *= s.label_budget
         is_conflict = certainty(self.output(row)) < self.threshold
         return draw < share or is_conflict or not self._is_redundant(x, win)
+
+    def windowed(self, rate: float, is_accepted: bool) -> float:
+        """Labels taken over the window, after one more row."""
+        return rate * (1.0 - 1.0 / self.settings.budget_window) + is_accepted
 
     def _is_redundant(self, x: Floats, win: int) -> bool:
         """Neither denser nor sparser than all centres; alone, a rule says nothing."""
         own, lowest, highest = self._qualities(x, self.rules[win].inverse, self.moments)
         return len(self.active) == 1 or lowest < own < highest
 
-    def _chooses(self, row: Floats, draw: float, chosen: bool) -> bool:
+    def _chooses(self, row: Floats, draw: float, labelled: int) -> bool:
         """Decide, and keep label rate and threshold."""
         s = self.settings
-        is_accepted = chosen or self.wants(row, draw)
-        self.label_rate = self.label_rate * (s.budget_window - 1.0) / s.budget_window + is_accepted
+        is_accepted = labelled != UNLABELLED
+        if s.active_learning and labelled == OFFERED:
+            is_accepted = self.wants(row, draw, self.label_rate)
+        self.label_rate = self.windowed(self.label_rate, is_accepted)
         moved = self.threshold * (1.0 + (-1.0 if is_accepted else 1.0) * s.threshold_step)
         if s.threshold_step > 0.0:
             self.threshold = float(np.clip(moved, min(1.0 / self.m + 0.05, 1.0), 1.0))
@@ -445,20 +465,22 @@ class SlowStack:
             inputs = np.concatenate([inputs, np.clip(output, 0.0, 1.0)])
         return np.stack(outputs), inputs
 
-    def learn(self, row: Floats, label: int, weight: float = 1.0, draw: float = 1.0) -> bool:
-        """Votes, then train; returns whether the stack was wrong on the row."""
+    def learn(self, row: Floats, label: int, labelled: int = OFFERED) -> bool:
+        """Votes, then train; returns whether the stack was wrong on the row, as far as known."""
         s = self.layers[0].settings
         outputs, inputs = self.forward(row)
-        is_wrong = vote(outputs, self.weights, self.is_merged, s.soft_vote).argmax() != label
-        if s.adapt_votes == 1:
-            self._reward(outputs, label)
-        elif s.adapt_votes == 2:
-            self._weigh(outputs, label)
+        is_wrong = False
+        if labelled != UNLABELLED:
+            is_wrong = vote(outputs, self.weights, self.is_merged, s.soft_vote).argmax() != label
+            if s.adapt_votes == 1:
+                self._reward(outputs, label)
+            elif s.adapt_votes == 2:
+                self._weigh(outputs, label)
         best = int(np.argmax(np.where(self.is_merged, -np.inf, self.weights)))
         for index in np.flatnonzero(~self.is_merged):
             is_initial = s.training == 1 and index < s.initial_layers
             if s.training == 2 or is_initial or index == best:
-                self.layers[index].learn(inputs, label, weight, draw)
+                self.layers[index].learn(inputs, label, labelled=labelled)
         return bool(is_wrong)
 
     def _reward(self, outputs: Floats, label: int) -> None:

@@ -18,13 +18,13 @@ from build import (
 )
 from devfnn.kernels.layers import (
     decouple_input,
-    forgetting_factor,
     learn_layer,
     mark_present,
     update_potentials,
 )
 from devfnn.kernels.premises import fire
 from devfnn.kernels.state import ACTIVE, ARCHIVED, FREE, TUNED, Floats, Ints
+from devfnn.kernels.training import forgetting_factor
 from twin import SlowLayer, assert_same, slow_copy
 
 OUTPUTS = {

@@ -8,7 +8,7 @@ import pytest
 from build import Stack, batch_of, blobs, count, filled_stack, journal_of, stack
 from devfnn.kernels.layers import decouple_input
 from devfnn.kernels.network import learn_rows
-from devfnn.kernels.state import ACTIVE, ARCHIVED, Floats, Journal
+from devfnn.kernels.state import ACTIVE, ARCHIVED, OFFERED, UNLABELLED, Floats, Journal
 from twin import SlowLayer, SlowStack, assert_same, slow_copy
 
 EVENTFUL = {"first_precision": 30.0, "vigilance": 0.3, "vote_step": 0.05}
@@ -32,7 +32,9 @@ def fresh_pair(features: int, m: int, n_layers: int, **changes: Any) -> tuple[St
     return made, SlowStack(layers, config.newborn_weight, config.initial_decay)
 
 
-def compare(made: Stack, slow: SlowStack, rows: Floats, labels: Any) -> Journal:
+def compare(
+    made: Stack, slow: SlowStack, rows: Floats, labels: Any, labelled: int = OFFERED
+) -> Journal:
     """Learn the same rows on both sides and compare everything.
 
     Of the outputs before the very first row there is a test of its own.
@@ -41,7 +43,7 @@ def compare(made: Stack, slow: SlowStack, rows: Floats, labels: Any) -> Journal:
     outputs, errors = [], []
     for row, label in zip(rows, labels, strict=True):
         outputs.append(slow.forward(row)[0])
-        errors.append(slow.learn(row, int(label)))
+        errors.append(slow.learn(row, int(label), labelled))
     journal = made.learn_rows(batch_of(rows, labels))
     np.testing.assert_allclose(journal.outputs[is_new:], outputs[is_new:], rtol=1e-8, atol=1e-8)
     np.testing.assert_array_equal(journal.errors, errors)
@@ -165,6 +167,18 @@ def test_learning_goes_on_past_a_merged_layer(rng: np.random.Generator) -> None:
     compare(made, slow, rows[140:], labels[140:])
     for name in before._fields:
         np.testing.assert_array_equal(getattr(made.layer(1), name), getattr(before, name))
+
+
+def test_unlabelled_rows_move_no_votes_and_teach_nothing(rng: np.random.Generator) -> None:
+    made, slow = fresh_pair(2, 2, 2, training="all")
+    rows, labels = blobs(rng, 150, 2, 2)
+    compare(made, slow, rows[:80], labels[:80])
+    before = made.copy().layers
+    journal = compare(made, slow, rows[80:110], labels[80:110], UNLABELLED)
+    assert not journal.errors.any()
+    np.testing.assert_array_equal(made.layers.voting_weights, before.voting_weights)
+    np.testing.assert_array_equal(made.layers.consequents, before.consequents)
+    compare(made, slow, rows[110:], labels[110:])
 
 
 def test_learning_with_missing_values_equals_the_slow_stack(rng: np.random.Generator) -> None:

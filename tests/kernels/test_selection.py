@@ -9,7 +9,16 @@ import reference
 from build import Stack, batch_of, blobs, filled_stack, stack
 from devfnn.kernels.layers import choose_rows, mark_present
 from devfnn.kernels.selection import certainty, is_redundant, note_choice
-from devfnn.kernels.state import LABEL_RATE, SEEN, THRESHOLD, USED, Flags, Floats
+from devfnn.kernels.state import (
+    ASKED_FOR,
+    LABEL_RATE,
+    SEEN,
+    THRESHOLD,
+    UNLABELLED,
+    USED,
+    Flags,
+    Floats,
+)
 from twin import slow_copy
 
 
@@ -96,7 +105,10 @@ def test_choices_equal_the_slow_twin(rng: np.random.Generator, changes: dict[str
     rows[:20, 0] = np.nan
     draws = rng.random(152)
     slow = slow_copy(made.layer(), made.settings)
-    expected = [slow.wants(row, draw) for row, draw in zip(rows, draws, strict=True)]
+    expected, rate = [], slow.label_rate
+    for row, draw in zip(rows, draws, strict=True):  # the budget is spent row by row
+        expected.append(slow.wants(row, draw, rate))
+        rate = slow.windowed(rate, expected[-1])
     wanted = chosen_rows(made, rows, draws)
     assert wanted.tolist() == expected
     assert wanted.any() and not wanted.all()
@@ -173,8 +185,35 @@ def test_chosen_rows_are_all_learned(rng: np.random.Generator) -> None:
     made.layer().label_state[THRESHOLD] = 0.0
     used = int(made.layer().counters[USED])
     rows, labels = blobs(rng, 50, 2, 3)
-    made.learn(batch_of(rows, labels, chosen=True))
+    made.learn(batch_of(rows, labels, labelled=ASKED_FOR))
     assert made.layer().counters[USED] == used + 50
+
+
+def test_an_unlabelled_row_changes_only_the_records_that_need_no_label(
+    rng: np.random.Generator,
+) -> None:
+    for is_active in (True, False):
+        made = trained(rng, active_learning=is_active)
+        before = made.copy().layer()
+        made.learn(batch_of(rng.random((5, 2)), np.zeros(5), labelled=UNLABELLED))
+        changed = {
+            name
+            for name in before._fields
+            if not np.array_equal(getattr(made.layer(), name), getattr(before, name))
+        }
+        assert changed == {"potentials", "utilities", "label_state", "counters"}
+        assert made.layer().counters[USED] == before.counters[USED]
+
+
+def test_without_active_learning_every_row_is_wanted(rng: np.random.Generator) -> None:
+    made = trained(rng, active_learning=False)
+    assert chosen_rows(made, rng.random((20, 2))).all()
+
+
+def test_asking_for_many_rows_keeps_to_the_budget(rng: np.random.Generator) -> None:
+    made = trained(rng, label_budget=0.2, budget_window=50)
+    wanted = chosen_rows(made, blobs(rng, 500, 2, 3)[0], np.zeros(500))
+    assert 0.15 * 500 <= wanted.sum() <= 0.2 * 500 + 10
 
 
 def test_the_budget_bounds_the_labels_and_learning_resumes(rng: np.random.Generator) -> None:

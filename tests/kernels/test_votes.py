@@ -34,7 +34,7 @@ def updated(
 ) -> Layers:
     """The layers after the rows of a chunk."""
     made = stack(1, 2, vote_step=step, vote_floor=1e-6, **changes)
-    update_votes(layers, outputs, np.array(labels), made.settings)
+    update_votes(layers, outputs, np.array(labels, np.int64), made.settings)
     return layers
 
 

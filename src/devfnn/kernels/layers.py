@@ -22,8 +22,18 @@ from devfnn.kernels.premises import (
     winning_rule,
 )
 from devfnn.kernels.quality import quality, update_class_moments, update_density
-from devfnn.kernels.selection import is_worth_learning, note_choice
-from devfnn.kernels.state import ACTIVE, BORN_EVENT, FREE, SEEN, USED, Layer
+from devfnn.kernels.selection import is_worth_learning, note_choice, updated_rate
+from devfnn.kernels.state import (
+    ACTIVE,
+    BORN_EVENT,
+    FREE,
+    LABEL_RATE,
+    OFFERED,
+    SEEN,
+    UNLABELLED,
+    USED,
+    Layer,
+)
 from devfnn.kernels.training import train_consequents
 
 
@@ -171,14 +181,14 @@ def learn_row(layer, index, row, batch, settings, scratch, journal, inputs):
     journal.outputs[row, index, :] = scratch.output
     update_potentials(layer, settings, scratch)
     winner = winning_rule(layer, scratch)
-    if settings.active_learning:
+    is_accepted = batch.labelled[row] != UNLABELLED
+    if settings.active_learning and batch.labelled[row] == OFFERED:
+        rate = layer.label_state[LABEL_RATE]
         draw = batch.draws[row]
-        is_accepted = batch.chosen or is_worth_learning(
-            layer, winner, inputs, draw, settings, scratch
-        )
-        note_choice(layer, is_accepted, settings)
-        if not is_accepted:
-            return
+        is_accepted = is_worth_learning(layer, winner, inputs, draw, rate, settings, scratch)
+    note_choice(layer, is_accepted, settings)
+    if not is_accepted:
+        return
     layer.counters[USED] += 1
     rule, kind, numbers = -1, BORN_EVENT, (0.0, 0.0, 0.0, 0.0)
     if settings.grow_rules and not (settings.plain_first and index == 0):
@@ -228,10 +238,11 @@ def learn_layer(layers, index, settings, batch, journal, scratch, start):
 
 @kernel()
 def choose_rows(layers, index, settings, batch, scratch, wanted):
-    """Which rows the layer would learn if it were offered them as it stands."""
+    """Which rows the layer would ask for as it stands; the label budget is spent row by row."""
     layers, batch = borrowed(layers), borrowed(batch)
     settings, scratch = borrowed(settings), borrowed(scratch)
     layer = view(layers, index)
+    rate = layer.label_state[LABEL_RATE]
     for row in range(batch.rows.shape[0]):
         if count_rules(layer) == 0:
             wanted[row] = True
@@ -239,9 +250,10 @@ def choose_rows(layers, index, settings, batch, scratch, wanted):
         infer(layer, batch.rows[row], settings, False, scratch)
         fire(layer, batch.rows[row], False, scratch)
         winner = winning_rule(layer, scratch)
-        wanted[row] = is_worth_learning(
-            layer, winner, batch.rows[row], batch.draws[row], settings, scratch
+        wanted[row] = not settings.active_learning or is_worth_learning(
+            layer, winner, batch.rows[row], batch.draws[row], rate, settings, scratch
         )
+        rate = updated_rate(rate, wanted[row], settings.budget_window)
 
 
 @kernel()

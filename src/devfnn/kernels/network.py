@@ -4,6 +4,7 @@ import numpy as np
 
 from devfnn.kernels._jit import borrowed, kernel, part
 from devfnn.kernels.layers import has_room, infer, learn_row, view
+from devfnn.kernels.state import UNLABELLED
 from devfnn.kernels.votes import (
     best_class,
     clip_unit,
@@ -83,8 +84,9 @@ def learn_rows(layers, settings, batch, journal, scratch, start):
             settings.soft_vote,
             scratch.probabilities,
         )
-        journal.errors[row] = 1 if best_class(scratch.probabilities) != label else 0
-        move_votes(layers, outputs, label, settings)
+        if batch.labelled[row] != UNLABELLED:
+            journal.errors[row] = 1 if best_class(scratch.probabilities) != label else 0
+            move_votes(layers, outputs, label, settings)
         winner = winning_layer(layers.voting_weights, layers.is_merged)
         for index in range(n_layers):
             if is_trained(index, winner, layers.is_merged, settings):

@@ -48,12 +48,15 @@ def winner_is_alone(layer, winner):
 
 
 @part()
-def is_worth_learning(layer, winner, inputs, draw, settings, scratch):
-    """Conflict, or ignorance, or exploration; never beyond the label budget. Changes nothing."""
+def is_worth_learning(layer, winner, inputs, draw, rate, settings, scratch):
+    """Conflict, or ignorance, or exploration; never beyond the label budget. Changes nothing.
+
+    rate: labels taken so far over the window of the budget
+    """
     if layer.counters[USED] < settings.warmup_rows:
         return True
     if settings.label_budget < 1.0:
-        if layer.label_state[LABEL_RATE] >= settings.label_budget * settings.budget_window:
+        if rate + 1.0 > settings.label_budget * settings.budget_window:
             return False
         if draw < settings.exploration * settings.label_budget:
             return True
@@ -65,11 +68,16 @@ def is_worth_learning(layer, winner, inputs, draw, settings, scratch):
 
 
 @part()
+def updated_rate(rate, is_accepted, window):
+    """Labels over the window, after one more row."""
+    return rate * (window - 1.0) / window + (1.0 if is_accepted else 0.0)
+
+
+@part()
 def note_choice(layer, is_accepted, settings):
     """Keep the label rate and, if it is to vary, the threshold up to date."""
-    spent = layer.label_state[LABEL_RATE]
-    window = settings.budget_window
-    layer.label_state[LABEL_RATE] = spent * (window - 1.0) / window + (1.0 if is_accepted else 0.0)
+    rate = layer.label_state[LABEL_RATE]
+    layer.label_state[LABEL_RATE] = updated_rate(rate, is_accepted, settings.budget_window)
     if settings.threshold_step > 0.0:
         factor = 1.0 - settings.threshold_step if is_accepted else 1.0 + settings.threshold_step
         lowest = 1.0 / layer.class_weights.shape[0] + 0.05

@@ -23,6 +23,9 @@ SEEN, USED, GROWN, RECALLED, TUNED, CONSEQUENT_ONLY = 0, 1, 2, 3, 4, 5
 THRESHOLD, LABEL_RATE = 0, 1
 """Columns of `Layer.label_state`."""
 
+UNLABELLED, OFFERED, ASKED_FOR = 0, 1, 2
+"""A row's label: there is none; take it if it is worth it; it was asked for, so take it."""
+
 BORN_EVENT, RECALLED_EVENT = 0, 1
 """Kinds in `Journal.rule_events`."""
 
@@ -136,7 +139,7 @@ class Batch(NamedTuple):
     labels: Ints  # (k,)
     weights: Floats  # (k,)
     draws: Floats  # (k,) uniform random numbers, one a row
-    chosen: bool  # the rows were asked for: learn all of them
+    labelled: Ints  # (k,) see UNLABELLED ...
 
 
 class Journal(NamedTuple):

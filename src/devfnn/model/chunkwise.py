@@ -3,9 +3,10 @@
 import numpy as np
 
 from devfnn.events import Event
-from devfnn.kernels.state import Batch, Floats
+from devfnn.kernels.state import UNLABELLED, Batch, Floats, Ints
 from devfnn.model import voting
 from devfnn.model.config import Config
+from devfnn.model.drift import Level
 from devfnn.model.growth import forward, train_layer
 from devfnn.model.inputs import absorb_chunk, scaled, switch_inputs
 from devfnn.model.intake import exploration_draws
@@ -20,13 +21,13 @@ from devfnn.model.structure import (
 
 
 def learn_chunk(
-    network: Network, rows: Rows, names: list[str], chosen: bool, config: Config
+    network: Network, rows: Rows, labelled: Ints, names: list[str], config: Config
 ) -> list[Event]:
     """Take in a chunk: scale it, then train; the first chunk only founds the layers."""
     events = absorb_chunk(network, rows.X, names, config)
     inputs = scaled(network, rows.X, config)
     draws = exploration_draws(config.seed, network.n_rows, len(rows))
-    batch = Batch(inputs, rows.labels, rows.weights, draws, chosen)
+    batch = Batch(inputs, rows.labels, rows.weights, draws, labelled)
     if network.n_chunks == 0:
         events += _found_layers(network, batch, config)
     else:
@@ -49,22 +50,31 @@ def _found_layers(network: Network, batch: Batch, config: Config) -> list[Event]
 def _evolve(
     network: Network, rows: Rows, batch: Batch, names: list[str], config: Config
 ) -> list[Event]:
-    """All mechanisms in their order, with the outputs made before anything changed."""
+    """All mechanisms in their order, with the outputs made before anything changed.
+
+    Rows without a label only let time pass for the label budget.
+    """
     outputs, stacked = forward(network, batch.rows, config)
-    errors = voting.errors(network.layers, outputs, rows.labels, config)
+    has_label = batch.labelled != UNLABELLED
+    known, outputs = rows.where(has_label), outputs[has_label]
+    if not len(known):
+        idle = layers_to_train(network, Level.STABLE, config)
+        return _train(network, idle, batch._replace(rows=stacked), config)[0]
+    errors = voting.errors(network.layers, outputs, known.labels, config)
     if config.voting_weights == "reward":
-        voting.reweigh(network.layers, outputs, rows.labels, config)
-    events = mask_features(network, batch.rows, rows.labels, names, config)
+        voting.reweigh(network.layers, outputs, known.labels, config)
+    events = mask_features(network, batch.rows[has_label], known.labels, names, config)
     events += merge_layers(network, outputs, config)
-    reaction = react_to_errors(network, rows, errors, batch.draws, config)
+    reaction = react_to_errors(network, known, errors, batch.draws[has_label], config)
     events += reaction.events
     trained = layers_to_train(network, reaction.level, config)
     more, said = _train(network, trained, batch._replace(rows=stacked), config)
     events += more
     if config.voting_weights == "likelihood":
+        said = {layer: own[has_label] for layer, own in said.items()}
         outputs = _as_learned(outputs, reaction.said, said)
-        voting.reweigh(network.layers, outputs, rows.labels, config)
-    return events + prune_rules(network, trained, rows.labels, config)
+        voting.reweigh(network.layers, outputs, known.labels, config)
+    return events + prune_rules(network, trained, known.labels, config)
 
 
 def _train(

@@ -8,14 +8,21 @@ import numpy as np
 
 from devfnn.errors import InputError, NotLearnedError
 from devfnn.events import ClassAdded, Event
-from devfnn.kernels.state import ACTIVE, USED, Batch, Flags, Floats
+from devfnn.kernels.state import ACTIVE, UNLABELLED, USED, Batch, Flags, Floats, Ints
 from devfnn.model import voting
 from devfnn.model.chunkwise import learn_chunk
 from devfnn.model.compiling import ensure_compiled
 from devfnn.model.config import Config
 from devfnn.model.growth import forward
 from devfnn.model.inputs import scaled, switch_inputs
-from devfnn.model.intake import Labels, as_rows, as_weights, exploration_draws
+from devfnn.model.intake import (
+    Labels,
+    as_labelled,
+    as_labels,
+    as_rows,
+    as_weights,
+    exploration_draws,
+)
 from devfnn.model.network import Network, Rows
 from devfnn.model.rowwise import close_gathered, learn_rows, split_at_new_classes
 from devfnn.model.state import parameter_count
@@ -136,7 +143,8 @@ class DEVFNN:
     def wants_label(self, X: Any) -> Flags:
         """Which rows are worth labelling, as the winning layer stands; everything before learning.
 
-        Pass the rows that were labelled for that reason to `learn` with `chosen=True`.
+        Without active learning, all of them. Then call `learn(X, y, chosen=wanted)`: labels of the
+        other rows are not read, and the label budget counts on.
         """
         from devfnn.kernels.layers import choose_rows
 
@@ -149,14 +157,14 @@ class DEVFNN:
         wanted = np.zeros(rows.shape[0], np.bool_)
         settings = self.config.kernel_settings(network.shape.inputs)
         draws = exploration_draws(self.config.seed, network.n_rows, rows.shape[0])
-        batch = Batch(stacked, np.zeros(0, np.int64), np.zeros(0), draws, False)
+        batch = Batch(stacked, np.zeros(0, np.int64), np.zeros(0), draws, np.zeros(0, np.int64))
         layer = voting.winner(network.layers)
         choose_rows(network.layers, layer, settings, batch, network.scratch, wanted)
         return wanted
 
     # ---- learn
 
-    def learn(self, X: Any, y: Any, weights: Any = None, *, chosen: bool = False) -> list[Event]:
+    def learn(self, X: Any, y: Any, weights: Any = None, *, chosen: Any = None) -> list[Event]:
         """Learn a chunk and return what changed in the structure (paper: Algorithm 1).
 
         Parameters
@@ -166,31 +174,31 @@ class DEVFNN:
         weights
             Weight of every row, 1 if not given; rows of weight 0 are passed over.
         chosen
-            The rows were picked by `wants_label`: active learning takes all of them.
+            Mask of the rows that `wants_label` picked, or True for all: they are learned in any
+            case, the others have no label. By default all have one, and the model takes its pick.
         """
-        rows, fresh = self._checked(X, y, weights)
+        rows, labelled, fresh = self._checked(X, y, weights, chosen)
         if not len(rows):
             return []
         network = self._ready(rows, fresh)
         events = self._welcome(fresh) + close_gathered(network, self.feature_names, self.config)
-        return events + learn_chunk(network, rows, self.feature_names, chosen, self.config)
+        return events + learn_chunk(network, rows, labelled, self.feature_names, self.config)
 
     def learn_one(self, x: Any, y: Hashable, weight: float = 1.0) -> list[Event]:
         """Learn one row at once; structural steps follow every `chunk_rows` rows."""
         return self.learn_rows(self._as_row(x), [y], [weight])
 
-    def learn_rows(
-        self, X: Any, y: Any, weights: Any = None, *, chosen: bool = False
-    ) -> list[Event]:
+    def learn_rows(self, X: Any, y: Any, weights: Any = None, *, chosen: Any = None) -> list[Event]:
         """The same, bit for bit, as `learn_one` in a loop over the rows."""
-        rows, fresh = self._checked(X, y, weights)
-        if not len(rows):
-            return []
+        rows, labelled, fresh = self._checked(X, y, weights, chosen)
         events: list[Event] = []
-        for part, labels in split_at_new_classes(rows, fresh, len(self._labels)):
+        if not len(rows):
+            return events
+        n_known, names = len(self._labels), self.feature_names
+        for part, known, labels in split_at_new_classes(rows, labelled, fresh, n_known):
             network = self._ready(part, labels)
             events += self._welcome(labels)
-            events += learn_rows(network, part, self.feature_names, chosen, self.config)
+            events += learn_rows(network, part, known, names, self.config)
         return events
 
     def add_features(self, names: Sequence[str]) -> None:
@@ -225,8 +233,13 @@ class DEVFNN:
             raise InputError(f"one row is a vector of features, not {array.ndim}-dimensional")
         return array[None, :]
 
-    def _checked(self, X: Any, y: Any, weights: Any) -> tuple[Rows, list[Hashable]]:
-        """Rows and labels as arrays, without rows of weight 0; the model is not touched."""
+    def _checked(
+        self, X: Any, y: Any, weights: Any, chosen: Any
+    ) -> tuple[Rows, Ints, list[Hashable]]:
+        """Rows, what is known of their labels, and new labels; the model is not touched.
+
+        Rows of weight 0 are passed over.
+        """
         names, n_features = self._names, None
         if self._network is not None:
             n_features = self._network.shape.features
@@ -234,16 +247,20 @@ class DEVFNN:
             n_features = len(names)
         matrix = as_rows(X, names, n_features, self.config.missing)
         row_weights = as_weights(weights, matrix.shape[0])
-        codes, fresh = self._labels.encode(y, matrix.shape[0])
-        rows = Rows(matrix, codes, row_weights)
-        if not row_weights.all():
-            kept = row_weights > 0.0
-            labels = [label for label, keep in zip(list(y), kept, strict=True) if keep]
-            codes, fresh = self._labels.encode(labels, len(labels))
-            rows = Rows(matrix[kept], codes, row_weights[kept])
+        labelled = as_labelled(chosen, matrix.shape[0])
+        labels = as_labels(y, matrix.shape[0])
+        is_used = row_weights > 0.0
+        has_label = (labelled != UNLABELLED)[is_used]
+        known = [
+            label for label, read in zip(labels, is_used & (labelled != 0), strict=True) if read
+        ]
+        codes = np.zeros(int(is_used.sum()), np.int64)
+        codes[has_label], fresh = self._labels.encode(known)
+        if self._network is None and not known:
+            return Rows.none(matrix.shape[1]), labelled[:0], []
         if self._network is None and names is None and hasattr(X, "columns"):
             self._names = [str(column) for column in X.columns]
-        return rows, fresh
+        return Rows(matrix[is_used], codes, row_weights[is_used]), labelled[is_used], fresh
 
     def _ready(self, rows: Rows, fresh: list[Hashable]) -> Network:
         """A network wide enough for the rows' features and classes."""

@@ -8,7 +8,7 @@ import dataclasses
 import numpy as np
 
 from devfnn.events import Event, LayerAdded, RuleBorn, RuleRecalled
-from devfnn.kernels.state import BORN_EVENT, FREE, Batch, Floats, Journal
+from devfnn.kernels.state import BORN_EVENT, FREE, OFFERED, Batch, Floats, Journal
 from devfnn.model.config import Config
 from devfnn.model.inputs import scaled, switch_inputs
 from devfnn.model.network import Network, Rows
@@ -129,7 +129,8 @@ def add_layer(
         inherit_rules(network, parent, config)
     switch_inputs(network, config)
     _, stacked = forward(network, scaled(network, rows.X, config), config)
-    batch = Batch(stacked, rows.labels, rows.weights, draws, False)
+    offered = np.full(len(rows), OFFERED, np.int64)
+    batch = Batch(stacked, rows.labels, rows.weights, draws, offered)
     events, said = train_layer(network, shape.layers, batch, config)
     n_inputs = int(network.layers.n_inputs[shape.layers, 0])
     added = LayerAdded(network.n_rows, shape.layers, n_inputs, len(rows))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from devfnn.errors import InputError
-from devfnn.kernels.state import Floats, Ints
+from devfnn.kernels.state import ASKED_FOR, OFFERED, UNLABELLED, Floats, Ints
 
 LARGEST_WEIGHT = 1e6
 """A heavier row would wipe out all the others."""
@@ -92,6 +92,32 @@ def as_weights(weights: Any, n_rows: int) -> Floats:
     return array
 
 
+def as_labels(y: Any, n_rows: int) -> list[Any]:
+    """Labels as a list, one for each row."""
+    try:
+        labels = y.tolist() if hasattr(y, "tolist") else list(y)
+    except TypeError:
+        labels = None
+    if not isinstance(labels, list) or isinstance(y, str | bytes):
+        raise InputError("labels must be a sequence, one for each row")
+    if len(labels) != n_rows:
+        raise InputError(f"{len(labels)} labels for {n_rows} rows")
+    return labels
+
+
+def as_labelled(chosen: Any, n_rows: int) -> Ints:
+    """What is known of the rows' labels, from the mask of chosen rows, True for all, or nothing."""
+    if chosen is None or chosen is False:
+        return np.full(n_rows, OFFERED, np.int64)
+    if chosen is True:
+        return np.full(n_rows, ASKED_FOR, np.int64)
+    mask = np.asarray(chosen)
+    if mask.shape != (n_rows,) or mask.dtype != np.bool_:
+        raise InputError(f"chosen must be True or a mask of {n_rows} rows")
+    labelled: Ints = np.where(mask, ASKED_FOR, UNLABELLED).astype(np.int64)
+    return labelled
+
+
 class Labels:
     """The classes seen so far: any hashable values, numbered in the order they came."""
 
@@ -102,20 +128,15 @@ class Labels:
     def __len__(self) -> int:
         return len(self.classes)
 
-    def encode(self, y: Any, n_rows: int) -> tuple[Ints, list[Hashable]]:
+    def encode(self, labels: list[Any]) -> tuple[Ints, list[Hashable]]:
         """Class indices, and the labels never seen before (not yet added)."""
-        values = y.tolist() if hasattr(y, "tolist") else list(y)
-        if not isinstance(values, list):
-            raise InputError("labels must be a sequence, one for each row")
-        if len(values) != n_rows:
-            raise InputError(f"{len(values)} labels for {n_rows} rows")
         index, fresh = self._index, dict[Hashable, int]()
         try:
-            return np.fromiter(map(index.__getitem__, values), np.int64, n_rows), []
+            return np.fromiter(map(index.__getitem__, labels), np.int64, len(labels)), []
         except (KeyError, TypeError):
             pass
-        codes = np.empty(n_rows, np.int64)
-        for row, label in enumerate(values):
+        codes = np.empty(len(labels), np.int64)
+        for row, label in enumerate(labels):
             plain = plain_label(label, row)
             if plain in index:
                 codes[row] = index[plain]

@@ -76,13 +76,16 @@ def update_output_stats(
 
 
 def redundant_pair(
-    stats: OutputStats, is_merged: Flags, threshold: float
+    stats: OutputStats, is_merged: Flags, threshold: float, n_rivals: int = 0
 ) -> tuple[int, int, float] | None:
-    """The two live layers most alike, if they are alike enough; a pair needs two chunks."""
+    """The two live layers most alike, if they are alike enough; a pair needs two chunks.
+
+    The first `n_rivals` layers are not compared with each other.
+    """
     live = np.flatnonzero(~is_merged)
     best: tuple[int, int, float] | None = None
     for i in live:
-        for j in live[live > i]:
+        for j in live[(live > i) & (live >= n_rivals)]:
             first, second = stats.variances[i, j], stats.variances[j, i]
             if stats.chunks[i, j] < 2 or min(first.max(), second.max()) < LEAST_VARIANCE:
                 continue

@@ -21,7 +21,7 @@ class Rows:
     """Raw rows with class indices and weights."""
 
     X: Floats  # (k, n)
-    labels: Ints  # (k,)
+    labels: Ints  # (k,) 0 where the row has no label
     weights: Floats  # (k,)
 
     def __len__(self) -> int:
@@ -31,6 +31,10 @@ class Rows:
     def none(n_features: int) -> "Rows":
         """No rows."""
         return Rows(np.empty((0, n_features)), np.empty(0, np.int64), np.empty(0))
+
+    def where(self, mask: Flags) -> "Rows":
+        """Some of the rows, copied."""
+        return Rows(self.X[mask], self.labels[mask], self.weights[mask])
 
     def part(self, start: int, stop: int) -> "Rows":
         """Rows [start, stop), as views."""

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterator
 import numpy as np
 
 from devfnn.events import Event
-from devfnn.kernels.state import Batch, Journal
+from devfnn.kernels.state import UNLABELLED, Batch, Flags, Ints, Journal
 from devfnn.model.config import Config
 from devfnn.model.drift import Level
 from devfnn.model.growth import double_slots, empty_journal, refresh_gain, rule_events
@@ -22,19 +22,20 @@ from devfnn.model.structure import (
 
 
 def split_at_new_classes(
-    rows: Rows, fresh: list[Hashable], n_known: int
-) -> Iterator[tuple[Rows, list[Hashable]]]:
+    rows: Rows, labelled: Ints, fresh: list[Hashable], n_known: int
+) -> Iterator[tuple[Rows, Ints, list[Hashable]]]:
     """Parts of the rows, each from where a new class first appears, with that class."""
     starts = [int(np.argmax(rows.labels == n_known + index)) for index in range(len(fresh))]
     if not starts or starts[0] > 0:
-        yield rows.part(0, starts[0] if starts else len(rows)), []
+        stop = starts[0] if starts else len(rows)
+        yield rows.part(0, stop), labelled[:stop], []
     for index, start in enumerate(starts):
         stop = starts[index + 1] if index + 1 < len(starts) else len(rows)
-        yield rows.part(start, stop), [fresh[index]]
+        yield rows.part(start, stop), labelled[start:stop], [fresh[index]]
 
 
 def learn_rows(
-    network: Network, rows: Rows, names: list[str], chosen: bool, config: Config
+    network: Network, rows: Rows, labelled: Ints, names: list[str], config: Config
 ) -> list[Event]:
     """Learn rows in parts: up to the next structural step or change of the scaling map."""
     events: list[Event] = []
@@ -43,8 +44,9 @@ def learn_rows(
         due = absorb(network, rows.X, start, config)
         while learned < due:
             gathered = _gathered(network, config)
-            stop = min(due, learned + config.chunk_rows - gathered.count)
-            events += _learn_part(network, rows.part(learned, stop), chosen, config)
+            room = config.chunk_rows - gathered.count
+            stop = _end_of_part(labelled, learned, due, room)
+            events += _learn_part(network, rows.part(learned, stop), labelled[learned:stop], config)
             learned = stop
             if gathered.count == config.chunk_rows:
                 events += close_gathered(network, names, config)
@@ -54,6 +56,14 @@ def learn_rows(
     return events
 
 
+def _end_of_part(labelled: Ints, start: int, stop: int, room: int) -> int:
+    """Where to stop such that at most `room` rows with a label are learned."""
+    if stop - start <= room:
+        return stop
+    ends = np.flatnonzero(np.cumsum(labelled[start:stop] != UNLABELLED) == room)
+    return start + int(ends[0]) + 1 if ends.size else stop
+
+
 def _gathered(network: Network, config: Config) -> Gathered:
     """Room for the rows of the current structural step."""
     if network.gathered is None:
@@ -61,25 +71,13 @@ def _gathered(network: Network, config: Config) -> Gathered:
     return network.gathered
 
 
-def _learn_part(network: Network, rows: Rows, chosen: bool, config: Config) -> list[Event]:
+def _learn_part(network: Network, rows: Rows, labelled: Ints, config: Config) -> list[Event]:
     """Rows under one scaling map and inside one structural step, through the kernel."""
     from devfnn.kernels import network as kernels
 
-    gathered = _gathered(network, config)
-    first, last = gathered.count, gathered.count + len(rows)
-    gathered.rows.X[first:last] = rows.X
-    gathered.rows.labels[first:last] = rows.labels
-    gathered.rows.weights[first:last] = rows.weights
     draws = exploration_draws(config.seed, network.n_rows, len(rows))
-    batch = Batch(scaled(network, rows.X, config), rows.labels, rows.weights, draws, chosen)
-    lines = empty_journal(len(rows), network)
-    journal = Journal(
-        gathered.outputs[first:last],
-        gathered.errors[first:last],
-        lines.rule_events,
-        lines.rule_numbers,
-        lines.n_events,
-    )
+    batch = Batch(scaled(network, rows.X, config), rows.labels, rows.weights, draws, labelled)
+    journal = empty_journal(len(rows), network)
     done = 0
     while True:
         settings = config.kernel_settings(network.shape.inputs)
@@ -87,11 +85,21 @@ def _learn_part(network: Network, rows: Rows, chosen: bool, config: Config) -> l
         if done == len(rows):
             break
         double_slots(network, config)
-        journal = journal._replace(outputs=gathered.outputs[first:last])
     events = rule_events(network, journal)
-    gathered.count = last
+    _gather(_gathered(network, config), rows, journal, labelled != UNLABELLED)
     network.n_rows += len(rows)
     return events
+
+
+def _gather(gathered: Gathered, rows: Rows, journal: Journal, has_label: Flags) -> None:
+    """Keep rows with a label, and what the layers said, for the next structural step."""
+    first, last = gathered.count, gathered.count + int(np.count_nonzero(has_label))
+    gathered.rows.X[first:last] = rows.X[has_label]
+    gathered.rows.labels[first:last] = rows.labels[has_label]
+    gathered.rows.weights[first:last] = rows.weights[has_label]
+    gathered.outputs[first:last] = journal.outputs[has_label]
+    gathered.errors[first:last] = journal.errors[has_label]
+    gathered.count = last
 
 
 def close_gathered(network: Network, names: list[str], config: Config) -> list[Event]:

@@ -57,9 +57,12 @@ def merge_layers(network: Network, outputs: Floats, config: Config) -> list[Even
     stats = network.output_stats
     update_output_stats(stats, outputs, layers.is_merged, config.statistics_memory)
     events: list[Event] = []
-    while pair := redundant_pair(stats, layers.is_merged, config.merge_threshold):
+    resting = first_that_may_rest(config)
+    while pair := redundant_pair(stats, layers.is_merged, config.merge_threshold, resting):
         first, second, index = pair
         weaker_first = layers.voting_weights[first] < layers.voting_weights[second]
+        if first < resting:
+            weaker_first = False
         kept, dropped = (second, first) if weaker_first else (first, second)
         layers.is_merged[dropped] = True
         events.append(LayersMerged(network.n_rows, kept, dropped, index, config.merge_threshold))
@@ -99,6 +102,11 @@ def _grow(
     lead = exploration_draws(config.seed + 1, network.n_rows, len(kept) - len(rows))
     more, said = add_layer(network, kept, np.concatenate([lead, draws]), config)
     return Reaction(Level.DRIFT, events + more, said[len(kept) - len(rows) :])
+
+
+def first_that_may_rest(config: Config) -> int:
+    """Initial layers that never rest are rivals, not copies: two of them never merge."""
+    return config.initial_layers if config.training == "winner_and_initial" else 0
 
 
 def layers_to_train(network: Network, level: Level, config: Config) -> list[int]:

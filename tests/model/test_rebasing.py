@@ -1,0 +1,186 @@
+"""A new scaling map leaves every output what it was."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reference
+from build import Stack, batch_of, blobs, filled_stack, stack
+from devfnn import DEVFNN, Config
+from devfnn.kernels.state import ARCHIVED, Floats
+from devfnn.model.inputs import change_map
+from devfnn.model.rebasing import chebyshev_basis, rebase_layers
+from devfnn.scaling import Change
+from twin import slow_copy
+
+CAP = 10.0
+
+
+def change_of(features: list[int], factors: list[float], shifts: list[float]) -> Change:
+    """A change of map."""
+    return Change(np.array(features, np.int64), np.array(factors), np.array(shifts))
+
+
+def moved(rows: Floats, change: Change) -> Floats:
+    """Old scaled rows in the units of the new map."""
+    rows = rows.copy()
+    rows[:, change.features] = (rows[:, change.features] - change.shifts) / change.factors
+    return rows
+
+
+def trained_stack(rng: np.random.Generator, **changes: object) -> Stack:
+    """Three layers that have learned, with several rules, one of them archived."""
+    changes = {"first_precision": 30.0, "vigilance": 0.3, "training": "all"} | changes
+    made = stack(3, 2, 3, **changes)
+    made.learn_rows(batch_of(*blobs(rng, 200, 3, 2)))
+    assert (made.layer(0).status == 1).sum() > 1
+    made.layer(0).status[1] = ARCHIVED
+    return made
+
+
+CHANGE = change_of([0, 2], [1.7, 0.6], [-0.3, 0.25])
+
+
+@given(
+    st.lists(st.floats(-0.5, 1.5), min_size=3, max_size=3),
+    st.lists(st.floats(0.1, 10.0), min_size=2, max_size=2),
+    st.lists(st.floats(-5.0, 5.0), min_size=2, max_size=2),
+)
+@settings(deadline=None, derandomize=True)
+def test_the_basis_relates_the_expansions(
+    new: list[float], factors: list[float], shifts: list[float]
+) -> None:
+    change = change_of([0, 2], factors, shifts)
+    old = np.array(new)
+    old[[0, 2]] = change.factors * old[[0, 2]] + change.shifts
+    expected = reference.expanded(old)
+    own = reference.expanded(np.array(new)) @ chebyshev_basis(change, 3)
+    np.testing.assert_allclose(own, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("consequent", ["logistic", "least_squares"])
+def test_outputs_of_a_trained_stack_stay_what_they_were(
+    rng: np.random.Generator, consequent: str
+) -> None:
+    made = trained_stack(rng, consequent=consequent)
+    rows = blobs(rng, 100, 3, 2)[0]
+    before, _ = made.forward(rows)
+    rebase_layers(made.layers, CHANGE, CAP)
+    after, _ = made.forward(moved(rows, CHANGE))
+    np.testing.assert_allclose(after, before, atol=1e-9)
+
+
+def test_outputs_with_an_input_switched_off_stay_what_they_were(
+    rng: np.random.Generator,
+) -> None:
+    made = trained_stack(rng)
+    made.layers.input_mask[:, 1] = False
+    rows = blobs(rng, 50, 3, 2)[0]
+    before, _ = made.forward(rows)
+    rebase_layers(made.layers, change_of([0, 1], [2.0, 3.0], [0.1, -0.7]), CAP)
+    after, _ = made.forward(moved(rows, change_of([0], [2.0], [0.1])))
+    np.testing.assert_allclose(after, before, atol=1e-9)
+
+
+@pytest.mark.parametrize("times", [2, 5])
+def test_several_changes_in_a_row_leave_the_outputs(rng: np.random.Generator, times: int) -> None:
+    # A jump of a feature takes several changes, with no row learned in between.
+    made = trained_stack(rng)
+    rows = blobs(rng, 100, 3, 2)[0]
+    before, _ = made.forward(rows)
+    for _ in range(times):
+        change = change_of([0], [1.6], [0.0])
+        rebase_layers(made.layers, change, CAP)
+        rows = moved(rows, change)
+    after, _ = made.forward(rows)
+    np.testing.assert_allclose(after, before, atol=1e-9)
+
+
+def test_distances_volumes_and_qualities_fit_the_new_map(rng: np.random.Generator) -> None:
+    made = trained_stack(rng)
+    layer, settings_ = made.layer(0), made.settings
+    rows = blobs(rng, 30, 3, 2)[0]
+    old = slow_copy(layer, settings_)
+    rebase_layers(made.layers, CHANGE, CAP)
+    new = slow_copy(layer, settings_)
+    for row, other in zip(rows, moved(rows, CHANGE), strict=True):
+        distances = old.distances(row)
+        for slot, distance in new.distances(other).items():
+            assert distance == pytest.approx(distances[slot], rel=1e-8, abs=1e-10)
+        for slot in old.rules:
+            assert new.moments.quality(other, new.rules[slot].inverse) == pytest.approx(
+                old.moments.quality(row, old.rules[slot].inverse), rel=1e-9
+            )
+    for slot, rule in new.rules.items():
+        assert layer.log_volumes[slot] == pytest.approx(rule.log_volume, abs=1e-9)
+        np.testing.assert_allclose(layer.inverse_covs[slot] @ rule.cov, np.eye(3), atol=1e-8)
+    for moments, before in zip(new.class_moments, old.class_moments, strict=True):
+        np.testing.assert_allclose(moments.mean, moved(before.mean[None], CHANGE)[0])
+
+
+def test_the_uncertainty_of_an_output_stays_what_it_was(rng: np.random.Generator) -> None:
+    made = trained_stack(rng)
+    layer, rows = made.layer(0), blobs(rng, 30, 3, 2)[0]
+    phis = np.stack([reference.expanded(row) for row in rows])
+    before = np.einsum("ki,ij,kj->k", phis, layer.gain_covs[0, :7, :7], phis)
+    rebase_layers(made.layers, CHANGE, CAP)
+    phis = np.stack([reference.expanded(row) for row in moved(rows, CHANGE)])
+    after = np.einsum("ki,ij,kj->k", phis, layer.gain_covs[0, :7, :7], phis)
+    np.testing.assert_allclose(after, before, rtol=1e-8)
+    assert (layer.gain_covs[0] == layer.gain_covs[0].T).all()
+
+
+def test_gain_matrices_stretched_before_are_brought_under_their_cap(
+    rng: np.random.Generator,
+) -> None:
+    made = filled_stack(rng, 2, 2, (2,))
+    made.layer().gain_covs[:] *= 1e4
+    expected = [
+        reference.bounded(W, gain, CAP)
+        for W, gain in zip(made.layer().consequents, made.layer().gain_covs, strict=True)
+    ]
+    rebase_layers(made.layers, change_of([0], [1.0], [0.0]), CAP)
+    for rule in range(2):
+        np.testing.assert_allclose(made.layer().consequents[rule], expected[rule][0], rtol=1e-8)
+        np.testing.assert_allclose(made.layer().gain_covs[rule], expected[rule][1], rtol=1e-8)
+
+
+def test_there_and_back_is_nothing(rng: np.random.Generator) -> None:
+    made = trained_stack(rng)
+    before = made.copy().layers
+    rebase_layers(made.layers, change_of([1], [2.0], [0.5]), 1e9)
+    rebase_layers(made.layers, change_of([1], [0.5], [-0.25]), 1e9)
+    for name in before._fields:
+        np.testing.assert_allclose(
+            getattr(made.layers, name), getattr(before, name), rtol=1e-8, atol=1e-9
+        )
+
+
+def test_no_change_touches_nothing(rng: np.random.Generator) -> None:
+    made = trained_stack(rng)
+    before = made.copy().layers
+    rebase_layers(made.layers, change_of([], [], []), CAP)
+    for name in before._fields:
+        np.testing.assert_array_equal(getattr(made.layers, name), getattr(before, name))
+
+
+@pytest.mark.parametrize("consequent", ["logistic", "least_squares"])
+def test_predictions_of_a_model_survive_a_widened_range(
+    rng: np.random.Generator, consequent: str
+) -> None:
+    model = DEVFNN(Config(consequent=consequent))
+    X = rng.random((600, 3)) * [1.0, 50.0, 1e-3] + [0.0, -7.0, 4.0]
+    y = (X[:, 0] + X[:, 1] / 50.0 > 0.9).astype(int)
+    model.learn(X[:300], y[:300])
+    model.learn(X[300:], y[300:])
+    before = model.predict_proba(X)
+    network = model._network
+    assert network is not None
+    outside = X[:20].copy()
+    outside[:, 1] += 100.0
+    due = network.scaler.absorb(outside, 0)
+    assert due < 20
+    events = change_map(network, ["a", "b", "c"], model.config)
+    assert [event.feature for event in events] == ["b"]
+    np.testing.assert_allclose(model.predict_proba(X), before, atol=1e-9)

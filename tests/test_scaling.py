@@ -1,0 +1,251 @@
+"""Online scaling: the map follows shifts, not outliers, and says exactly how it changed."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from devfnn.kernels.state import Floats
+from devfnn.scaling import CLIP, SETTLING_ROWS, Change, OnlineScaler
+
+STATE = ("low", "width", "first_rows", "outside_share", "outside_level", "escapes", "n_first")
+
+
+def absorb_all(scaler: OnlineScaler, X: Floats) -> list[tuple[int, Change]]:
+    """Take in all rows, remaking the map whenever it is due; returns the changes."""
+    changes, start = [], 0
+    while (due := scaler.absorb(X, start)) < len(X):
+        changes.append((due, scaler.remake()))
+        start = due + 1
+    return changes
+
+
+def settled(rng: np.random.Generator, n: int = 2) -> OnlineScaler:
+    """A scaler that has seen its first rows, uniform in [0, 1]."""
+    scaler = OnlineScaler(n)
+    absorb_all(scaler, rng.random((200, n)))
+    return scaler
+
+
+def assert_same_state(first: OnlineScaler, second: OnlineScaler) -> None:
+    """Compare everything a scaler knows."""
+    for name in STATE:
+        np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
+
+
+def unclipped(scaler: OnlineScaler, X: Floats) -> Floats:
+    """Scaled rows without the clipping of `transform`."""
+    return (X - scaler.low) / np.where(scaler.width > 0.0, scaler.width, 1.0)
+
+
+streams = st.tuples(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 400),
+    st.floats(-1e6, 1e6),
+    st.floats(1e-6, 1e6),
+    st.floats(-10.0, 10.0),
+)
+
+
+def stream(seed: int, n_rows: int, low: float, width: float, shift: float) -> Floats:
+    """Two features; halfway one of them moves by some of its widths, with a few outliers."""
+    rng = np.random.default_rng(seed)
+    X = low + width * rng.random((n_rows, 2))
+    X[n_rows // 2 :, 0] += shift * width
+    X[rng.random(X.shape) < 0.01] *= 100.0
+    return X
+
+
+@given(streams)
+@settings(deadline=None, derandomize=True, max_examples=60)
+def test_past_rows_under_the_new_map_relate_to_the_old_by_the_change(
+    parameters: tuple[int, int, float, float, float],
+) -> None:
+    X = stream(*parameters)
+    scaler, start = OnlineScaler(2), 0
+    while (due := scaler.absorb(X, start)) < len(X):
+        past, was_wide = X[: due + 1], scaler.width > 0.0
+        old = unclipped(scaler, past)
+        change = scaler.remake()
+        new = unclipped(scaler, past)
+        assert (change.factors > 0.0).all()
+        related = new[:, change.features] * change.factors + change.shifts
+        np.testing.assert_allclose(related, old[:, change.features], rtol=1e-6, atol=1e-6)
+        same = np.setdiff1d(np.flatnonzero(was_wide), change.features)
+        np.testing.assert_array_equal(new[:, same], old[:, same])
+        start = due + 1
+
+
+@given(streams)
+@settings(deadline=None, derandomize=True, max_examples=40)
+def test_absorbing_row_by_row_equals_absorbing_at_once(
+    parameters: tuple[int, int, float, float, float],
+) -> None:
+    X = stream(*parameters)
+    at_once, row_by_row = OnlineScaler(2), OnlineScaler(2)
+    changes = absorb_all(at_once, X)
+    single = [row for row in range(len(X)) if absorb_all(row_by_row, X[row : row + 1])]
+    assert single == [row for row, _ in changes]
+    assert_same_state(at_once, row_by_row)
+
+
+@given(streams)
+@settings(deadline=None, derandomize=True, max_examples=40)
+def test_scaled_values_are_finite_and_clipped(
+    parameters: tuple[int, int, float, float, float],
+) -> None:
+    X = stream(*parameters)
+    scaler = OnlineScaler(2)
+    absorb_all(scaler, X)
+    for rows in (X, np.array([[1e100, -1e100]])):
+        scaled = scaler.transform(rows)
+        assert ((scaled >= -CLIP) & (scaled <= 1.0 + CLIP)).all()
+
+
+def test_transforming_changes_neither_rows_nor_scaler(rng: np.random.Generator) -> None:
+    scaler, X = settled(rng), rng.random((10, 2))
+    low, copy = scaler.low.copy(), X.copy()
+    scaler.transform(X)
+    np.testing.assert_array_equal(X, copy)
+    np.testing.assert_array_equal(scaler.low, low)
+
+
+def test_the_bulk_of_the_first_rows_fills_the_unit_range(rng: np.random.Generator) -> None:
+    scaler = OnlineScaler(2)
+    X = rng.random((SETTLING_ROWS, 2)) * [3.0, 1e6] + [-1.0, 5e6]
+    absorb_all(scaler, X)
+    scaled = scaler.transform(X)
+    np.testing.assert_allclose(scaled.min(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(scaled.max(axis=0), 1.0, atol=1e-12)
+
+
+def test_the_map_is_remade_after_powers_of_two_and_then_stays(
+    rng: np.random.Generator,
+) -> None:
+    changes = absorb_all(OnlineScaler(1), rng.random((5000, 1)))
+    assert [row for row, _ in changes] == [2**power - 1 for power in range(8)]
+
+
+def test_an_outlier_among_the_first_rows_does_not_set_the_range(
+    rng: np.random.Generator,
+) -> None:
+    scaler, X = OnlineScaler(1), rng.random((SETTLING_ROWS, 1))
+    X[60] = 1e6
+    absorb_all(scaler, X)
+    assert scaler.width[0] < 3.0
+
+
+@given(st.floats(-1e12, 1e12), st.integers(0, 299))
+@settings(deadline=None, derandomize=True, max_examples=50)
+def test_a_single_outlier_does_not_change_the_map(value: float, row: int) -> None:
+    rng = np.random.default_rng(4)
+    scaler = settled(rng)
+    X = rng.uniform(0.05, 0.95, (300, 2))
+    X[row, 1] = value
+    assert absorb_all(scaler, X) == []
+
+
+@pytest.mark.parametrize("shift", [0.5, 3.0, -2.0, 40.0, -500.0])
+def test_a_shifted_feature_changes_the_map(rng: np.random.Generator, shift: float) -> None:
+    scaler = settled(rng)
+    X = rng.random((400, 2))
+    X[:, 0] += shift
+    changes = absorb_all(scaler, X)
+    assert changes and all(change.features.tolist() == [0] for _, change in changes)
+    scaled = scaler.transform(X)
+    assert (scaled[:, 0] > -CLIP).all() and (scaled[:, 0] < 1.0 + CLIP).all()
+
+
+def test_the_old_range_stays_inside_the_new_one(rng: np.random.Generator) -> None:
+    scaler = settled(rng, 1)
+    low, high = scaler.low[0], scaler.low[0] + scaler.width[0]
+    for shift in (5.0, -3.0, 20.0):
+        absorb_all(scaler, rng.random((50, 1)) + shift)
+        assert scaler.low[0] <= low and scaler.low[0] + scaler.width[0] >= high - 1e-9
+        low, high = scaler.low[0], scaler.low[0] + scaler.width[0]
+
+
+def test_a_constant_feature_sleeps_in_the_middle_until_it_varies(
+    rng: np.random.Generator,
+) -> None:
+    scaler, X = OnlineScaler(2), rng.random((300, 2))
+    X[:, 1] = 7.0
+    absorb_all(scaler, X)
+    assert scaler.awake.tolist() == [True, False]
+    assert (scaler.transform(X)[:, 1] == 0.5).all()
+    changes = absorb_all(scaler, np.array([[0.5, 7.0], [0.5, 9.0], [0.5, 8.0]]))
+    assert [row for row, _ in changes] == [1]
+    assert scaler.awake.all()
+    np.testing.assert_allclose(scaler.transform(np.array([[0.5, 8.0]]))[0, 1], 0.5)
+
+
+def test_waking_up_is_no_change_of_the_past(rng: np.random.Generator) -> None:
+    scaler, X = OnlineScaler(1), np.full((200, 1), 7.0)
+    absorb_all(scaler, X)
+    ((_, change),) = absorb_all(scaler, np.array([[9.0]]))
+    assert change.features.size == 0
+
+
+def test_a_clock_falls_asleep_and_wakes_when_it_turns_back() -> None:
+    scaler = OnlineScaler(1)
+    absorb_all(scaler, np.arange(4000.0)[:, None])
+    assert not scaler.awake[0]
+    assert (scaler.transform(np.array([[3999.0]])) == 0.5).all()
+    absorb_all(scaler, np.arange(10.0)[:, None])
+    assert scaler.awake[0]
+
+
+def test_missing_values_stay_missing_and_move_nothing(rng: np.random.Generator) -> None:
+    scaler = settled(rng)
+    X = rng.random((100, 2))
+    X[:, 0] = np.nan
+    assert absorb_all(scaler, X) == []
+    scaled = scaler.transform(X)
+    assert np.isnan(scaled[:, 0]).all() and np.isfinite(scaled[:, 1]).all()
+
+
+def test_first_rows_with_gaps_make_a_map_of_what_is_there(rng: np.random.Generator) -> None:
+    X = 10.0 + rng.random((SETTLING_ROWS, 2))
+    X[rng.random(X.shape) < 0.5] = np.nan
+    scaler = OnlineScaler(2)
+    absorb_all(scaler, X)
+    np.testing.assert_allclose(scaler.low, np.nanmin(X, axis=0))
+    np.testing.assert_allclose(scaler.low + scaler.width, np.nanmax(X, axis=0))
+
+
+@pytest.mark.parametrize("way", ["missing so far", "new"])
+def test_a_feature_that_appears_late_gets_a_range_of_its_own_values(
+    rng: np.random.Generator, way: str
+) -> None:
+    # Its first value is all that is known of it; 0 is no value it ever had.
+    early = rng.random((300, 2))
+    if way == "missing so far":
+        early[:, 1] = np.nan
+        scaler = OnlineScaler(2)
+        absorb_all(scaler, early)
+    else:
+        scaler = OnlineScaler(1)
+        absorb_all(scaler, np.ascontiguousarray(early[:, :1]))
+        scaler.widen_to(2)
+    late = rng.random((300, 2)) + np.array([0.0, 1000.0])
+    absorb_all(scaler, late)
+    scaled = scaler.transform(late)[:, 1]
+    assert np.ptp(scaled) > 0.1
+
+
+def test_room_for_new_features_leaves_the_old_map(rng: np.random.Generator) -> None:
+    scaler, X = settled(rng), rng.random((10, 2))
+    before = scaler.transform(X)
+    scaler.widen_to(4)
+    wider = np.hstack([X, np.full((10, 2), 3.0)])
+    np.testing.assert_array_equal(scaler.transform(wider)[:, :2], before)
+    assert scaler.awake.tolist() == [True, True, False, False]
+
+
+def test_room_for_new_features_while_the_map_is_being_made(rng: np.random.Generator) -> None:
+    scaler = OnlineScaler(1)
+    absorb_all(scaler, rng.random((10, 1)))
+    scaler.widen_to(2)
+    absorb_all(scaler, rng.random((200, 2)) + np.array([0.0, 50.0]))
+    assert scaler.awake.all()
+    assert scaler.low[1] > 49.0 and scaler.width[1] < 2.0
