@@ -33,6 +33,12 @@ def file_chunks(folder: pathlib.Path, name: str, scaling: str) -> list[Chunk]:
     return [Chunk(X[start : start + rows], y[start : start + rows]) for start in starts]
 
 
+def _cut(X: np.ndarray, y: np.ndarray, rows: int = 500) -> list[Chunk]:
+    """Chunks of equal size."""
+    starts = range(0, len(y), rows)
+    return [Chunk(X[start : start + rows], y[start : start + rows]) for start in starts]
+
+
 def separable_chunks(n_rows: int, n_features: int, n_classes: int, seed: int = 0) -> list[Chunk]:
     """Rows with a linear boundary and 5 % noise, in chunks of 500."""
     rng = np.random.default_rng(seed)
@@ -40,9 +46,7 @@ def separable_chunks(n_rows: int, n_features: int, n_classes: int, seed: int = 0
     y = (X @ rng.normal(size=(n_features, n_classes))).argmax(axis=1)
     flipped = rng.random(n_rows) < 0.05
     y[flipped] = rng.integers(0, n_classes, np.count_nonzero(flipped))
-    return [
-        Chunk(X[start : start + 500], y[start : start + 500]) for start in range(0, n_rows, 500)
-    ]
+    return _cut(X, y)
 
 
 def patchwork_chunks(n_rows: int, n_features: int, seed: int = 0) -> list[Chunk]:
@@ -52,6 +56,4 @@ def patchwork_chunks(n_rows: int, n_features: int, seed: int = 0) -> list[Chunk]
     cluster = rng.integers(0, 12, n_rows)
     X = centers[cluster] + 0.03 * rng.normal(size=(n_rows, n_features))
     y = cluster % 2
-    return [
-        Chunk(X[start : start + 500], y[start : start + 500]) for start in range(0, n_rows, 500)
-    ]
+    return _cut(X, y)

@@ -165,21 +165,19 @@ def a_pickled_copy_is_independent(make: Factory) -> None:
 
 
 def memory_does_not_creep(make: Factory) -> None:
-    model, sizes = taught(make, 12), []
+    model, sizes = taught(make, 12, max_rules=3, archive_size=1), []
     tracemalloc.start()
     try:
-        before, _ = tracemalloc.get_traced_memory()
-        grown = model.nbytes
         for seed in range(12, 36):
             model.learn(*rows(seed=seed))
             model.learn_rows(*rows(seed=seed))
             model.predict(rows(seed=seed)[0])
-            sizes.append(model.nbytes)
-        after, _ = tracemalloc.get_traced_memory()
+            sizes.append((model.nbytes, tracemalloc.get_traced_memory()[0]))
     finally:
         tracemalloc.stop()
-    assert len(set(sizes[12:])) == 1
-    assert after - before < 3 * (sizes[-1] - grown) + 400_000
+    first, last = sizes[len(sizes) // 2], sizes[-1]
+    assert last[0] == first[0]
+    assert last[1] < first[1] + 50_000
 
 
 def labels_may_be_anything_hashable(make: Factory) -> None:
@@ -188,24 +186,16 @@ def labels_may_be_anything_hashable(make: Factory) -> None:
         model, labels = make(), [pair[code] for code in y]
         model.learn(X, labels)
         assert model.classes == list(dict.fromkeys(labels))
-        for label, expected in zip(model.predict(X).tolist(), labels, strict=True):
-            assert label in pair
-            assert type(label) in {type(name) for name in pair}
-            del expected
-        assert (model.predict(X)[:, None] == _as_objects(labels)[:, None]).mean() > 0.8
-        assert model.predict_one(X[0]) in pair
-
-
-def _as_objects(labels: Sequence[Hashable]) -> "np.ndarray[Any, np.dtype[Any]]":
-    objects = np.empty(len(labels), object)
-    objects[:] = labels
-    return objects
+        predicted = model.predict(X).tolist()
+        assert {type(label) for label in predicted} <= {type(label) for label in pair}
+        assert np.mean([a == b for a, b in zip(predicted, labels, strict=True)]) > 0.8
+        assert model.predict_one(X[0]) == predicted[0]
 
 
 def lists_and_tables_are_as_good_as_arrays(make: Factory) -> None:
     (X, y), plain = rows(), make()
     plain.learn(X, y)
-    for as_given in (X.tolist(), np.asfortranarray(X), X.astype(object), memoryview(X)):
+    for as_given in (X.tolist(), np.asfortranarray(X), X.astype(object), list(X)):
         model = make()
         model.learn(as_given, y.tolist())
         assert pickle.dumps(model) == pickle.dumps(plain)

@@ -3,8 +3,9 @@
 The map is made from the first rows and then stays, until rows keep leaving the range; a single
 outlier is clipped, not followed. When the map changes, `Change` says how, so that a model can be
 carried over exactly (`model/rebasing.py`). A feature is asleep, and left out, while it has been
-constant (width 0) and while it is a clock: leaving its range on the same side again and again, so
-that whatever was learned of its past values says nothing of those to come.
+constant or varied only for a few rows (width 0), and while it is a clock: leaving its range on the
+same side again and again, so that whatever was learned of its past values says nothing of those to
+come.
 """
 
 import dataclasses
@@ -17,7 +18,9 @@ CLIP = 0.1
 """Scaled values further than this outside [0, 1] are clipped."""
 
 SETTLING_ROWS = 128
-"""Rows from which the map is made; before that it is remade after 1, 2, 4, 8 ... rows."""
+"""Rows from which the map is made; a first one is tried after 16, 32 and 64."""
+
+FIRST_MAP = 16
 
 WIDEST_STEP = 8.0
 """Most that one change may multiply a width by; a larger jump takes several."""
@@ -45,6 +48,7 @@ class OnlineScaler:
         self.outside_share: Floats = np.zeros((2, n_features))
         self.outside_level: Floats = np.zeros((2, n_features))
         self.escapes: Ints = np.zeros((2, n_features), np.int64)
+        self.waking: Ints = np.zeros(n_features, np.int64)
         self.n_first: int = 0
 
     @property
@@ -72,15 +76,15 @@ class OnlineScaler:
         if self.n_first < SETTLING_ROWS:
             if start >= n_rows:
                 return n_rows
-            after = 1  # the map is remade after 1, 2, 4 ... rows
+            after = FIRST_MAP
             while after <= self.n_first:
                 after *= 2
             taken = min(after - self.n_first, n_rows - start)
             self.first_rows = np.concatenate([self.first_rows, X[start : start + taken]])
             self.n_first += taken
             return start + taken - 1 if self.n_first == after else n_rows
-        maps = (self.low, self.width, self.outside_share, self.outside_level, self.escapes)
-        return int(watch(X, start, *maps))
+        outside = (self.outside_share, self.outside_level, self.escapes)
+        return int(watch(X, start, self.low, self.width, *outside, self.waking))
 
     def remake(self) -> Change:
         """Make the map that is due, and say how the scaled values of the past change with it."""
@@ -110,32 +114,31 @@ class OnlineScaler:
             reach = upper - lower
             if reach > 0.0:
                 low, high = max(low, lower - reach), min(high, upper + reach)
-            if high - low > 0.0 or self.width[feature] == 0.0:
-                self.low[feature], self.width[feature] = low, high - low
+            self.waking[feature] = 1
+            self.outside_level[:, feature] = low
+            self.low[feature], self.width[feature] = low, high - low
         if self.n_first >= SETTLING_ROWS:
             self.first_rows = self.first_rows[:0]
 
     def _widen(self) -> None:
-        """Stretch the ranges that rows keep leaving, on the side where they leave."""
-        from devfnn.kernels.ranges import OUTSIDE_SHARE
+        """Stretch the ranges that rows keep leaving, where they leave them; wake sleepers."""
+        from devfnn.kernels.ranges import OUTSIDE_SHARE, WAKING_ROWS
 
+        for feature in np.flatnonzero((self.width == 0.0) & (self.waking > WAKING_ROWS)):
+            lowest, highest = self.outside_level[:, feature]
+            self.low[feature], self.width[feature] = lowest, highest - lowest
         for side, feature in np.argwhere(self.outside_share > OUTSIDE_SHARE):
-            low, high = self.low[feature], self.low[feature] + self.width[feature]
-            level = self.outside_level[side, feature]
+            low, width = self.low[feature], self.width[feature]
+            level, high = self.outside_level[side, feature], low + width
             if side == 1:
-                reached = min(max(high, level), low + self._reach(feature, level))
-                high = reached + WIDEN_BY * (reached - low) * (self.width[feature] > 0.0)
+                reached = min(max(high, level), low + WIDEST_STEP * width)
+                high = reached + WIDEN_BY * (reached - low)
             else:
-                reached = max(min(low, level), high - self._reach(feature, level))
-                low = reached - WIDEN_BY * (high - reached) * (self.width[feature] > 0.0)
+                reached = max(min(low, level), high - WIDEST_STEP * width)
+                low = reached - WIDEN_BY * (high - reached)
             self.low[feature], self.width[feature] = low, high - low
             self.outside_share[:, feature] = 0.0
             self.escapes[side, feature] += 1
-
-    def _reach(self, feature: int, level: float) -> float:
-        """Widest range that one change may give; a sleeping feature takes what it is shown."""
-        width = float(self.width[feature])
-        return WIDEST_STEP * width if width > 0.0 else abs(level - float(self.low[feature]))
 
     def widen_to(self, n_features: int) -> None:
         """Room for features that appear later; they start asleep."""
@@ -145,5 +148,6 @@ class OnlineScaler:
         self.outside_share = np.pad(self.outside_share, ((0, 0), (0, added)))
         self.outside_level = np.pad(self.outside_level, ((0, 0), (0, added)))
         self.escapes = np.pad(self.escapes, ((0, 0), (0, added)))
+        self.waking = np.append(self.waking, np.zeros(added, np.int64))
         gap = np.full((self.first_rows.shape[0], added), np.nan)
         self.first_rows = np.concatenate([self.first_rows, gap], axis=1)

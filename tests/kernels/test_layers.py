@@ -17,6 +17,7 @@ from build import (
     stack,
 )
 from devfnn.kernels.layers import (
+    bound_gains,
     decouple_input,
     learn_layer,
     mark_present,
@@ -354,6 +355,27 @@ def test_a_layer_learns_the_same_whatever_is_stacked_on_top(rng: np.random.Gener
         below.layer().consequents[0, :, :5], alone.layer().consequents[0], rtol=1e-12
     )
     assert below.layer().populations[0] == pytest.approx(alone.layer().populations[0])
+
+
+def test_gain_matrices_come_back_under_their_cap(rng: np.random.Generator) -> None:
+    made = filled_stack(rng, 2, 2, (3, 2))
+    made.layer(0).status[2] = FREE
+    made.layers.gain_covs[:] *= 1e4
+    before = made.copy().layers
+    bound_gains(made.layers, 10.0, np.empty(made.layers.gain_covs.shape[2]))
+    for layer, rule, size in ((0, 0, 5), (0, 1, 5), (1, 0, 9), (1, 1, 9)):
+        W, gain = reference.bounded(
+            before.consequents[layer, rule, :, :size],
+            before.gain_covs[layer, rule, :size, :size],
+            10.0,
+        )
+        own = made.layers.gain_covs[layer, rule, :size, :size]
+        np.testing.assert_allclose(own, gain, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(
+            made.layers.consequents[layer, rule, :, :size], W, rtol=1e-8, atol=1e-10
+        )
+        assert np.diag(own).max() <= 10.0 * (1.0 + 1e-9)
+    np.testing.assert_array_equal(made.layers.gain_covs[0, 2], before.gain_covs[0, 2])
 
 
 # ---- inputs switched off and on

@@ -44,7 +44,7 @@ def compare(
     for row, label in zip(rows, labels, strict=True):
         outputs.append(slow.forward(row)[0])
         errors.append(slow.learn(row, int(label), labelled))
-    journal = made.learn_rows(batch_of(rows, labels))
+    journal = made.learn_rows(batch_of(rows, labels, labelled=labelled))
     np.testing.assert_allclose(journal.outputs[is_new:], outputs[is_new:], rtol=1e-8, atol=1e-8)
     np.testing.assert_array_equal(journal.errors, errors)
     np.testing.assert_allclose(made.layers.voting_weights, slow.weights, rtol=1e-10)

@@ -249,7 +249,8 @@ def grow_rule(layer, winner, inputs, label, settings, scratch):
     Returns (rule or -1, kind, numbers). Data quality, datum significance and volume must all agree.
     """
     numbers = (0.0, 0.0, 0.0, 0.0)
-    if layer.counters[USED] <= settings.warmup_rows:
+    is_young = layer.counters[USED] <= 2 * layer.n_inputs[0] + 1
+    if is_young or count_rules(layer) >= settings.max_rules:
         return -1, BORN_EVENT, numbers
     for j in range(layer.n_inputs[0]):
         if layer.input_mask[j] and not scratch.present[j]:
@@ -272,7 +273,7 @@ def grow_rule(layer, winner, inputs, label, settings, scratch):
             revive_rule(layer, rule)
             return rule, RECALLED_EVENT, numbers
     slot = free_slot(layer)
-    if slot < 0 or count_rules(layer) >= settings.max_rules:
+    if slot < 0:
         return -1, BORN_EVENT, numbers
     found_rule(layer, slot, winner, settings, scratch)
     return slot, BORN_EVENT, numbers

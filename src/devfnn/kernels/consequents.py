@@ -82,7 +82,7 @@ def bound_variance(consequent, gain_cov, gain, axis, cap):
 
 
 @part()
-def forget_and_bound(consequent, gain_cov, gain, scale, memory, cap):
+def forget_and_bound(consequent, gain_cov, gain, scale, memory, caps):
     """Psi <- (Psi - scale * gain gain') / memory, with every variance kept under its cap.
 
     The product gain_i * gain_j is formed first, so the matrix stays exactly symmetric.
@@ -95,12 +95,12 @@ def forget_and_bound(consequent, gain_cov, gain, scale, memory, cap):
         for j in range(size):
             row[j] = (row[j] - scale * (pull * gain[j])) * growth
     for i in range(size):
-        if gain_cov[i, i] > cap:
-            bound_variance(consequent, gain_cov, gain, i, cap)
+        if gain_cov[i, i] > caps[i]:
+            bound_variance(consequent, gain_cov, gain, i, caps[i])
 
 
 @part()
-def update_consequent(consequent, gain_cov, expanded, gain, residuals, strength, memory, cap):
+def update_consequent(consequent, gain_cov, expanded, gain, residuals, strength, memory, caps):
     """One weighted recursive step of all classes of a rule.
 
     consequent: (m, p) · gain_cov: (p, p) · expanded, gain: (p,) · residuals: (m,)
@@ -120,7 +120,7 @@ def update_consequent(consequent, gain_cov, expanded, gain, residuals, strength,
         weights = consequent[k]
         for j in range(size):
             weights[j] += step * gain[j]
-    forget_and_bound(consequent, gain_cov, gain, scale, memory, cap)
+    forget_and_bound(consequent, gain_cov, gain, scale, memory, caps)
 
 
 @kernel()
@@ -164,7 +164,7 @@ def is_positive_definite(matrix, size):
 
 
 @kernel()
-def repair_gain_cov(gain_cov, size, cap):
+def repair_gain_cov(gain_cov, size, caps):
     """Fall back to the diagonal when rounding has cost the matrix its definiteness."""
     if is_positive_definite(gain_cov, size):
         return
@@ -172,5 +172,5 @@ def repair_gain_cov(gain_cov, size, cap):
         for j in range(size):
             if i != j:
                 gain_cov[i, j] = 0.0
-        if not (gain_cov[i, i] > 0.0 and gain_cov[i, i] <= cap):
-            gain_cov[i, i] = cap
+        if not (gain_cov[i, i] > 0.0 and gain_cov[i, i] <= caps[i]):
+            gain_cov[i, i] = caps[i]

@@ -50,6 +50,7 @@ def view(layers, index):
         layers.class_counts[index],
         layers.consequents[index],
         layers.gain_covs[index],
+        layers.gain_caps[index],
         layers.densities[index],
         layers.potentials[index],
         layers.utilities[index],
@@ -173,7 +174,8 @@ def learn_row(layer, index, row, batch, settings, scratch, journal, inputs):
         return
     mark_present(layer, inputs, scratch)
     layer.counters[SEEN] += 1
-    if count_rules(layer) == 0:
+    is_first = count_rules(layer) == 0
+    if is_first:
         found_first_rule(layer, inputs, label, settings, scratch)
     infer(layer, inputs, settings, settings.recall_rules, scratch)
     if count_rules(layer) == 1 and not settings.recall_rules and not settings.firing_floor:
@@ -193,23 +195,22 @@ def learn_row(layer, index, row, batch, settings, scratch, journal, inputs):
     rule, kind, numbers = -1, BORN_EVENT, (0.0, 0.0, 0.0, 0.0)
     if settings.grow_rules and not (settings.plain_first and index == 0):
         rule, kind, numbers = grow_rule(layer, winner, inputs, label, settings, scratch)
-    if settings.grow_rules or settings.active_learning:
-        own = quality(layer, inputs, layer.inverse_covs[winner], scratch.present)
-        update_density(layer, inputs, scratch.present, weight * max(own, 1e-3))
     if rule >= 0:
         note_rule(journal, row, kind, index, rule, numbers)
         measure_rule(layer, rule, inputs, scratch)
         winner = rule
         normalise(layer, settings.firing_floor, scratch)
         local_outputs(layer, settings, scratch)
-    else:
+    elif not is_first:
         has_tuned = is_inside(layer, winner, inputs, label, settings, scratch)
         count_step(layer, has_tuned)
         if has_tuned:
             tune_premise(layer, winner, weight, settings, scratch)
-            if count_rules(layer) > 1 or settings.firing_floor:
-                measure_rule(layer, winner, inputs, scratch)
-                normalise(layer, settings.firing_floor, scratch)
+            measure_rule(layer, winner, inputs, scratch)
+            normalise(layer, settings.firing_floor, scratch)
+    if settings.grow_rules or settings.active_learning:
+        own = quality(layer, inputs, layer.inverse_covs[winner], scratch.present)
+        update_density(layer, inputs, scratch.present, weight * max(own, 1e-3))
     if settings.grow_rules:
         update_class_moments(layer, inputs, scratch.present, label, weight)
     layer.class_counts[winner, label] += weight
@@ -272,15 +273,16 @@ def decouple_input(layers, index, axis, width_floor):
 
 
 @kernel()
-def bound_gains(layers, cap, gain):
-    """Bring every gain matrix back under its cap, after a new scaling map has stretched it."""
+def bound_gains(layers, gain):
+    """Bring every variance back under its cap; the cap itself has just been changed."""
     layers = borrowed(layers)
     for index in range(layers.status.shape[0]):
         size = 2 * layers.n_inputs[index, 0] + 1
         for rule in range(layers.status.shape[1]):
             if layers.status[index, rule] != FREE:
                 gain_cov = layers.gain_covs[index, rule, :size, :size]
+                consequent = layers.consequents[index, rule, :, :size]
                 for axis in range(size):
+                    cap = layers.gain_caps[index, axis]
                     if gain_cov[axis, axis] > cap:
-                        consequent = layers.consequents[index, rule, :, :size]
                         bound_variance(consequent, gain_cov, gain[:size], axis, cap)

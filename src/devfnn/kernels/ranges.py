@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from devfnn.kernels._jit import kernel
+from devfnn.kernels._jit import kernel, part
 
 MARGIN = 0.1
 """How far outside its range, in widths, a value must lie to count as outside."""
@@ -21,12 +21,34 @@ CLOCK_ESCAPES = 3
 """How often a feature may leave its range on one side without turning back."""
 
 
+WAKING_ROWS = 64
+"""Rows that a feature is watched for, from its first change of value on, before it is used."""
+
+
+@part()
+def watch_sleeper(value, j, low, waking, outside_level):
+    """Watch a feature without a range; True when it has varied long enough to get one.
+
+    waking: (n,) 0 no value yet, 1 constant, then rows since it began to vary.
+    """
+    if waking[j] == 0:
+        waking[j] = 1
+        low[j] = value
+        outside_level[0, j] = value
+        outside_level[1, j] = value
+    outside_level[0, j] = min(outside_level[0, j], value)
+    outside_level[1, j] = max(outside_level[1, j], value)
+    if waking[j] > 1 or value != low[j]:
+        waking[j] += 1
+    return waking[j] > WAKING_ROWS
+
+
 @kernel()
-def watch(rows, start, low, width, outside_share, outside_level, escapes):
+def watch(rows, start, low, width, outside_share, outside_level, escapes, waking):
     """Take in rows; returns the first whose arrival changes the map, or the number of rows.
 
-    rows: (k, n) · low, width: (n,) · outside_share, outside_level, escapes: (2, n), below and
-    above. A feature of width 0 has been constant: any other value wakes it. A clock that turns back
+    rows: (k, n) · low, width, waking: (n,) · outside_share, outside_level, escapes: (2, n), below
+    and above. A feature of width 0 sleeps until it has varied for a while; a clock that turns back
     wakes too.
     """
     for row in range(start, rows.shape[0]):
@@ -36,10 +58,7 @@ def watch(rows, start, low, width, outside_share, outside_level, escapes):
             if np.isnan(value):
                 continue
             if width[j] == 0.0:
-                if value != low[j]:
-                    outside_level[1 if value > low[j] else 0, j] = value
-                    outside_share[1 if value > low[j] else 0, j] = 1.0
-                    is_due = True
+                is_due = watch_sleeper(value, j, low, waking, outside_level) or is_due
                 continue
             unit = (value - low[j]) / width[j]
             for side in range(2):

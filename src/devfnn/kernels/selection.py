@@ -53,7 +53,7 @@ def is_worth_learning(layer, winner, inputs, draw, rate, settings, scratch):
 
     rate: labels taken so far over the window of the budget
     """
-    if layer.counters[USED] < settings.warmup_rows:
+    if layer.counters[USED] < 2 * layer.n_inputs[0] + 1:
         return True
     if settings.label_budget < 1.0:
         if rate + 1.0 > settings.label_budget * settings.budget_window:

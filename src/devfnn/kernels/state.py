@@ -42,6 +42,7 @@ class Layer(NamedTuple):
     class_counts: Floats  # (R, m) rows won, by class
     consequents: Floats  # (R, m, p)
     gain_covs: Floats  # (R, p, p) symmetric positive definite
+    gain_caps: Floats  # (p,) most variance a weight may have: the prior, in today's units
     densities: Floats  # (R, 3) windowed weight, windowed distance, last local density
     potentials: Floats  # (R, 2) windowed row count, windowed distance
     utilities: Floats  # (R,) windowed mean of the activation
@@ -71,6 +72,7 @@ class Layers(NamedTuple):
     class_counts: Floats
     consequents: Floats
     gain_covs: Floats
+    gain_caps: Floats
     densities: Floats
     potentials: Floats
     utilities: Floats
@@ -111,7 +113,6 @@ class Settings(NamedTuple):
     threshold_step: float
     label_budget: float
     budget_window: float
-    warmup_rows: int
     grow_rules: bool
     recall_rules: bool
     max_rules: int

@@ -37,7 +37,7 @@ def forgetting_factor(layer, rule, settings, scratch):
     memory = 1.0 - (1.0 - settings.memory) * activation
     if settings.local_forgetting > 0.0:
         change = activation * local_change(layer, rule, settings, scratch)
-        if layer.ages[rule] > scratch.expanded.shape[0]:
+        if layer.ages[rule] > 2 * layer.n_inputs[0] + 1:
             memory *= 1.0 - min(settings.local_forgetting * change, settings.local_forgetting)
             kept = layer.populations[rule] * (1.0 - min(0.99 * change, 0.99))
             layer.populations[rule] = max(kept, 1.0)
@@ -73,11 +73,11 @@ def train_consequents(layer, label, weight, settings, scratch):
             scratch.residuals,
             strength * curvature,
             memory,
-            settings.initial_gain,
+            layer.gain_caps,
         )
         layer.ages[rule] += 1
         if settings.weight_decay > 0.0 and layer.ages[rule] % DECAY_EVERY == 0:
             decay = DECAY_EVERY * settings.weight_decay * strength
             decay_consequent(consequent, gain_cov, gain, decay)
         if layer.ages[rule] % CHECK_EVERY == 0:
-            repair_gain_cov(gain_cov, size, settings.initial_gain)
+            repair_gain_cov(gain_cov, size, layer.gain_caps)

@@ -174,7 +174,6 @@ class Config:
             threshold_step=float(self.threshold_step),
             label_budget=float(self.label_budget),
             budget_window=float(self.budget_window),
-            warmup_rows=2 * n_inputs + 1,
             grow_rules=bool(self.rule_growing),
             recall_rules=bool(self.recall and self.pruning),
             max_rules=int(self.max_rules),

@@ -1,6 +1,7 @@
 """DEVFNN: predict, then learn, one chunk or one row at a time."""
 
 import dataclasses
+import itertools
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -194,11 +195,11 @@ class DEVFNN:
         events: list[Event] = []
         if not len(rows):
             return events
-        n_known, names = len(self._labels), self.feature_names
+        n_known = len(self._labels)
         for part, known, labels in split_at_new_classes(rows, labelled, fresh, n_known):
             network = self._ready(part, labels)
             events += self._welcome(labels)
-            events += learn_rows(network, part, known, names, self.config)
+            events += learn_rows(network, part, known, self.feature_names, self.config)
         return events
 
     def add_features(self, names: Sequence[str]) -> None:
@@ -250,17 +251,18 @@ class DEVFNN:
         labelled = as_labelled(chosen, matrix.shape[0])
         labels = as_labels(y, matrix.shape[0])
         is_used = row_weights > 0.0
-        has_label = (labelled != UNLABELLED)[is_used]
-        known = [
-            label for label, read in zip(labels, is_used & (labelled != 0), strict=True) if read
-        ]
-        codes = np.zeros(int(is_used.sum()), np.int64)
+        has_label = is_used & (labelled != UNLABELLED)
+        known = labels if has_label.all() else list(itertools.compress(labels, has_label))
+        codes = np.zeros(len(labels), np.int64)
         codes[has_label], fresh = self._labels.encode(known)
         if self._network is None and not known:
             return Rows.none(matrix.shape[1]), labelled[:0], []
         if self._network is None and names is None and hasattr(X, "columns"):
             self._names = [str(column) for column in X.columns]
-        return Rows(matrix[is_used], codes, row_weights[is_used]), labelled[is_used], fresh
+        rows = Rows(matrix, codes, row_weights)
+        if is_used.all():
+            return rows, labelled, fresh
+        return rows.where(is_used), labelled[is_used], fresh
 
     def _ready(self, rows: Rows, fresh: list[Hashable]) -> Network:
         """A network wide enough for the rows' features and classes."""

@@ -133,6 +133,6 @@ def updated_mask(mask: Flags, scores: Floats, threshold: float) -> Flags:
     """
     known = ~np.isnan(scores)
     fresh: Flags = np.where(known, scores < threshold, mask)
-    if not fresh.any():
+    if known.any() and not fresh[known].any():
         fresh[np.nanargmin(scores)] = True
     return fresh

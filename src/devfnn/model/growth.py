@@ -103,15 +103,15 @@ def rule_events(network: Network, journal: Journal) -> list[Event]:
 
 def refresh_gain(network: Network, layer: int, config: Config) -> None:
     """Let the layer's memory fade by one chunk; with no memory the gain starts anew."""
-    gains = network.layers.gain_covs[layer]
+    gains, caps = network.layers.gain_covs[layer], network.layers.gain_caps[layer]
     if config.chunk_memory == 1.0:
         return
     if config.chunk_memory == 0.0:
-        gains[:] = config.initial_gain * np.eye(gains.shape[1])
+        gains[:] = np.diag(caps)
         return
     gains /= config.chunk_memory
     variances = np.maximum(np.einsum("rii->ri", gains), 1e-300)
-    shrink = np.sqrt(np.minimum(config.initial_gain / variances, 1.0))
+    shrink = np.sqrt(np.minimum(caps / variances, 1.0))
     gains *= shrink[:, :, None] * shrink[:, None, :]
 
 

@@ -66,6 +66,7 @@ def empty_layers(shape: Shape, config: Config) -> Layers:
         class_counts=np.zeros((count, slots, m)),
         consequents=np.zeros((count, slots, m, p)),
         gain_covs=np.zeros((count, slots, p, p)),
+        gain_caps=np.full((count, p), float(config.initial_gain)),
         densities=np.zeros((count, slots, 3)),
         potentials=np.zeros((count, slots, 2)),
         utilities=np.zeros((count, slots)),
@@ -110,6 +111,7 @@ def reshaped(layers: Layers, old: Shape, new: Shape, config: Config) -> Layers:
         getattr(fresh, name)[tuple(slice(size) for size in source.shape)] = source
     fresh.consequents[:count, :slots, :m][..., expanded] = layers.consequents
     fresh.gain_covs[:count, :slots][:, :, expanded[:, None], expanded] = layers.gain_covs
+    fresh.gain_caps[:, expanded] = layers.gain_caps[0]
     fresh.n_inputs[:, 0] = new.features + np.arange(new.layers) * new.classes
     _start_new_inputs(fresh, np.setdiff1d(np.arange(new.inputs), inputs), layers, config)
     _start_new_classes(fresh, old, new, config)
