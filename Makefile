@@ -11,7 +11,7 @@ DEVFNN_DATA ?= $(abspath $(wildcard ../shared/data))
 export DEVFNN_DATA
 
 .DEFAULT_GOAL := help
-.PHONY: install run test check format cover bench build clean help
+.PHONY: install run test check format cover bench select soak build clean help
 
 install: $(TOOLS)  ## create .venv with the project and its tools, once and when pyproject.toml changes
 
@@ -48,6 +48,12 @@ cover: install  ## lines that no test reaches, kernels included
 
 bench: install  ## accuracy and speed, as a table and JSON
 	$(BIN)/python benchmarks/run.py $(ARGS)
+
+select: install  ## how the default was chosen: generated streams and the first fifth of each file
+	$(BIN)/python benchmarks/selection.py $(ARGS)
+
+soak: install  ## ten million rows that try to break the arithmetic
+	$(BIN)/python benchmarks/soak.py $(ARGS)
 
 build: install  ## a wheel in dist/
 	$(PIP) wheel --quiet --no-deps --wheel-dir dist .

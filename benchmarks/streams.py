@@ -33,7 +33,7 @@ def file_chunks(folder: pathlib.Path, name: str, scaling: str) -> list[Chunk]:
     return [Chunk(X[start : start + rows], y[start : start + rows]) for start in starts]
 
 
-def _cut(X: np.ndarray, y: np.ndarray, rows: int = 500) -> list[Chunk]:
+def cut(X: np.ndarray, y: np.ndarray, rows: int = 500) -> list[Chunk]:
     """Chunks of equal size."""
     starts = range(0, len(y), rows)
     return [Chunk(X[start : start + rows], y[start : start + rows]) for start in starts]
@@ -46,7 +46,7 @@ def separable_chunks(n_rows: int, n_features: int, n_classes: int, seed: int = 0
     y = (X @ rng.normal(size=(n_features, n_classes))).argmax(axis=1)
     flipped = rng.random(n_rows) < 0.05
     y[flipped] = rng.integers(0, n_classes, np.count_nonzero(flipped))
-    return _cut(X, y)
+    return cut(X, y)
 
 
 def patchwork_chunks(n_rows: int, n_features: int, seed: int = 0) -> list[Chunk]:
@@ -56,4 +56,4 @@ def patchwork_chunks(n_rows: int, n_features: int, seed: int = 0) -> list[Chunk]
     cluster = rng.integers(0, 12, n_rows)
     X = centers[cluster] + 0.03 * rng.normal(size=(n_rows, n_features))
     y = cluster % 2
-    return _cut(X, y)
+    return cut(X, y)

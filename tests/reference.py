@@ -85,12 +85,12 @@ def logistic_step(
     return moved, (gain - np.outer(step, pull)) / memory
 
 
-def bounded(W: Floats, gain: Floats, cap: float) -> tuple[Floats, Floats]:
-    """Weights (m, p) and gain matrix with no variance over the cap.
+def bounded(W: Floats, gain: Floats, caps: Floats) -> tuple[Floats, Floats]:
+    """Weights (m, p) and gain matrix with no variance over its cap.
 
-    One weight after the other is observed to be 0, as often as brings its variance down to the cap.
+    One weight after the other is observed to be 0, as often as brings its variance down to its cap.
     """
-    for axis in range(gain.shape[0]):
+    for axis, cap in enumerate(caps):
         variance = gain[axis, axis]
         if variance > cap:
             share, lean = 1.0 - cap / variance, gain[axis] / variance

@@ -5,10 +5,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from devfnn.kernels.ranges import WAKING_ROWS
 from devfnn.kernels.state import Floats
 from devfnn.scaling import CLIP, SETTLING_ROWS, Change, OnlineScaler
 
-STATE = ("low", "width", "first_rows", "outside_share", "outside_level", "escapes", "n_first")
+STATE = (
+    "low",
+    "width",
+    "first_rows",
+    "outside_share",
+    "outside_level",
+    "escapes",
+    "waking",
+    "n_first",
+)
 
 
 def absorb_all(scaler: OnlineScaler, X: Floats) -> list[tuple[int, Change]]:
@@ -123,7 +133,7 @@ def test_the_map_is_remade_after_powers_of_two_and_then_stays(
     rng: np.random.Generator,
 ) -> None:
     changes = absorb_all(OnlineScaler(1), rng.random((5000, 1)))
-    assert [row for row, _ in changes] == [2**power - 1 for power in range(8)]
+    assert [row for row, _ in changes] == [15, 31, 63, 127]
 
 
 def test_an_outlier_among_the_first_rows_does_not_set_the_range(
@@ -173,16 +183,26 @@ def test_a_constant_feature_sleeps_in_the_middle_until_it_varies(
     absorb_all(scaler, X)
     assert scaler.awake.tolist() == [True, False]
     assert (scaler.transform(X)[:, 1] == 0.5).all()
-    changes = absorb_all(scaler, np.array([[0.5, 7.0], [0.5, 9.0], [0.5, 8.0]]))
-    assert [row for row, _ in changes] == [1]
+    later = np.stack([rng.random(100), 7.0 + 2.0 * rng.random(100)], axis=1)
+    changes = absorb_all(scaler, later)
+    assert [row for row, _ in changes] == [WAKING_ROWS - 1]
     assert scaler.awake.all()
-    np.testing.assert_allclose(scaler.transform(np.array([[0.5, 8.0]]))[0, 1], 0.5)
+    assert scaler.low[1] == 7.0  # the value it had for so long is part of its range
+    assert scaler.width[1] == pytest.approx(later[:WAKING_ROWS, 1].max() - 7.0)
+
+
+def test_one_other_value_does_not_give_a_constant_feature_its_range() -> None:
+    scaler, X = OnlineScaler(1), np.full((240, 1), 7.0)
+    X[200] = 9.0
+    absorb_all(scaler, X)
+    assert not scaler.awake[0]
 
 
 def test_waking_up_is_no_change_of_the_past(rng: np.random.Generator) -> None:
     scaler, X = OnlineScaler(1), np.full((200, 1), 7.0)
     absorb_all(scaler, X)
-    ((_, change),) = absorb_all(scaler, np.array([[9.0]]))
+    ((_, change),) = absorb_all(scaler, 8.0 + rng.random((100, 1)))
+    assert scaler.awake[0]
     assert change.features.size == 0
 
 

@@ -42,19 +42,6 @@ LEAST_WEIGHT = 1e-3
 RECALL_MARGIN = 1.05
 SHIFT = 0.1
 
-DEPARTURES = frozenset(
-    {
-        "founder_is_tuned",
-        "lone_rule_keeps_distance",
-        "published_after_moments",
-    }
-)
-"""Where the kernels leave the specification, so that the twin can follow them everywhere else.
-
-Tests of their own in test_layers.py hold the kernels to the specification: those on the first row,
-on a lone rule and on published tuning. Whoever mends a kernel takes the name out of this set.
-"""
-
 
 @dataclasses.dataclass
 class SlowRule:
@@ -113,14 +100,12 @@ class Moments:
 class SlowLayer:
     """A layer as the specification has it; `settings` are those of the kernels.
 
-    Rules live in a dict from slot to rule. `departures` are places where the twin shall follow the
-    kernels; without any it keeps to the letter of the specification.
+    Rules live in a dict from slot to rule.
     """
 
-    def __init__(
-        self, settings: Settings, n: int, m: int, departures: frozenset[str] = DEPARTURES
-    ) -> None:
-        self.settings, self.n, self.m, self.departures = settings, n, m, departures
+    def __init__(self, settings: Settings, n: int, m: int) -> None:
+        self.settings, self.n, self.m = settings, n, m
+        self.caps = np.full(2 * n + 1, settings.initial_gain)
         self.mask = np.ones(n, np.bool_)
         self.may_grow = settings.grow_rules
         self.rules: dict[int, SlowRule] = {}
@@ -128,6 +113,11 @@ class SlowLayer:
         self.class_moments = [Moments(n) for _ in range(m)]
         self.threshold, self.label_rate = settings.conflict_threshold, 0.0
         self.seen = self.used = self.grown = self.recalled = self.tuned = 0
+
+    @property
+    def warmup(self) -> int:
+        """Rows after which the consequents are determined: as many as they have weights."""
+        return 2 * self.n + 1
 
     # what it says
 
@@ -191,27 +181,16 @@ class SlowLayer:
             return None
         self.used += 1
         event = self._grow(x, label, win, distances)
-        past = self._past()
-        if self.settings.grow_rules or self.settings.active_learning:
-            own = self.moments.quality(x, self.rules[win].inverse)
-            self.moments.add(x, weight * max(own, LEAST_WEIGHT))
         if event is not None:
             win = event[1]
-        elif not is_founder or "founder_is_tuned" in self.departures:
-            self._tune_if_due(x, label, weight, win, past)
-        if self.settings.grow_rules:
-            self.class_moments[label].add(x, weight)
+        elif not is_founder:
+            self._tune_if_due(x, label, weight, win)
+        own = self.moments.quality(x, self.rules[win].inverse)
+        self.moments.add(x, weight * max(own, LEAST_WEIGHT))
+        self.class_moments[label].add(x, weight)
         self.rules[win].class_counts[label] += weight
-        self._train(x, label, weight, distances)
+        self._train(x, label, weight)
         return event
-
-    def _past(self) -> Moments:
-        """The moments before the row, on which the quality of the row is judged."""
-        if "published_after_moments" in self.departures:
-            return self.moments
-        past = Moments(self.n)
-        past.weight, past.mean, past.cov = self.moments.weight, self.moments.mean, self.moments.cov
-        return past
 
     def _winner(self, distances: dict[int, float]) -> int:
         """Slot of the winning rule."""
@@ -239,7 +218,7 @@ class SlowLayer:
         """Whether the row is worth its label, given the labels taken over the window."""
         x, s = self.visible(row), self.settings
         win = self._winner(self.distances(x))
-        if self.used < s.warmup_rows:
+        if self.used < self.warmup:
             return True
         share = s.exploration
         if s.label_budget < 1.0:
@@ -255,7 +234,7 @@ class SlowLayer:
 
     def _is_redundant(self, x: Floats, win: int) -> bool:
         """Neither denser nor sparser than all centres; alone, a rule says nothing."""
-        own, lowest, highest = self._qualities(x, self.rules[win].inverse, self.moments)
+        own, lowest, highest = self._qualities(x, self.rules[win].inverse)
         return len(self.active) == 1 or lowest < own < highest
 
     def _chooses(self, row: Floats, draw: float, labelled: int) -> bool:
@@ -326,28 +305,27 @@ class SlowLayer:
         ]
         return int(np.argmin(spreads)) if np.isfinite(spreads).any() else -1
 
-    def _qualities(self, x: Floats, metric: Floats, moments: Moments) -> tuple[float, float, float]:
+    def _qualities(self, x: Floats, metric: Floats) -> tuple[float, float, float]:
         """Data quality of the row, and the least and largest of the centres, in one metric."""
         centers = [np.where(np.isnan(x), np.nan, rule.center) for rule in self.active.values()]
-        others = [moments.quality(center, metric) for center in centers]
-        return moments.quality(x, metric), min(others), max(others)
+        others = [self.moments.quality(center, metric) for center in centers]
+        return self.moments.quality(x, metric), min(others), max(others)
 
     def _grow(
         self, x: Floats, label: int, win: int, distances: dict[int, float]
     ) -> tuple[str, int] | None:
         """A rule for this row, new or recalled, if quality, significance and volume agree."""
         s = self.settings
-        if not self.may_grow or self.used <= s.warmup_rows or np.isnan(x[self.mask]).any():
+        if not self.may_grow or self.used <= self.warmup or np.isnan(x[self.mask]).any():
             return None
         volumes = np.array([rule.log_volume for rule in self.active.values()])
         share = np.exp(self.rules[win].log_volume - np.logaddexp.reduce(volumes))
         center, widths = self.sketch(x, label, distances)
-        own, lowest, highest = self._qualities(x, np.diag(widths**-2.0), self.moments)
+        own, lowest, highest = self._qualities(x, np.diag(widths**-2.0))
         is_large = np.log(widths).sum() >= volumes.max()
         if not (np.log(share) > s.log_vigilance and is_large and not lowest < own < highest):
             return None
-        is_full = len(self.active) >= s.max_rules
-        if is_full:
+        if len(self.active) >= s.max_rules:
             return None
         if s.recall_rules:
             slot = self._recallable(x, max(own, highest), distances)
@@ -377,14 +355,14 @@ class SlowLayer:
 
     # tuning and training
 
-    def _tune_if_due(self, x: Floats, label: int, weight: float, win: int, past: Moments) -> None:
+    def _tune_if_due(self, x: Floats, label: int, weight: float, win: int) -> None:
         """When to learn: move the winner's premise if the row is inside, or as published."""
         s, distances = self.settings, self.distances(x)
         is_due = s.tuning == 1 and distances[win] <= s.coverage[int((~np.isnan(x)).sum())]
         if s.tuning == 2:
             _, widths = self.sketch(x, label, distances)
             volumes = [rule.log_volume for rule in self.active.values()]
-            own, lowest, highest = self._qualities(x, np.diag(widths**-2.0), past)
+            own, lowest, highest = self._qualities(x, np.diag(widths**-2.0))
             is_due = np.log(widths).sum() >= max(volumes) and lowest < own < highest
         if is_due:
             self.tuned += 1
@@ -403,13 +381,11 @@ class SlowLayer:
             variances = np.maximum(np.diag(rule.cov), s.width_floor**2)
             rule.cov = rule.cov + np.diag(variances - np.diag(rule.cov))
 
-    def _train(self, x: Floats, label: int, weight: float, before: dict[int, float]) -> None:
+    def _train(self, x: Floats, label: int, weight: float) -> None:
         """Recursive update of every rule that fires, each on its own error."""
         s, phi = self.settings, expanded(x)
         distances = self.distances(x)
         shares = self.shares(distances)
-        if len(self.active) == 1 and "lone_rule_keeps_distance" in self.departures:
-            distances = before
         target = one_hot(np.array([label]), self.m)[0]
         for slot, rule in self.active.items():
             if shares[slot] < NEGLIGIBLE:
@@ -422,7 +398,7 @@ class SlowLayer:
                 moved = logistic_step(rule.weights, rule.gain, phi, target, strength, rates)
             else:
                 moved = least_squares_step(rule.weights, rule.gain, phi, target, strength, memory)
-            rule.weights, rule.gain = bounded(*moved, s.initial_gain)
+            rule.weights, rule.gain = bounded(*moved, self.caps)
             rule.age += 1
             if s.weight_decay > 0.0 and rule.age % DECAY_EVERY == 0:
                 decay = DECAY_EVERY * s.weight_decay * strength
@@ -439,7 +415,7 @@ class SlowLayer:
         density = (u / (u + total)) ** 0.5
         rule.density = (u, total, density)
         change = share * abs(density - last)
-        if rule.age > 2 * self.n + 1:
+        if rule.age > self.warmup:
             memory *= 1.0 - s.local_forgetting * min(change, 1.0)
             rule.population = max(1.0, rule.population * (1.0 - min(0.99 * change, 0.99)))
         return memory
@@ -505,13 +481,12 @@ class SlowStack:
 # ---- from and to the arrays of the kernels
 
 
-def slow_copy(
-    layer: Layer, settings: Settings, departures: frozenset[str] = DEPARTURES
-) -> SlowLayer:
+def slow_copy(layer: Layer, settings: Settings) -> SlowLayer:
     """The twin of a layer as it stands."""
     n, m = int(layer.n_inputs[0]), layer.class_weights.size
     size = 2 * n + 1
-    slow = SlowLayer(settings, n, m, departures)
+    slow = SlowLayer(settings, n, m)
+    slow.caps = layer.gain_caps[:size].copy()
     slow.mask = layer.input_mask[:n].copy()
     for slot in np.flatnonzero(layer.status != FREE):
         slow.rules[int(slot)] = SlowRule(

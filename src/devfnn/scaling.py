@@ -48,15 +48,14 @@ class OnlineScaler:
         self.outside_share: Floats = np.zeros((2, n_features))
         self.outside_level: Floats = np.zeros((2, n_features))
         self.escapes: Ints = np.zeros((2, n_features), np.int64)
+        self.is_clock: Flags = np.zeros(n_features, np.bool_)
         self.waking: Ints = np.zeros(n_features, np.int64)
         self.n_first: int = 0
 
     @property
     def awake(self) -> Flags:
         """Features that have shown more than one value and are no clocks."""
-        from devfnn.kernels.ranges import CLOCK_ESCAPES
-
-        awake: Flags = (self.width > 0.0) & (self.escapes < CLOCK_ESCAPES).all(axis=0)
+        awake: Flags = (self.width > 0.0) & ~self.is_clock
         return awake
 
     def transform(self, X: Floats) -> Floats:
@@ -88,11 +87,14 @@ class OnlineScaler:
 
     def remake(self) -> Change:
         """Make the map that is due, and say how the scaled values of the past change with it."""
+        from devfnn.kernels.ranges import CLOCK_ESCAPES
+
         old_low, old_width = self.low.copy(), self.width.copy()
         if self.first_rows.size:
             self._fit_first_rows()
         else:
             self._widen()
+        self.is_clock = (self.escapes >= CLOCK_ESCAPES).any(axis=0)
         was_awake = old_width > 0.0
         moved = was_awake & ((self.low != old_low) | (self.width != old_width))
         features = np.flatnonzero(moved)
@@ -148,6 +150,7 @@ class OnlineScaler:
         self.outside_share = np.pad(self.outside_share, ((0, 0), (0, added)))
         self.outside_level = np.pad(self.outside_level, ((0, 0), (0, added)))
         self.escapes = np.pad(self.escapes, ((0, 0), (0, added)))
+        self.is_clock = np.append(self.is_clock, np.zeros(added, np.bool_))
         self.waking = np.append(self.waking, np.zeros(added, np.int64))
         gap = np.full((self.first_rows.shape[0], added), np.nan)
         self.first_rows = np.concatenate([self.first_rows, gap], axis=1)

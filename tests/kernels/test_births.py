@@ -244,7 +244,7 @@ def test_a_new_rule_starts_from_the_winners_consequents(rng: np.random.Generator
 
 def test_nothing_grows_during_warm_up(rng: np.random.Generator) -> None:
     made, row = ready_to_grow(rng)
-    made.layer().counters[USED] = made.settings.warmup_rows
+    made.layer().counters[USED] = 5  # as many as the consequents have weights
     rule, _, _ = grow_rule(made.layer(), 0, row, 0, made.settings, measured(made, row))
     assert rule == -1
     made.layer().counters[USED] += 1

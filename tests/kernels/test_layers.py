@@ -290,7 +290,7 @@ def test_a_layer_without_room_says_so_and_stays_as_it_was(rng: np.random.Generat
     assert learn_layer(made.layers, 0, full, batch, journal, made.scratch, 1) == 3
 
 
-# ---- the letter of the specification, where the kernels go their own way
+# ---- the letter of the specification
 
 
 def test_the_first_row_founds_a_rule_and_does_not_tune_it_too() -> None:
@@ -327,15 +327,14 @@ def test_published_tuning_judges_the_row_by_the_rows_before_it(
     for _ in range(300):
         made = filled_stack(rng, 2, 2, (3,), premise_tuning="published", max_rules=3)
         layer = made.layer()
-        layer.log_volumes[:] = -9.0  # so that every row is significant
         layer.density_weight[0], layer.density_mean[:] = 0.3, rng.random(2)
         layer.density_cov[:] = 0.05 * np.eye(2)
         layer.class_weights[:], layer.class_means[:] = 1.0, rng.random((2, 2))
-        slow = slow_copy(layer, made.settings, departures=frozenset())
-        for rule in slow.rules.values():
-            rule.cov = rule.cov * np.exp(-9.0 - rule.log_volume)
-        layer.covs[:] = [rule.cov for rule in slow.rules.values()]
-        layer.inverse_covs[:] = [rule.inverse for rule in slow.rules.values()]
+        for rule in range(3):  # about as large as a rule on this row would be
+            layer.log_volumes[rule] = rng.uniform(-6.0, -2.0)
+            layer.covs[rule] = np.exp(layer.log_volumes[rule]) * np.eye(2)
+            layer.inverse_covs[rule] = np.linalg.inv(layer.covs[rule])
+        slow = slow_copy(layer, made.settings)
         row, label = rng.random(2), int(rng.integers(2))
         slow.learn(row, label)
         made.learn(batch_of(row[None], np.array([label])))
@@ -362,19 +361,21 @@ def test_gain_matrices_come_back_under_their_cap(rng: np.random.Generator) -> No
     made.layer(0).status[2] = FREE
     made.layers.gain_covs[:] *= 1e4
     before = made.copy().layers
-    bound_gains(made.layers, 10.0, np.empty(made.layers.gain_covs.shape[2]))
+    made.layers.gain_caps[:] = np.linspace(1.0, 20.0, made.layers.gain_caps.shape[1])
+    bound_gains(made.layers, np.empty(made.layers.gain_covs.shape[2]))
     for layer, rule, size in ((0, 0, 5), (0, 1, 5), (1, 0, 9), (1, 1, 9)):
+        caps = made.layers.gain_caps[layer, :size]
         W, gain = reference.bounded(
             before.consequents[layer, rule, :, :size],
             before.gain_covs[layer, rule, :size, :size],
-            10.0,
+            caps,
         )
         own = made.layers.gain_covs[layer, rule, :size, :size]
         np.testing.assert_allclose(own, gain, rtol=1e-8, atol=1e-10)
         np.testing.assert_allclose(
             made.layers.consequents[layer, rule, :, :size], W, rtol=1e-8, atol=1e-10
         )
-        assert np.diag(own).max() <= 10.0 * (1.0 + 1e-9)
+        assert (np.diag(own) <= caps * (1.0 + 1e-9)).all()
     np.testing.assert_array_equal(made.layers.gain_covs[0, 2], before.gain_covs[0, 2])
 
 

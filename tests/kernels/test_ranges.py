@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from devfnn.kernels.ranges import CLOCK_ESCAPES, MARGIN, OUTSIDE_SHARE, WATCH_RATE, watch
+from devfnn.kernels.ranges import (
+    CLOCK_ESCAPES,
+    MARGIN,
+    OUTSIDE_SHARE,
+    WAKING_ROWS,
+    WATCH_RATE,
+    watch,
+)
 from devfnn.kernels.state import Flags, Floats
 
 
@@ -14,11 +21,12 @@ class Watch:
         self.low, self.width = np.array(low), np.array(width)
         self.share, self.level = np.zeros((2, len(low))), np.zeros((2, len(low)))
         self.escapes = np.zeros((2, len(low)), np.int64)
+        self.waking = np.ones(len(low), np.int64)
 
     def __call__(self, rows: Floats, start: int = 0) -> int:
         """The first row that widens a range, or their number."""
         rows = np.ascontiguousarray(rows, dtype=np.float64)
-        maps = (self.low, self.width, self.share, self.level, self.escapes)
+        maps = (self.low, self.width, self.share, self.level, self.escapes, self.waking)
         return int(watch(rows, start, *maps))
 
 
@@ -74,12 +82,30 @@ def test_values_just_outside_do_not_count() -> None:
     assert (seen.share == 0.0).all()
 
 
-@pytest.mark.parametrize(("value", "side"), [(7.5, 1), (2.0, 0)])
-def test_any_other_value_wakes_a_constant_feature(value: float, side: int) -> None:
-    seen = Watch([5.0], [0.0])
-    assert seen(np.array([[5.0], [np.nan], [5.0], [value], [5.0]])) == 3
-    assert seen.level[side, 0] == value
-    assert seen.share[side, 0] > OUTSIDE_SHARE
+def asleep(low: float, is_known: bool = True) -> Watch:
+    """A feature without a range: constant so far, or never seen."""
+    seen = Watch([low], [0.0])
+    seen.level[:] = low
+    seen.waking[:] = int(is_known)
+    return seen
+
+
+def test_a_constant_feature_is_due_once_it_has_varied_for_a_while() -> None:
+    seen = asleep(5.0)
+    assert seen(np.full((1000, 1), 5.0)) == 1000
+    rows = np.full((200, 1), 5.0)
+    rows[10], rows[20], rows[30], rows[40] = 7.5, 2.0, np.nan, 1e3
+    assert seen(rows) == 10 + WAKING_ROWS  # counted from the first other value, without the gap
+    np.testing.assert_array_equal(seen.level[:, 0], [2.0, 1e3])
+
+
+def test_a_feature_never_seen_starts_with_its_first_value() -> None:
+    seen = asleep(0.0, is_known=False)
+    assert seen(np.array([[np.nan], [1000.0], [1000.0]])) == 3
+    assert seen.low[0] == 1000.0
+    rows = 1000.0 + np.arange(100.0)[:, None]
+    assert seen(rows) == WAKING_ROWS
+    np.testing.assert_array_equal(seen.level[:, 0], [1000.0, 1000.0 + WAKING_ROWS])
 
 
 def test_missing_values_are_not_seen() -> None:

@@ -161,11 +161,11 @@ def test_a_rejected_row_changes_only_the_records_that_need_no_label(
 
 def test_everything_is_learned_during_warm_up(rng: np.random.Generator) -> None:
     made = stack(2, 2, active_learning=True, exploration=0.0, conflict_threshold=0.0)
-    rows, labels = blobs(rng, made.settings.warmup_rows, 2, 2)
+    rows, labels = blobs(rng, 5, 2, 2)  # as many as the consequents have weights
     made.learn(batch_of(rows, labels))
-    assert made.layer().counters[USED] == made.settings.warmup_rows
+    assert made.layer().counters[USED] == 5
     made.learn(batch_of(rows, labels))  # a single rule is never uncertain at threshold 0
-    assert made.layer().counters[USED] == made.settings.warmup_rows
+    assert made.layer().counters[USED] == 5
 
 
 def test_a_layer_without_rules_wants_every_row() -> None:

@@ -1,5 +1,6 @@
 """Bad input: each case has its answer, and a refused call leaves the model as it was."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +28,7 @@ ASKS_ONE: dict[str, Ask] = {
     "predict_proba_one": lambda model, x: model.predict_proba_one(x),
 }
 
-BAD_ROWS = {
+BAD_ROWS: dict[str, tuple[Any, str]] = {
     "too narrow": ([[0.1, 0.2]], "rows have 2 features, the model knows 3"),
     "too wide": ([[0.1, 0.2, 0.3, 0.4]], "rows have 4 features, the model knows 3"),
     "no features": (np.empty((2, 0)), "rows have 0 features, the model knows 3"),
@@ -47,7 +48,7 @@ BAD_ROWS = {
     "complex": ([[0.1, 1j, 0.3]], "features must be numbers, not complex128"),
     "dates": (np.array([["2020-01-01"] * 3], "datetime64[D]"), "features must be numbers, not"),
 }
-BAD_SHAPES = {
+BAD_SHAPES: dict[str, tuple[Any, str]] = {
     "one dimension": (
         [0.1, 0.2, 0.3],
         "not an array of 1 dimension.*use learn_one and predict_one",
@@ -145,7 +146,7 @@ def test_a_column_named_twice_is_refused() -> None:
 
 # ---- labels and weights
 
-BAD_LABELS = {
+BAD_LABELS: dict[str, tuple[Any, str]] = {
     "too few": ([0] * (ROWS - 1), f"{ROWS - 1} labels for {ROWS} rows"),
     "too many": ([0] * (ROWS + 1), f"{ROWS + 1} labels for {ROWS} rows"),
     "None": ([*Y[1:], None], f"the label of row {ROWS - 1} is missing; leave such rows out"),
@@ -159,7 +160,7 @@ BAD_LABELS = {
     "nothing": (None, "labels must be a sequence, one for each row"),
     "a text": ("a" * ROWS, "labels must be a sequence, one for each row"),
 }
-BAD_WEIGHTS = {
+BAD_WEIGHTS: dict[str, tuple[Any, str]] = {
     "too few": (np.ones(ROWS - 1), f"{ROWS - 1} weights for {ROWS} rows"),
     "one number": (1.0, f"1 weights for {ROWS} rows"),
     "a matrix": (np.ones((ROWS, 1)), f"{ROWS} weights for {ROWS} rows"),
@@ -169,7 +170,7 @@ BAD_WEIGHTS = {
     "too large": ([1e7] + [1.0] * (ROWS - 1), "weights must lie between 0 and 1e"),
     "text": (["heavy"] * ROWS, "weights must be numbers"),
 }
-BAD_MASKS = {
+BAD_MASKS: dict[str, Any] = {
     "too short": np.ones(ROWS - 1, np.bool_),
     "numbers": np.ones(ROWS),
     "a number": 1,
@@ -181,7 +182,7 @@ BAD_MASKS = {
 def test_bad_labels_are_refused_and_change_nothing(verb: str, case: str) -> None:
     bad, message = BAD_LABELS[case]
     for model in (taught(), DEVFNN()):
-        refused(model, lambda model=model: getattr(model, verb)(X, bad), message)
+        refused(model, functools.partial(getattr(model, verb), X, bad), message)
 
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])

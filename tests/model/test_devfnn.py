@@ -18,7 +18,7 @@ from devfnn.storage import dump
 
 X, Y = rows()
 N_EVENTFUL = count(700, 120)
-EAGER = {"drift_significance": 1e-2, "warning_significance": 0.1, "horizon": 1.0}
+EAGER: dict[str, Any] = {"drift_significance": 1e-2, "warning_significance": 0.1, "horizon": 1.0}
 
 
 def eventful(n_rows: int = N_EVENTFUL) -> tuple[Floats, list[str]]:
@@ -30,7 +30,7 @@ def eventful(n_rows: int = N_EVENTFUL) -> tuple[Floats, list[str]]:
     rng, time = np.random.default_rng(4), np.arange(n_rows) / n_rows
     X = rng.random((n_rows, 4))
     X[:, 1] *= np.where(time > 0.35, 40.0, 1.0)
-    X[:, 2] = 300.0 * np.where(time < 0.7, time, 1.4 - time)
+    X[:, 2] = np.where(time < 0.6, time, 1.5 * (1.0 - time))
     X[:, 3] *= time > 0.6
     codes = (X[:, 0] > 0.5) ^ (time > 0.5)
     labels = np.where(codes, "high", "low").astype(object)
@@ -88,7 +88,7 @@ WAYS = {
     "least squares": Way(SMALL.replace(consequent="least_squares", memory=0.99)),
     "deep": Way(SMALL.replace(training="all", initial_layers=3, plain_first=False)),
     "masked": Way(SMALL.replace(feature_mask=True, feature_threshold=0.9)),
-    "merged": Way(SMALL.replace(merge_threshold=0.1, training="winner", initial_layers=1)),
+    "merged": Way(SMALL.replace(merge_threshold=1.0, training="winner", initial_layers=1)),
     "printed": Way(SMALL.replace(drift_test="chunk", newborn="scratch", voting_weights="reward")),
     "fading": Way(SMALL.replace(chunk_memory=0.5, local_forgetting=0.2, weight_decay=1e-3)),
     "budget": Way(SMALL.replace(label_budget=0.3, threshold_step=0.01)),
@@ -193,14 +193,14 @@ def test_chunks_and_single_rows_may_be_mixed() -> None:
 
 def test_a_late_class_leaves_what_was_known_as_it_was() -> None:
     for consequent in ("logistic", "least_squares"):
-        model = DEVFNN(Config(consequent=consequent))  # type: ignore[arg-type]
+        model = DEVFNN(Config().replace(consequent=consequent))
         model.learn(X, Y)
         network, before = model._known(), model.predict_proba(X)
         wider = dataclasses.replace(network.shape, classes=3)
         network.resize(wider, model.config)
         after = model.predict_proba(X)
         np.testing.assert_array_equal(after.argmax(axis=1), before.argmax(axis=1))
-        assert (after[:, 2] <= 1.0 / ROWS).all()
+        assert after[:, 2].mean() < 2.0 / ROWS
 
 
 # ---- weights, labels asked for

@@ -32,7 +32,7 @@ def borrowed(arrays):  # type: ignore[no-untyped-def]
     return arrays
 
 
-@overload(borrowed, inline="always")
+@overload(borrowed, jit_options={"forceinline": True})
 def _borrowed(arrays):  # type: ignore[no-untyped-def]
     return lambda arrays: _without_owner(arrays)
 

@@ -180,7 +180,9 @@ def learn_row(layer, index, row, batch, settings, scratch, journal, inputs):
     infer(layer, inputs, settings, settings.recall_rules, scratch)
     if count_rules(layer) == 1 and not settings.recall_rules and not settings.firing_floor:
         fire(layer, inputs, False, scratch)
-    journal.outputs[row, index, :] = scratch.output
+    for k in range(scratch.output.shape[0]):
+        undecided = 1.0 / scratch.output.shape[0]
+        journal.outputs[row, index, k] = undecided if is_first else scratch.output[k]
     update_potentials(layer, settings, scratch)
     winner = winning_rule(layer, scratch)
     is_accepted = batch.labelled[row] != UNLABELLED

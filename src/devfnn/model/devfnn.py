@@ -150,7 +150,8 @@ class DEVFNN:
         from devfnn.kernels.layers import choose_rows
 
         if self._network is None:
-            rows = as_rows(X, self._names, None, self.config.missing)
+            width = len(self._names) if self._names is not None else None
+            rows = as_rows(X, self._names, width, self.config.missing)
             return np.ones(rows.shape[0], np.bool_)
         network = self._known()
         rows = as_rows(X, self._names, network.shape.features, self.config.missing)
@@ -229,7 +230,10 @@ class DEVFNN:
 
     def _as_row(self, x: Any) -> Floats:
         """One row as a matrix."""
-        array = np.asarray(x)
+        try:
+            array = np.asarray(x)
+        except ValueError:
+            raise InputError("one row is a vector of features, not of lists") from None
         if array.ndim != 1:
             raise InputError(f"one row is a vector of features, not {array.ndim}-dimensional")
         return array[None, :]
@@ -255,8 +259,8 @@ class DEVFNN:
         known = labels if has_label.all() else list(itertools.compress(labels, has_label))
         codes = np.zeros(len(labels), np.int64)
         codes[has_label], fresh = self._labels.encode(known)
-        if self._network is None and not known:
-            return Rows.none(matrix.shape[1]), labelled[:0], []
+        if self._network is None:  # nothing can be done with rows before the first label
+            is_used &= np.arange(len(labels)) >= (np.argmax(has_label) if known else len(labels))
         if self._network is None and names is None and hasattr(X, "columns"):
             self._names = [str(column) for column in X.columns]
         rows = Rows(matrix, codes, row_weights)

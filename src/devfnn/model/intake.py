@@ -53,6 +53,9 @@ def _as_floats(X: Any) -> Floats:
 
 def _in_order(X: Any, columns: list[str], names: Sequence[str]) -> Any:
     """A table's columns in the model's order."""
+    if len(set(columns)) < len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
+        raise InputError(f"column {twice!r} is there more than once")
     unknown, absent = set(columns) - set(names), set(names) - set(columns)
     if unknown or absent:
         problems = [f"unknown column {name!r}" for name in sorted(unknown)]
@@ -84,7 +87,10 @@ def as_weights(weights: Any, n_rows: int) -> Floats:
     """Row weights: 1 unless given, never negative."""
     if weights is None:
         return np.ones(n_rows)
-    array = np.ascontiguousarray(weights, dtype=np.float64)
+    try:
+        array = np.ascontiguousarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("weights must be numbers") from None
     if array.shape != (n_rows,):
         raise InputError(f"{array.size} weights for {n_rows} rows")
     if not ((array >= 0.0) & (array <= LARGEST_WEIGHT)).all():

@@ -9,13 +9,18 @@ learned of a small range for impossible in a large one. It may grow `WIDEST_PRIO
 known only of a tiny corner of the new range fades into the prior.
 """
 
+import dataclasses
+
 import numpy as np
 
-from devfnn.kernels.state import FREE, Flags, Floats, Layers
+from devfnn.kernels.state import FREE, Flags, Floats, Ints, Layers
 from devfnn.model.config import Config
 from devfnn.scaling import Change
 
 WIDEST_PRIOR = 1e4
+
+RESTART_BELOW, RESTART_ABOVE = 0.5, 16.0
+"""Factors of a width beyond which the old map was no map: only while the first rows make one."""
 
 
 def chebyshev_basis(change: Change, used: Flags) -> Floats:
@@ -41,6 +46,9 @@ def rebase_layers(layers: Layers, change: Change, config: Config) -> None:
     """Rewrite all rules and statistics in the units of the new map."""
     from devfnn.kernels.layers import bound_gains
 
+    is_wild = (change.factors < RESTART_BELOW) | (change.factors > RESTART_ABOVE)
+    restart_inputs(layers, change.features[is_wild], config)
+    change = Change(*(part[~is_wild] for part in dataclasses.astuple(change)))
     if not change.features.size:
         return
     n = layers.centers.shape[2]
@@ -65,3 +73,35 @@ def rebase_layers(layers: Layers, change: Change, config: Config) -> None:
     layers.density_cov[:] /= pairs
     layers.class_means[:] = (layers.class_means - shifts) / factors
     layers.class_variances[:] /= factors**2
+
+
+def restart_inputs(layers: Layers, features: Ints, config: Config) -> None:
+    """Let rules start anew on some inputs; what these said at the centre of a rule stays in its bias."""
+    for feature in features:
+        linear, quadratic = 2 * feature + 1, 2 * feature + 2
+        t = 2.0 * layers.centers[:, :, feature, None] - 1.0
+        said = layers.consequents[..., linear] * t
+        said += layers.consequents[..., quadratic] * (2.0 * t * t - 1.0)
+        layers.consequents[..., 0] += said * layers.input_mask[:, None, None, feature]
+        for column in (linear, quadratic):
+            layers.consequents[..., column] = 0.0
+            layers.gain_covs[:, :, column, :] = 0.0
+            layers.gain_covs[:, :, :, column] = 0.0
+            layers.gain_covs[:, :, column, column] = config.initial_gain
+            layers.gain_caps[:, column] = config.initial_gain
+        _restart_premise(layers, int(feature), config)
+
+
+def _restart_premise(layers: Layers, feature: int, config: Config) -> None:
+    """Give every rule its first width on one input, and forget the moments of that input."""
+    from devfnn.kernels.layers import decouple_input
+
+    layers.centers[:, :, feature] = 0.5
+    layers.covs[:, :, feature, feature] = 1.0 / config.first_precision
+    for layer in range(layers.status.shape[0]):
+        decouple_input(layers, layer, feature, config.width_floor)
+    layers.density_mean[:, feature] = 0.5
+    layers.density_cov[:, feature, :] = 0.0
+    layers.density_cov[:, :, feature] = 0.0
+    layers.class_means[:, :, feature] = 0.5
+    layers.class_variances[:, :, feature] = 0.0

@@ -1,0 +1,117 @@
+"""The order of the steps on a chunk, which layers learn it, and what later layers take in."""
+
+import numpy as np
+import pytest
+
+from contract import ROWS, rows
+from devfnn import DEVFNN, Config
+from devfnn.events import LayerAdded
+from devfnn.kernels.state import SEEN
+from devfnn.model import voting
+from scenes import CHUNK, flipped, of_kind, run, sloped
+
+X, Y = rows()
+VERBS = ["learn", "learn_rows"]
+
+
+def test_the_first_chunk_founds_all_layers_and_is_not_judged() -> None:
+    model = DEVFNN(Config(initial_layers=3))
+    model.learn(X, Y)
+    network = model._known()
+    assert (network.layers.counters[:, SEEN] == ROWS).all()
+    assert network.track.rows == 0 and (network.n_rows, network.n_chunks) == (ROWS, 1)
+
+
+def test_every_later_chunk_is_judged_before_it_is_learned() -> None:
+    model = DEVFNN(Config(scaling="none"))
+    model.learn(X, Y)
+    wrong = int((model.predict(X) == Y).sum())
+    model.learn(X, 1 - Y)
+    track = model._known().track
+    assert (track.rows, track.errors) == (ROWS, wrong)
+
+
+def test_features_are_known_before_labels() -> None:
+    model, wide = DEVFNN(), 100.0 * X
+    model.learn(X, Y)
+    (scale,) = {event.kind for event in model.learn(wide, Y) if event.row == ROWS} & {
+        "RangeChanged"
+    }
+    assert scale == "RangeChanged"
+    assert (model._known().scaler.low + model._known().scaler.width > 50.0).all()
+
+
+# ---- which layers learn
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("training", ["winner", "winner_and_initial", "all"])
+def test_the_layers_that_learn_are_those_of_the_configuration(verb: str, training: str) -> None:
+    config = Config(initial_layers=2, merging=False, voting_weights="equal")
+    model = DEVFNN(config.replace(training=training, chunk_rows=CHUNK))
+    assert of_kind(run(model, *flipped(20), verb), LayerAdded)
+    model.config = model.config.replace(growing=False)  # no drift in between
+    layers = model._known().layers
+    layers.voting_weights[:] = 0.1
+    layers.voting_weights[2] = 1.0
+    before = layers.counters[:, SEEN].copy()
+    getattr(model, verb)(*sloped(1, seed=7))
+    grown = np.flatnonzero(model._known().layers.counters[: len(before), SEEN] > before)
+    expected = {"winner": [2], "winner_and_initial": [0, 1, 2], "all": [*range(len(before))]}
+    assert grown.tolist() == expected[training]
+
+
+def test_a_layer_born_on_a_chunk_does_not_learn_it_twice() -> None:
+    model, (X, y) = DEVFNN(Config(training="all", active_learning=False)), flipped(20)
+    run(model, X[: 10 * CHUNK], y[: 10 * CHUNK])
+    added = of_kind(model.learn(X[10 * CHUNK : 11 * CHUNK], y[10 * CHUNK : 11 * CHUNK]), LayerAdded)
+    assert added and model._known().layers.counters[2, SEEN] == added[0].trained_rows
+
+
+def test_the_winner_may_be_reset_with_every_chunk() -> None:
+    weights = {"newborn_weight": 0.25, "initial_decay": 0.5, "voting_weights": "reward"}
+    model = DEVFNN(Config(training="winner").replace(reset_winner=True, **weights))
+    run(model, *sloped(5))
+    layers = model._known().layers
+    assert (layers.voting_weights == 0.25).sum() == 1 and 0.5 in layers.decays
+    assert voting.winner(layers) == int(np.argmax(layers.voting_weights))
+
+
+# ---- what later layers take in
+
+
+@pytest.mark.parametrize(
+    ("augmentation", "training", "outputs"),
+    [
+        ("all", "winner", [True, True]),
+        ("all", "winner_and_initial", [True, True]),
+        ("settled", "winner", [True, True]),
+        ("settled", "winner_and_initial", [False, True]),
+        ("off", "winner", [False, False]),
+        ("off", "all", [False, False]),
+    ],
+)
+def test_later_layers_take_in_the_outputs_of_the_configuration(
+    augmentation: str, training: str, outputs: list[bool]
+) -> None:
+    config = Config(initial_layers=1, merging=False, active_learning=False)
+    config = config.replace(drift_significance=1e-4, horizon=1.0)
+    model = DEVFNN(config.replace(augmentation=augmentation, training=training))
+    for seed in (1, 2):
+        run(model, *flipped(20, seed=seed))
+    layers, shape = model._known().layers, model._known().shape
+    assert shape.layers >= 3 and layers.n_inputs[:3, 0].tolist() == [3, 5, 7]
+    assert layers.input_mask[2, :7].tolist() == [True] * 3 + np.repeat(outputs, 2).tolist()
+
+
+def test_a_later_layer_sees_the_outputs_of_those_before_or_not() -> None:
+    for augmentation in ("all", "off"):
+        config = Config(training="winner").replace(augmentation=augmentation)
+        model = DEVFNN(config.replace(plain_first=False, scaling="none", voting_weights="equal"))
+        run(model, *sloped(5))
+        layers = model._known().layers
+        layers.voting_weights[:] = [1e-12, 1.0]  # hear the second layer alone
+        before = model.predict_proba(X)
+        layers.consequents[0] *= -1.0
+        moved = np.abs(model.predict_proba(X) - before).max()
+        assert (moved > 1e-3) == (augmentation == "all")

@@ -1,0 +1,122 @@
+"""What to learn: which labels are worth having, and never more than the budget allows."""
+
+import numpy as np
+import pytest
+
+from devfnn import DEVFNN, Config, GClass
+from devfnn.kernels.state import LABEL_RATE, THRESHOLD, USED
+from scenes import CHUNK, chunks, noisy, run, sloped
+
+X, Y = sloped(30)
+HARD = noisy(Y, 0.3)
+WARMUP = 2 * 3 + 1
+"""Rows that a layer of three features learns whatever they are."""
+SURE = Config(conflict_threshold=0.5, rule_growing=False)
+"""Never in conflict and never ignorant: what is learned is exploration."""
+
+
+def share_used(config: Config, y: object, verb: str = "learn") -> float:
+    """Labels used by row."""
+    model = GClass(config)
+    run(model, X, y, verb)
+    return model.n_labels_used / model.n_rows
+
+
+def test_an_easy_stream_needs_fewer_labels_than_a_hard_one() -> None:
+    assert share_used(Config(), Y) < 0.7 < 0.9 < share_used(Config(), HARD)
+
+
+@pytest.mark.parametrize("verb", ["learn", "learn_rows"])
+def test_without_active_learning_every_label_is_used(verb: str) -> None:
+    assert share_used(Config(active_learning=False), Y, verb) == 1.0
+
+
+@pytest.mark.parametrize("verb", ["learn", "learn_rows"])
+@pytest.mark.parametrize("exploration", [0.0, 0.1, 0.5])
+def test_a_share_of_rows_is_learned_whatever_the_certainty(verb: str, exploration: float) -> None:
+    used = share_used(SURE.replace(exploration=exploration), Y, verb)
+    assert used == pytest.approx(exploration + WARMUP / len(Y), abs=0.02 if exploration else 1e-9)
+
+
+def test_labels_do_not_decide_which_rows_are_learned() -> None:
+    """With the model fixed, other labels make no difference: only later rows may notice."""
+    model = DEVFNN(Config())
+    run(model, X, Y)
+    wanted = model.wants_label(X)
+    state = model.__getstate__()
+    used = []
+    for labels in (Y[:1], 1 - Y[:1]):
+        copy = DEVFNN.__new__(DEVFNN)
+        copy.__setstate__(state)
+        copy.learn(X[:1], labels)
+        used.append(copy._known().layers.counters[:, USED].tolist())
+    assert used[0] == used[1]
+    assert 0.0 < wanted.mean() < 1.0
+
+
+@pytest.mark.parametrize("verb", ["learn", "learn_rows"])
+@pytest.mark.parametrize("y", [Y, HARD], ids=["easy", "hard"])
+def test_labels_stay_within_their_budget(verb: str, y: np.ndarray) -> None:
+    model = GClass(Config(label_budget=0.1, budget_window=100))
+    used = [0]
+    for rows, labels in chunks(X, y, 50):
+        getattr(model, verb)(rows, labels)
+        layers = model._known().layers
+        assert layers.label_state[0, LABEL_RATE] <= 0.1 * 100 or model.n_rows == 50
+        used.append(int(layers.counters[0, USED]))
+    in_window = np.diff(used[2:], n=1)
+    assert used[-1] <= 0.1 * len(y) + 10 + WARMUP
+    assert in_window.max() < 0.5 * 50 and in_window.mean() <= 0.1 * 50
+    assert used[-1] > 0.05 * len(y)
+
+
+def test_without_any_budget_only_the_warm_up_is_learned() -> None:
+    assert share_used(Config(label_budget=0.0), Y) == pytest.approx(WARMUP / len(Y))
+
+
+def test_the_budget_also_holds_for_rows_that_are_asked_for() -> None:
+    """Ask, label what was asked for, learn: the share of labels is that of the budget."""
+    model, n_labels = DEVFNN(Config(label_budget=0.1)), 0
+    model.learn(X[:CHUNK], HARD[:CHUNK])
+    for rows, labels in list(chunks(X, HARD))[1:]:
+        wanted = model.wants_label(rows)
+        n_labels += int(wanted.sum())
+        unread = [label if want else None for label, want in zip(labels, wanted, strict=True)]
+        model.learn(rows, unread, chosen=wanted)
+    assert 0.05 * len(X) < n_labels <= 0.1 * len(X) + 10
+    assert (model.predict(X) == Y).mean() > 0.8
+
+
+@pytest.mark.parametrize("verb", ["learn", "learn_rows"])
+def test_a_varying_threshold_falls_where_labels_are_taken_and_rises_where_not(verb: str) -> None:
+    thresholds = {}
+    for name, y in (("easy", Y), ("hard", HARD)):
+        config = Config(conflict_threshold=0.8, exploration=0.0, rule_growing=False)
+        still, moving = GClass(config), GClass(config.replace(threshold_step=0.01))
+        for model in (still, moving):
+            run(model, X, y, verb)
+        assert still._known().layers.label_state[0, THRESHOLD] == 0.8
+        thresholds[name] = float(moving._known().layers.label_state[0, THRESHOLD])
+        assert 0.55 <= thresholds[name] <= 1.0
+    assert thresholds["hard"] < 0.8 < thresholds["easy"]
+
+
+def test_before_it_has_learned_a_model_wants_every_label() -> None:
+    assert DEVFNN().wants_label(X).all()
+    assert DEVFNN(Config(active_learning=False)).wants_label(X).all()
+
+
+def test_without_active_learning_a_model_wants_every_label() -> None:
+    model = DEVFNN(Config(active_learning=False))
+    run(model, X, Y)
+    assert model.wants_label(X).all()
+
+
+def test_exploration_differs_by_seed_but_not_by_batch() -> None:
+    wanted = []
+    for seed in (0, 1):
+        model = GClass(SURE.replace(exploration=0.2, seed=seed))
+        model.learn(X[:CHUNK], Y[:CHUNK])
+        wanted.append(model.wants_label(X))
+        np.testing.assert_array_equal(wanted[-1][:50], model.wants_label(X[:50]))
+    assert 0.3 < (wanted[0] == wanted[1]).mean() < 0.9

@@ -1,0 +1,141 @@
+"""Online scaling inside the model: ranges are followed, outliers and clocks are not."""
+
+import numpy as np
+import pytest
+
+from devfnn import DEVFNN, Config
+from devfnn.events import FeatureAsleep, FeatureAwake, RangeChanged
+from devfnn.kernels.state import Floats, Ints
+from scenes import CHUNK, of_kind, prequential, run, sloped
+
+VERBS = ["learn", "learn_rows"]
+CONFIG = Config(chunk_rows=CHUNK)
+
+
+def stretched(n_chunks: int, factor: float, offset: float) -> tuple[Floats, Ints]:
+    """A stream whose second feature is in other units in its second half; labels as before."""
+    X, y = sloped(n_chunks)
+    half = len(y) // 2
+    X[half:, 1] = factor * X[half:, 1] + offset
+    return X, y
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("change", [(1.0, 0.0), (20.0, 0.0), (1.0, 30.0), (1.0, -30.0), (5e6, 1e7)])
+def test_a_feature_that_leaves_its_range_is_followed(
+    verb: str, change: tuple[float, float]
+) -> None:
+    model, (X, y) = DEVFNN(CONFIG), stretched(60, *change)
+    changed = of_kind(run(model, X, y, verb), RangeChanged)
+    assert {event.feature for event in changed} == ({"x1"} if change != (1.0, 0.0) else set())
+    scaler = model._known().scaler
+    later = X[len(y) // 2 :, 1]
+    assert scaler.low[1] <= later.min() + 0.1 * scaler.width[1]
+    assert scaler.low[1] + scaler.width[1] >= later.max() - 0.1 * scaler.width[1]
+    for event in changed:
+        assert event.low < event.high and event.row >= len(y) // 2 - 1
+
+
+def test_accuracy_holds_while_the_range_grows_tenfold() -> None:
+    X, _ = sloped(60)
+    X[:, 1] *= np.repeat(np.linspace(1.0, 10.0, 60), CHUNK)
+    y = (X[:, 0] > 0.5).astype(np.int64)
+    accuracies = prequential(DEVFNN(CONFIG), X, y)
+    assert accuracies[5:].min() > 0.9
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("size", [1e9, -1e9, 1e99])
+def test_a_single_outlier_is_not_followed(verb: str, size: float) -> None:
+    model, calm, (X, y) = DEVFNN(CONFIG), DEVFNN(CONFIG), sloped(20)
+    wild = X.copy()
+    wild[10 * CHUNK + 7, 1] = size
+    assert not of_kind(run(model, wild, y, verb), RangeChanged)
+    run(calm, X, y, verb)
+    np.testing.assert_array_equal(model._known().scaler.low, calm._known().scaler.low)
+    np.testing.assert_array_equal(model._known().scaler.width, calm._known().scaler.width)
+    assert (model.predict(X) == y).mean() > 0.97
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_outlier_among_the_first_rows_does_not_spoil_the_range(verb: str) -> None:
+    model, (X, y) = DEVFNN(CONFIG), sloped(20)
+    X[3, 1] = 1e9
+    run(model, X, y, verb)
+    assert model._known().scaler.width[1] < 5.0
+    assert (model.predict(X[CHUNK:]) == y[CHUNK:]).mean() > 0.95
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_constant_feature_sleeps_until_it_varies(verb: str) -> None:
+    model, (X, y) = DEVFNN(CONFIG, ["a", "b", "c"]), sloped(40)
+    half = len(y) // 2
+    X[:half, 2] = 4.0
+    assert not of_kind(run(model, X[:half], y[:half], verb), FeatureAwake)
+    assert model.feature_mask.tolist() == [True, True, False]
+    changed = np.where([True, True, False], X, 7.7)
+    np.testing.assert_array_equal(model.predict_proba(changed), model.predict_proba(X))
+    later = (X[half:, 0] + X[half:, 2] > 1.0).astype(np.int64)
+    (awake,) = of_kind(run(model, X[half:], later, verb), FeatureAwake)
+    assert awake.feature == "c" and awake.row <= half + CHUNK and awake.low < awake.high
+    assert model.feature_mask.all()
+    assert (model.predict(X[-CHUNK:]) == later[-CHUNK:]).mean() > 0.9
+
+
+def clock(n_rows: int) -> Floats:
+    """Time goes on, then is set back."""
+    time = np.arange(n_rows) / 50.0
+    return np.where(np.arange(n_rows) < 2 * n_rows // 3, time, time - time[2 * n_rows // 3])
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_clock_falls_asleep_and_wakes_when_it_turns_back(verb: str) -> None:
+    model, (X, y) = DEVFNN(CONFIG, ["a", "b", "clock"]), sloped(60)
+    X[:, 2] = clock(len(y))
+    turn = 2 * len(y) // 3
+    events = run(model, X[:turn], y[:turn], verb)
+    (asleep,) = of_kind(events, FeatureAsleep)
+    assert asleep.feature == "clock" and asleep.escapes >= 3
+    assert not of_kind(events, FeatureAwake)
+    assert model.feature_mask.tolist() == [True, True, False]
+    (awake,) = of_kind(run(model, X[turn:], y[turn:], verb), FeatureAwake)
+    assert awake.feature == "clock" and awake.row >= turn - 1
+    assert model.feature_mask.all()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_feature_that_swings_is_no_clock(verb: str) -> None:
+    model, (X, y) = DEVFNN(CONFIG), sloped(60)
+    time = np.arange(len(y))
+    X[:, 2] = (1.0 + time / 1000.0) * np.sin(time / 10.0)  # ever wider, on both sides
+    events = run(model, X, y, verb)
+    assert of_kind(events, RangeChanged) and not of_kind(events, FeatureAsleep)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_without_scaling_there_are_no_ranges(verb: str) -> None:
+    model = DEVFNN(CONFIG.replace(scaling="none"))
+    kinds = {event.kind for event in run(model, *stretched(20, 20.0, 0.0), verb)}
+    assert not kinds & {"RangeChanged", "FeatureAsleep", "FeatureAwake"}
+    assert model.feature_mask.all()
+
+
+def test_scaling_makes_units_irrelevant() -> None:
+    X, y = sloped(20)
+    units = np.array([1e-9, 1e9, 1.0])
+    offsets = np.array([1e-7, -1e10, 0.0])
+    plain, other = DEVFNN(CONFIG), DEVFNN(CONFIG)
+    run(plain, X, y)
+    run(other, X * units + offsets, y)
+    agreement = plain.predict(X) == other.predict(X * units + offsets)
+    assert agreement.mean() > 0.995
+
+
+def test_what_was_learned_survives_a_change_of_range() -> None:
+    model, (X, y) = DEVFNN(CONFIG), sloped(20)
+    run(model, X, y)
+    before = model.predict(X)
+    wide = np.tile([[0.5, 60.0, 0.5]], (40, 1))
+    events = model.learn(wide, [1] * 40, np.full(40, 1e-9))
+    assert of_kind(events, RangeChanged)
+    assert (model.predict(X) == before).mean() > 0.99

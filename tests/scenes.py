@@ -1,0 +1,76 @@
+"""Streams made for one mechanism each, and a way to run a model over them."""
+
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+
+from devfnn import DEVFNN
+from devfnn.events import Event
+from devfnn.kernels.state import Floats, Ints
+
+CHUNK = 200
+E = TypeVar("E", bound=Event)
+
+
+def chunks(X: Floats, y: Any, size: int = CHUNK) -> Iterator[tuple[Floats, Any]]:
+    """A stream in chunks."""
+    for start in range(0, len(X), size):
+        yield X[start : start + size], y[start : start + size]
+
+
+def run(model: DEVFNN, X: Floats, y: Any, verb: str = "learn") -> list[Event]:
+    """Learn a stream chunk by chunk; returns all events."""
+    events: list[Event] = []
+    for rows, labels in chunks(X, y):
+        events += getattr(model, verb)(rows, labels)
+    return events
+
+
+def prequential(model: DEVFNN, X: Floats, y: Any) -> Floats:
+    """Accuracy on every chunk but the first, before it is learned."""
+    accuracies = []
+    for rows, labels in chunks(X, y):
+        if model.n_rows:
+            accuracies.append((model.predict(rows) == labels).mean())
+        model.learn(rows, labels)
+    return np.array(accuracies)
+
+
+def of_kind(events: list[Event], kind: type[E]) -> list[E]:
+    """The events of one kind."""
+    return [event for event in events if isinstance(event, kind)]
+
+
+def sloped(n_chunks: int, features: int = 3, seed: int = 1) -> tuple[Floats, Ints]:
+    """A stationary stream: the first two features decide."""
+    X = np.random.default_rng(seed).random((n_chunks * CHUNK, features))
+    return X, (X[:, 0] + X[:, 1] > 1.0).astype(np.int64)
+
+
+def flipped(n_chunks: int, seed: int = 1) -> tuple[Floats, Ints]:
+    """The same, with labels that flip after half of the chunks."""
+    X, y = sloped(n_chunks, seed=seed)
+    return X, np.where(np.arange(len(y)) < len(y) // 2, y, 1 - y)
+
+
+def noisy(y: Ints, share: float, seed: int = 2) -> Ints:
+    """Some of the labels flipped at random."""
+    return np.where(np.random.default_rng(seed).random(len(y)) < share, 1 - y, y)
+
+
+def clusters(n_chunks: int, which: str, spread: float = 0.04, seed: int = 1) -> tuple[Floats, Ints]:
+    """Rows around far-apart centres; `which` names the centres of the chunks, cyclically.
+
+    a: lower left, b: upper right, and ab: both. Inside each, the classes lie side by side, in
+    opposite order.
+    """
+    rng = np.random.default_rng(seed)
+    X, y = [], []
+    for chunk in range(n_chunks):
+        names = which.split()[chunk % len(which.split())]
+        is_upper = rng.integers(0, 2, CHUNK) if names == "ab" else np.full(CHUNK, names == "b")
+        offsets = spread * rng.standard_normal((CHUNK, 2))
+        X.append(np.where(is_upper[:, None], 0.85, 0.15) + offsets)
+        y.append((offsets[:, 0] > 0.0) ^ is_upper.astype(bool))
+    return np.concatenate(X), np.concatenate(y).astype(np.int64)

@@ -1,0 +1,47 @@
+"""The examples and the README's code run, and say what they promise."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parent.parent
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def run(code: str, folder: pathlib.Path) -> str:
+    """Run code in a folder of its own and return what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    code = path.read_text()
+    assert len(code.splitlines()) <= 40
+    assert run(code, tmp_path)
+
+
+def test_the_code_of_the_readme_runs(tmp_path: pathlib.Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        output = run(block, tmp_path)
+        assert "LayerAdded" in output
+        assert (tmp_path / "power.devfnn").is_file()
+
+
+def test_the_readme_names_the_commands_that_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    readme = (ROOT / "README.md").read_text()
+    for verb in re.findall(r"make (\w+)", readme):
+        assert re.search(rf"^{verb}:", makefile, re.MULTILINE), verb
