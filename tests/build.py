@@ -72,6 +72,7 @@ def journal_of(n_rows: int, shape: Shape) -> Journal:
     return Journal(
         outputs=np.zeros((n_rows, shape.layers, shape.classes)),
         errors=np.zeros(n_rows, np.int64),
+        taken=np.zeros(n_rows, np.int64),
         rule_events=np.zeros((n_rows * shape.layers, 4), np.int64),
         rule_numbers=np.zeros((n_rows * shape.layers, 4)),
         n_events=np.zeros(1, np.int64),

@@ -95,7 +95,7 @@ def test_what_the_package_logs_is_shown_while_kernels_get_ready(invoke, monkeypa
     def ensure_compiled():
         logging.getLogger("devfnn").warning("compiling, once on this machine")
 
-    monkeypatch.setattr("devfnn.kernels._jit.ensure_compiled", ensure_compiled)
+    monkeypatch.setattr("devfnn.model.compiling.ensure_compiled", ensure_compiled)
     assert "compiling, once on this machine\n" in invoke(*SMALL).stderr
     assert invoke(*SMALL, "--quiet").output == ""
     assert logging.getLogger("devfnn").handlers == []

@@ -30,16 +30,11 @@ from devfnn.kernels.callee import answer
 def ask():
     return answer()
 """
-WARMUP = """
-def compile_all():
-    from devfnn.kernels.caller import ask
-
-    ask()
-"""
 ASK = """
-from devfnn.kernels import _jit
 from devfnn.kernels.caller import ask
+from devfnn.model import compiling
 
+compiling.use_every_kernel = ask
 {prepare}
 print(ask(), *[sum(counts.values()) for counts in (ask.stats.cache_hits, ask.stats.cache_misses)])
 """
@@ -54,11 +49,10 @@ def package(tmp_path):
     kernels = copy / "kernels"
     (kernels / "callee.py").write_text(CALLEE.format(answer=1))
     (kernels / "caller.py").write_text(CALLER)
-    (kernels / "warmup.py").write_text(WARMUP)
     return copy
 
 
-def ask(package, prepare="_jit.ensure_compiled()"):
+def ask(package, prepare="compiling.ensure_compiled()"):
     """Answer, cache hits and cache misses of a new process."""
     environment = {key: os.environ[key] for key in os.environ if not key.startswith("NUMBA_")}
     environment |= {"PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -86,11 +80,7 @@ def test_an_edited_callee_is_compiled_again(package):
     ask(package)
     (package / "kernels" / "callee.py").write_text(CALLEE.format(answer=22))
     stale, _ = ask(package, prepare="")
-    assert stale == [
-        1,
-        1,
-        0,
-    ]  # what Numba alone makes of the edit; else this test would prove nothing
+    assert stale == [1, 1, 0]  # what Numba alone makes of it; else this test would prove nothing
     fresh, message = ask(package)
     assert fresh == [22, 0, 1]
     assert "compiling" in message

@@ -106,7 +106,7 @@ class FeatureAwake(Event):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LayersMerged(Event):
-    """Two layers said the same; the weaker one is left out from now on."""
+    """Two layers said the same; one of them is left out from now on."""
 
     kept: int
     dropped: int

@@ -18,9 +18,9 @@ CLIP = 0.1
 """Scaled values further than this outside [0, 1] are clipped."""
 
 SETTLING_ROWS = 128
-"""Rows from which the map is made; a first one is tried after 16, 32 and 64."""
+"""Rows from which the map is made; before, it is made and remade after 4, 8, 16 ... rows."""
 
-FIRST_MAP = 16
+FIRST_MAP = 4
 
 WIDEST_STEP = 8.0
 """Most that one change may multiply a width by; a larger jump takes several."""
@@ -94,7 +94,8 @@ class OnlineScaler:
             self._fit_first_rows()
         else:
             self._widen()
-        self.is_clock = (self.escapes >= CLOCK_ESCAPES).any(axis=0)
+        is_clock: Flags = np.any(self.escapes >= CLOCK_ESCAPES, axis=0)
+        self.is_clock = is_clock
         was_awake = old_width > 0.0
         moved = was_awake & ((self.low != old_low) | (self.width != old_width))
         features = np.flatnonzero(moved)

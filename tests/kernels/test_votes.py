@@ -12,9 +12,7 @@ import reference
 from build import stack
 from devfnn.kernels.state import Floats, Layers
 from devfnn.kernels.votes import (
-    best_class,
     clip_unit,
-    mark_errors,
     update_votes,
     vote_rows,
     winning_layer,
@@ -145,18 +143,6 @@ def test_the_winning_layer_is_the_first_live_one_of_largest_weight(
     weights: list[float], merged: list[bool], expected: int
 ) -> None:
     assert winning_layer(np.array(weights), np.array(merged)) == expected
-
-
-def test_the_best_class_is_the_first_of_equals() -> None:
-    assert best_class(np.array([0.3, 0.4, 0.4])) == 1
-    assert best_class(np.array([-3.0])) == 0
-
-
-def test_errors_are_rows_whose_best_class_is_not_the_label(rng: np.random.Generator) -> None:
-    probabilities, labels = rng.random((50, 3)), rng.integers(0, 3, 50)
-    errors = np.full(50, 7)
-    mark_errors(probabilities, labels, errors)
-    np.testing.assert_array_equal(errors, probabilities.argmax(axis=1) != labels)
 
 
 @pytest.mark.parametrize(

@@ -194,6 +194,7 @@ def learn_row(layer, index, row, batch, settings, scratch, journal, inputs):
     if not is_accepted:
         return
     layer.counters[USED] += 1
+    journal.taken[row] = 1
     rule, kind, numbers = -1, BORN_EVENT, (0.0, 0.0, 0.0, 0.0)
     if settings.grow_rules and not (settings.plain_first and index == 0):
         rule, kind, numbers = grow_rule(layer, winner, inputs, label, settings, scratch)

@@ -148,6 +148,7 @@ class Journal(NamedTuple):
 
     outputs: Floats  # (k, L, m) raw outputs of every layer, before the row was learned
     errors: Ints  # (k,) 1 where the network was wrong
+    taken: Ints  # (k,) 1 where a layer was trained with the label
     rule_events: Ints  # (k, 4) row, kind, layer, rule
     rule_numbers: Floats  # (k, 4) data quality, its bound, log volume, squared distance
     n_events: Ints  # (1,)

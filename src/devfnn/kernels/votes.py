@@ -114,13 +114,6 @@ def update_votes(layers, outputs, labels, settings):
         move_votes(layers, outputs[row], labels[row], settings)
 
 
-@kernel()
-def mark_errors(probabilities, labels, errors):
-    """1 where the network's best class is not the label."""
-    for row in range(labels.shape[0]):
-        errors[row] = 1 if best_class(probabilities[row]) != labels[row] else 0
-
-
 @part()
 def clip_unit(value):
     """An output as input of the next layers: inside [0, 1]."""

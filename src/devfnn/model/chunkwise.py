@@ -3,11 +3,11 @@
 import numpy as np
 
 from devfnn.events import Event
-from devfnn.kernels.state import UNLABELLED, Batch, Floats, Ints
+from devfnn.kernels.state import UNLABELLED, Batch, Flags, Floats, Ints
 from devfnn.model import voting
 from devfnn.model.config import Config
 from devfnn.model.drift import Level
-from devfnn.model.growth import forward, train_layer
+from devfnn.model.growth import Trained, forward, train_layer
 from devfnn.model.inputs import absorb_chunk, scaled, switch_inputs
 from devfnn.model.intake import exploration_draws
 from devfnn.model.network import Network, Rows
@@ -40,10 +40,14 @@ def learn_chunk(
 def _found_layers(network: Network, batch: Batch, config: Config) -> list[Event]:
     """Train every initial layer in turn, each on what the ones before it say."""
     events: list[Event] = []
+    taken = np.zeros(batch.labels.size, np.int64)
     switch_inputs(network, config)
     for layer in range(network.shape.layers):
         _, stacked = forward(network, batch.rows, config)
-        events += train_layer(network, layer, batch._replace(rows=stacked), config)[0]
+        trained = train_layer(network, layer, batch._replace(rows=stacked), config)
+        taken |= trained.taken
+        events += trained.events
+    network.n_labels += int(taken.sum())
     return events
 
 
@@ -59,7 +63,8 @@ def _evolve(
     known, outputs = rows.where(has_label), outputs[has_label]
     if not len(known):
         idle = layers_to_train(network, Level.STABLE, config)
-        return _train(network, idle, batch._replace(rows=stacked), config)[0]
+        _train(network, idle, batch._replace(rows=stacked), config)
+        return []
     errors = voting.errors(network.layers, outputs, known.labels, config)
     if config.voting_weights == "reward":
         voting.reweigh(network.layers, outputs, known.labels, config)
@@ -68,10 +73,11 @@ def _evolve(
     reaction = react_to_errors(network, known, errors, batch.draws[has_label], config)
     events += reaction.events
     trained = layers_to_train(network, reaction.level, config)
-    more, said = _train(network, trained, batch._replace(rows=stacked), config)
-    events += more
+    learned = _train(network, trained, batch._replace(rows=stacked), config)
+    network.n_labels += _count_taken(learned, has_label, reaction.taken)
+    events += [event for one in learned.values() for event in one.events]
     if config.voting_weights == "likelihood":
-        said = {layer: own[has_label] for layer, own in said.items()}
+        said = {layer: one.said[has_label] for layer, one in learned.items()}
         outputs = _as_learned(outputs, reaction.said, said)
         voting.reweigh(network.layers, outputs, known.labels, config)
     return events + prune_rules(network, trained, known.labels, config)
@@ -79,16 +85,24 @@ def _evolve(
 
 def _train(
     network: Network, trained: list[int], batch: Batch, config: Config
-) -> tuple[list[Event], dict[int, Floats]]:
-    """Train layers on the chunk; also what each said to every row just before learning it."""
-    events: list[Event] = []
-    said: dict[int, Floats] = {}
+) -> dict[int, Trained]:
+    """Train layers on the chunk, each from its own start."""
+    learned: dict[int, Trained] = {}
     for layer in trained:
-        more, said[layer] = train_layer(network, layer, batch, config)
-        events += more
+        learned[layer] = train_layer(network, layer, batch, config)
         if config.reset_winner:
             voting.reset(network.layers, layer, config)
-    return events, said
+    return learned
+
+
+def _count_taken(learned: dict[int, Trained], has_label: Flags, newborn: Ints | None) -> int:
+    """Labels that at least one layer took."""
+    taken = np.zeros(np.count_nonzero(has_label), np.int64)
+    for one in learned.values():
+        taken |= one.taken[has_label]
+    if newborn is not None:
+        taken |= newborn
+    return int(taken.sum())
 
 
 def _as_learned(outputs: Floats, newborn: Floats | None, said: dict[int, Floats]) -> Floats:

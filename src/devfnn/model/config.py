@@ -55,7 +55,7 @@ class Config:
     normalisation: Literal["softmax", "floor"] = _choice(
         "softmax", "of firing strengths; floor reads a total under 0.001 as 1, as the authors do"
     )
-    initial_gain: float = _number(5.0, 1e-6, 1e8, "start and cap of the gain matrix", "Ω")
+    initial_gain: float = _number(5.0, 1e-6, 1e8, "start and cap of the gain, in first units", "Ω")
     later_gain: float = _number(1.0, 1e-6, 1e8, "start of the gain matrix of later rules", "Ω")
     curvature_floor: float = _number(0.01, 1e-6, 0.25, "least curvature of the logistic update")
     memory: float = _number(0.9995, 0.5, 1.0, "share of the past kept per row")

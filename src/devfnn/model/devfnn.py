@@ -9,7 +9,7 @@ import numpy as np
 
 from devfnn.errors import InputError, NotLearnedError
 from devfnn.events import ClassAdded, Event
-from devfnn.kernels.state import ACTIVE, UNLABELLED, USED, Batch, Flags, Floats, Ints
+from devfnn.kernels.state import ACTIVE, UNLABELLED, Batch, Flags, Floats, Ints
 from devfnn.model import voting
 from devfnn.model.chunkwise import learn_chunk
 from devfnn.model.compiling import ensure_compiled
@@ -105,8 +105,8 @@ class DEVFNN:
 
     @property
     def n_labels_used(self) -> int:
-        """Labels that the layer with most of them has read."""
-        return int(self._network.layers.counters[:, USED].max()) if self._network else 0
+        """Labels that at least one layer was trained with."""
+        return self._network.n_labels if self._network is not None else 0
 
     @property
     def voting_weights(self) -> Floats:
@@ -261,7 +261,7 @@ class DEVFNN:
         codes[has_label], fresh = self._labels.encode(known)
         if self._network is None:  # nothing can be done with rows before the first label
             is_used &= np.arange(len(labels)) >= (np.argmax(has_label) if known else len(labels))
-        if self._network is None and names is None and hasattr(X, "columns"):
+        if self._network is None and names is None and hasattr(X, "columns") and is_used.any():
             self._names = [str(column) for column in X.columns]
         rows = Rows(matrix, codes, row_weights)
         if is_used.all():

@@ -4,11 +4,12 @@ Paper: sections "Deep Stacked Network" and "Hidden Layer Growing Mechanism".
 """
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 
 from devfnn.events import Event, LayerAdded, RuleBorn, RuleRecalled
-from devfnn.kernels.state import BORN_EVENT, FREE, OFFERED, Batch, Floats, Journal
+from devfnn.kernels.state import BORN_EVENT, FREE, OFFERED, Batch, Floats, Ints, Journal
 from devfnn.model.config import Config
 from devfnn.model.inputs import scaled, switch_inputs
 from devfnn.model.network import Network, Rows
@@ -45,6 +46,7 @@ def empty_journal(n_rows: int, network: Network) -> Journal:
     return Journal(
         outputs=np.empty((n_rows, shape.layers, shape.classes)),
         errors=np.zeros(n_rows, np.int64),
+        taken=np.zeros(n_rows, np.int64),
         rule_events=np.zeros((n_lines, 4), np.int64),
         rule_numbers=np.zeros((n_lines, 4)),
         n_events=np.zeros(1, np.int64),
@@ -69,13 +71,16 @@ def double_slots(network: Network, config: Config) -> None:
     network.resize(dataclasses.replace(shape, slots=2 * shape.slots), config)
 
 
-def train_layer(
-    network: Network, layer: int, batch: Batch, config: Config
-) -> tuple[list[Event], Floats]:
-    """Train one layer on stacked rows, in their order.
+class Trained(NamedTuple):
+    """What training a layer on rows led to."""
 
-    Returns what happened to its rules, and what the layer said to each row just before learning it.
-    """
+    events: list[Event]
+    said: Floats  # (k, m) outputs of the layer just before it learned each row
+    taken: Ints  # (k,) 1 where it took the label
+
+
+def train_layer(network: Network, layer: int, batch: Batch, config: Config) -> Trained:
+    """Train one layer on stacked rows, in their order."""
     from devfnn.kernels.layers import learn_layer
 
     refresh_gain(network, layer, config)
@@ -85,7 +90,8 @@ def train_layer(
     while True:
         done = learn_layer(network.layers, layer, settings, batch, journal, network.scratch, done)
         if done == batch.rows.shape[0]:
-            return rule_events(network, journal), journal.outputs[:, layer]
+            events = rule_events(network, journal)
+            return Trained(events, journal.outputs[:, layer], journal.taken)
         double_slots(network, config)
 
 
@@ -103,6 +109,8 @@ def rule_events(network: Network, journal: Journal) -> list[Event]:
 
 def refresh_gain(network: Network, layer: int, config: Config) -> None:
     """Let the layer's memory fade by one chunk; with no memory the gain starts anew."""
+    from devfnn.kernels.layers import bound_gains
+
     gains, caps = network.layers.gain_covs[layer], network.layers.gain_caps[layer]
     if config.chunk_memory == 1.0:
         return
@@ -110,18 +118,11 @@ def refresh_gain(network: Network, layer: int, config: Config) -> None:
         gains[:] = np.diag(caps)
         return
     gains /= config.chunk_memory
-    variances = np.maximum(np.einsum("rii->ri", gains), 1e-300)
-    shrink = np.sqrt(np.minimum(caps / variances, 1.0))
-    gains *= shrink[:, :, None] * shrink[:, None, :]
+    bound_gains(network.layers, np.empty(caps.size))
 
 
-def add_layer(
-    network: Network, rows: Rows, draws: Floats, config: Config
-) -> tuple[list[Event], Floats]:
-    """A new layer on top, trained on the rows; settled layers below make its extra inputs.
-
-    Returns events, and what the layer said to each row just before learning it.
-    """
+def add_layer(network: Network, rows: Rows, draws: Floats, config: Config) -> Trained:
+    """A new layer on top, trained on the rows; settled layers below make its extra inputs."""
     shape = network.shape
     parent = winner(network.layers)
     network.resize(dataclasses.replace(shape, layers=shape.layers + 1), config)
@@ -131,10 +132,10 @@ def add_layer(
     _, stacked = forward(network, scaled(network, rows.X, config), config)
     offered = np.full(len(rows), OFFERED, np.int64)
     batch = Batch(stacked, rows.labels, rows.weights, draws, offered)
-    events, said = train_layer(network, shape.layers, batch, config)
+    trained = train_layer(network, shape.layers, batch, config)
     n_inputs = int(network.layers.n_inputs[shape.layers, 0])
     added = LayerAdded(network.n_rows, shape.layers, n_inputs, len(rows))
-    return [added, *events], said
+    return trained._replace(events=[added, *trained.events])
 
 
 def inherit_rules(network: Network, parent: int, config: Config) -> None:

@@ -19,8 +19,9 @@ LARGEST = 1e100
 def as_rows(X: Any, names: Sequence[str] | None, n_features: int | None, missing: str) -> Floats:
     """A float64 matrix of the rows, with columns in the model's order; raises InputError."""
     columns = getattr(X, "columns", None)
-    if columns is not None and names is not None:
-        X = _in_order(X, [str(column) for column in columns], names)
+    if columns is not None:
+        given = [str(column) for column in columns]
+        X = _in_order(X, given, names if names is not None else given)
     rows = _as_floats(X)
     if rows.ndim != 2:
         raise InputError(
@@ -46,7 +47,7 @@ def _as_floats(X: Any) -> Floats:
     if raw.dtype.kind not in "fiubO":
         raise InputError(f"features must be numbers, not {raw.dtype}; encode categories first")
     try:
-        return np.ascontiguousarray(raw, dtype=np.float64)
+        return np.require(raw, np.float64, "CAW")  # kernels know writeable arrays only
     except (TypeError, ValueError) as error:
         raise InputError(f"features must be numbers: {error}") from None
 
@@ -88,7 +89,7 @@ def as_weights(weights: Any, n_rows: int) -> Floats:
     if weights is None:
         return np.ones(n_rows)
     try:
-        array = np.ascontiguousarray(weights, dtype=np.float64)
+        array = np.require(weights, np.float64, "CAW")
     except (TypeError, ValueError):
         raise InputError("weights must be numbers") from None
     if array.shape != (n_rows,):
@@ -163,9 +164,10 @@ class Labels:
     def as_array(self) -> "np.ndarray[Any, np.dtype[Any]]":
         """The classes as an array that keeps every label as it is."""
         kinds = {type(label) for label in self.classes}
-        if len(kinds) == 1 and kinds <= {int, float, bool, str}:
+        letters: dict[type, str] = {int: "i", float: "f", bool: "b", str: "U"}
+        if len(kinds) == 1 and (letter := letters.get(kinds.pop())):
             array = np.array(self.classes)
-            if array.dtype.kind in "ifbU":
+            if array.dtype.kind == letter and array.tolist() == self.classes:
                 return array
         objects = np.empty(len(self.classes), object)
         for index, label in enumerate(self.classes):

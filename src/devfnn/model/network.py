@@ -85,6 +85,7 @@ class Network:
     gathered: Gathered | None = None
     n_rows: int = 0
     n_chunks: int = 0
+    n_labels: int = 0
 
     @staticmethod
     def empty(n_features: int, n_classes: int, config: Config) -> "Network":

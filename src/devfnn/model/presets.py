@@ -78,7 +78,7 @@ def static() -> Config:
 
 
 def paper(stream: str) -> Config:
-    """The authors' own parameters for one of their seven streams, and the mechanisms as printed.
+    """The authors' own parameters for one of their seven streams, and the network as printed.
 
     Their runs scale inputs with the range of the whole data set, which looks ahead; to repeat that,
     scale first and use `paper(stream).replace(scaling="none")`.

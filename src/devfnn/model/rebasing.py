@@ -76,7 +76,7 @@ def rebase_layers(layers: Layers, change: Change, config: Config) -> None:
 
 
 def restart_inputs(layers: Layers, features: Ints, config: Config) -> None:
-    """Let rules start anew on some inputs; what these said at the centre of a rule stays in its bias."""
+    """Start rules anew on some inputs; what these said at a rule's centre stays in its bias."""
     for feature in features:
         linear, quadratic = 2 * feature + 1, 2 * feature + 2
         t = 2.0 * layers.centers[:, :, feature, None] - 1.0

@@ -88,6 +88,7 @@ def _learn_part(network: Network, rows: Rows, labelled: Ints, config: Config) ->
     events = rule_events(network, journal)
     _gather(_gathered(network, config), rows, journal, labelled != UNLABELLED)
     network.n_rows += len(rows)
+    network.n_labels += int(journal.taken.sum())
     return events
 
 

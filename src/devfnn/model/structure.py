@@ -20,11 +20,12 @@ from devfnn.model.pruning import prune_layers
 
 @dataclasses.dataclass(frozen=True)
 class Reaction:
-    """What the drift test led to; `said`: outputs of a new layer just before each row."""
+    """What the drift test led to; `said` and `taken` are those of a new layer (see `Trained`)."""
 
     level: Level
     events: list[Event] = dataclasses.field(default_factory=list)
     said: Floats | None = None
+    taken: Ints | None = None
 
 
 def mask_features(
@@ -50,7 +51,7 @@ def mask_features(
 
 
 def merge_layers(network: Network, outputs: Floats, config: Config) -> list[Event]:
-    """Leave out layers that repeat another one; of two, the weaker goes."""
+    """Leave out layers that repeat another; the weaker goes, unless it is one that never rests."""
     layers = network.layers
     if not config.merging or network.shape.layers == 1:
         return []
@@ -100,8 +101,9 @@ def _grow(
     if network.shape.layers >= config.max_layers:
         return Reaction(Level.STABLE, events)
     lead = exploration_draws(config.seed + 1, network.n_rows, len(kept) - len(rows))
-    more, said = add_layer(network, kept, np.concatenate([lead, draws]), config)
-    return Reaction(Level.DRIFT, events + more, said[len(kept) - len(rows) :])
+    born = add_layer(network, kept, np.concatenate([lead, draws]), config)
+    first = len(kept) - len(rows)
+    return Reaction(Level.DRIFT, events + born.events, born.said[first:], born.taken[first:])
 
 
 def first_that_may_rest(config: Config) -> int:
