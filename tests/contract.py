@@ -15,7 +15,7 @@ from devfnn.kernels.state import Floats, Ints
 Factory = Callable[..., DEVFNN]
 """Makes a fresh model; keyword arguments change its configuration."""
 
-ROWS = count(400, 60)
+ROWS = count(400, 200)
 
 LABELS: Sequence[tuple[Hashable, Hashable]] = (
     ("low", "high"),

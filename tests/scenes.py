@@ -10,6 +10,8 @@ from devfnn.events import Event
 from devfnn.kernels.state import Floats, Ints
 
 CHUNK = 200
+EAGER: dict[str, Any] = {"drift_significance": 1e-2, "warning_significance": 0.1, "horizon": 1.0}
+"""Parameters with which a network grows soon."""
 E = TypeVar("E", bound=Event)
 
 
@@ -74,3 +76,21 @@ def clusters(n_chunks: int, which: str, spread: float = 0.04, seed: int = 1) -> 
         X.append(np.where(is_upper[:, None], 0.85, 0.15) + offsets)
         y.append((offsets[:, 0] > 0.0) ^ is_upper.astype(bool))
     return np.concatenate(X), np.concatenate(y).astype(np.int64)
+
+
+def eventful(n_rows: int) -> tuple[Floats, list[str]]:
+    """Rows in which something happens all the time.
+
+    Features: one that matters, one that widens, a clock that turns back, one that is constant until
+    it wakes. Labels: two classes that swap, and a third and a fourth that come late.
+    """
+    rng, time = np.random.default_rng(4), np.arange(n_rows) / n_rows
+    X = rng.random((n_rows, 4))
+    X[:, 1] *= np.where(time > 0.35, 40.0, 1.0)
+    X[:, 2] = np.where(time < 0.6, time, 1.5 * (1.0 - time))
+    X[:, 3] *= time > 0.6
+    codes = (X[:, 0] > 0.5) ^ (time > 0.5)
+    labels = np.where(codes, "high", "low").astype(object)
+    labels[(time > 0.2) & (rng.random(n_rows) < 0.05)] = "third"
+    labels[(time > 0.8) & (rng.random(n_rows) < 0.05)] = "fourth"
+    return X, list(labels)

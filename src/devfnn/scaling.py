@@ -29,6 +29,10 @@ WIDEN_BY = 0.25
 """Part of its new width that a widened range gets on top, so that ranges widen rarely."""
 
 
+WILD_BELOW, WILD_ABOVE = 0.5, 16.0
+"""Factors of a width beyond which nothing is carried over."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Change:
     """Old scaled value = factor * new scaled value + shift, for the features that changed."""
@@ -36,6 +40,17 @@ class Change:
     features: Ints
     factors: Floats
     shifts: Floats
+
+    @property
+    def is_wild(self) -> Flags:
+        """Features whose old map was no map; this happens only while the first rows make one."""
+        wild: Flags = (self.factors < WILD_BELOW) | (self.factors > WILD_ABOVE)
+        return wild
+
+    def without_wild(self) -> "Change":
+        """The change of the other features."""
+        kept = ~self.is_wild
+        return Change(self.features[kept], self.factors[kept], self.shifts[kept])
 
 
 class OnlineScaler:
@@ -141,7 +156,8 @@ class OnlineScaler:
                 low = reached - WIDEN_BY * (high - reached)
             self.low[feature], self.width[feature] = low, high - low
             self.outside_share[:, feature] = 0.0
-            self.escapes[side, feature] += 1
+            if low <= level <= high:  # else the step was too short: one jump, not a clock's tick
+                self.escapes[side, feature] += 1
 
     def widen_to(self, n_features: int) -> None:
         """Room for features that appear later; they start asleep."""

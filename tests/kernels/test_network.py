@@ -8,7 +8,7 @@ import pytest
 from build import Stack, batch_of, blobs, count, filled_stack, journal_of, stack
 from devfnn.kernels.layers import decouple_input
 from devfnn.kernels.network import learn_rows
-from devfnn.kernels.state import ACTIVE, ARCHIVED, OFFERED, UNLABELLED, Floats, Journal
+from devfnn.kernels.state import ACTIVE, ARCHIVED, OFFERED, UNLABELLED, USED, Floats, Journal
 from twin import SlowLayer, SlowStack, assert_same, slow_copy
 
 EVENTFUL = {"first_precision": 30.0, "vigilance": 0.3, "vote_step": 0.05}
@@ -179,6 +179,16 @@ def test_unlabelled_rows_move_no_votes_and_teach_nothing(rng: np.random.Generato
     np.testing.assert_array_equal(made.layers.voting_weights, before.voting_weights)
     np.testing.assert_array_equal(made.layers.consequents, before.consequents)
     compare(made, slow, rows[110:], labels[110:])
+
+
+def test_the_journal_marks_the_rows_whose_label_was_taken(rng: np.random.Generator) -> None:
+    made = stack(2, 2, active_learning=True, exploration=0.0, **EVENTFUL)
+    rows, labels = blobs(rng, 100, 2, 2)
+    journal = made.learn_rows(batch_of(rows, labels))
+    assert journal.taken.sum() == made.layer().counters[USED]
+    assert set(journal.taken.tolist()) == {0, 1}
+    unlabelled = made.learn_rows(batch_of(rows, labels, labelled=UNLABELLED))
+    assert not unlabelled.taken.any()
 
 
 def test_learning_with_missing_values_equals_the_slow_stack(rng: np.random.Generator) -> None:

@@ -8,7 +8,7 @@ from devfnn import DEVFNN, Config
 from devfnn.events import LayerAdded
 from devfnn.kernels.state import SEEN
 from devfnn.model import voting
-from scenes import CHUNK, flipped, of_kind, run, sloped
+from scenes import CHUNK, EAGER, eventful, flipped, of_kind, run, sloped
 
 X, Y = rows()
 VERBS = ["learn", "learn_rows"]
@@ -39,6 +39,20 @@ def test_features_are_known_before_labels() -> None:
     }
     assert scale == "RangeChanged"
     assert (model._known().scaler.low + model._known().scaler.width > 50.0).all()
+
+
+def test_events_come_in_the_order_of_the_steps() -> None:
+    config = Config(feature_mask=True, feature_threshold=0.9, **EAGER)
+    model, (X, y) = DEVFNN(config, ["a", "b", "c", "d"]), eventful(8 * ROWS)
+    order = ["ClassAdded", "RangeChanged", "FeatureOff", "DriftFound", "LayerAdded", "RuleBorn"]
+    seen = set()
+    for start in range(0, len(y), ROWS):
+        events = model.learn(X[start : start + ROWS], y[start : start + ROWS])
+        places = [order.index(event.kind) for event in events if event.kind in order]
+        assert places == sorted(places)
+        assert [event.row for event in events] == sorted(event.row for event in events)
+        seen |= {event.kind for event in events}
+    assert {"ClassAdded", "RangeChanged", "FeatureOff", "DriftFound", "LayerAdded"} <= seen
 
 
 # ---- which layers learn

@@ -10,7 +10,7 @@ from build import Stack, batch_of, blobs, stack
 from devfnn import DEVFNN, Config
 from devfnn.kernels.state import ARCHIVED, Floats
 from devfnn.model.inputs import change_map
-from devfnn.model.rebasing import chebyshev_basis, rebase_layers
+from devfnn.model.rebasing import chebyshev_basis, rebase_layers, restart_inputs
 from devfnn.scaling import Change
 from twin import slow_copy
 
@@ -66,7 +66,7 @@ def test_outputs_of_a_trained_stack_stay_what_they_were(
     made = trained_stack(rng, consequent=consequent)
     rows = blobs(rng, 100, 3, 2)[0]
     before, _ = made.forward(rows)
-    rebase_layers(made.layers, CHANGE, CONFIG)
+    rebase_layers(made.layers, CHANGE, True, CONFIG)
     after, _ = made.forward(moved(rows, CHANGE))
     np.testing.assert_allclose(after, before, atol=1e-9)
 
@@ -78,12 +78,12 @@ def test_outputs_with_an_input_switched_off_stay_what_they_were(
     made.layers.input_mask[:, 1] = False
     rows = blobs(rng, 50, 3, 2)[0]
     before, _ = made.forward(rows)
-    rebase_layers(made.layers, change_of([0, 1], [2.0, 3.0], [0.1, -0.7]), CONFIG)
+    rebase_layers(made.layers, change_of([0, 1], [2.0, 3.0], [0.1, -0.7]), True, CONFIG)
     after, _ = made.forward(moved(rows, change_of([0], [2.0], [0.1])))
     np.testing.assert_allclose(after, before, atol=1e-9)
 
 
-@pytest.mark.parametrize("times", [2, 3])
+@pytest.mark.parametrize("times", [2, 3, 4])
 def test_several_changes_in_a_row_leave_the_outputs(rng: np.random.Generator, times: int) -> None:
     # A jump of a feature takes several changes, with no row learned in between.
     made = trained_stack(rng)
@@ -91,7 +91,7 @@ def test_several_changes_in_a_row_leave_the_outputs(rng: np.random.Generator, ti
     before, _ = made.forward(rows)
     for _ in range(times):
         change = change_of([0], [1.6], [0.0])
-        rebase_layers(made.layers, change, CONFIG)
+        rebase_layers(made.layers, change, True, CONFIG)
         rows = moved(rows, change)
     after, _ = made.forward(rows)
     np.testing.assert_allclose(after, before, atol=1e-9)
@@ -102,7 +102,7 @@ def test_distances_volumes_and_qualities_fit_the_new_map(rng: np.random.Generato
     layer, settings_ = made.layer(0), made.settings
     rows = blobs(rng, 30, 3, 2)[0]
     old = slow_copy(layer, settings_)
-    rebase_layers(made.layers, CHANGE, CONFIG)
+    rebase_layers(made.layers, CHANGE, True, CONFIG)
     new = slow_copy(layer, settings_)
     for row, other in zip(rows, moved(rows, CHANGE), strict=True):
         distances = old.distances(row)
@@ -125,33 +125,52 @@ def test_the_uncertainty_of_an_output_stays_what_it_was(rng: np.random.Generator
     layer, rows = made.layer(0), blobs(rng, 30, 3, 2)[0]
     phis = np.stack([reference.expanded(row) for row in rows])
     before = np.einsum("ki,ij,kj->k", phis, layer.gain_covs[0, :7, :7], phis)
-    rebase_layers(made.layers, CHANGE, CONFIG)
+    rebase_layers(made.layers, CHANGE, True, CONFIG)
     phis = np.stack([reference.expanded(row) for row in moved(rows, CHANGE)])
     after = np.einsum("ki,ij,kj->k", phis, layer.gain_covs[0, :7, :7], phis)
-    np.testing.assert_allclose(after, before, rtol=1e-8)
+    np.testing.assert_allclose(after, before, rtol=1e-6)
     assert (layer.gain_covs[0] == layer.gain_covs[0].T).all()
+
+
+def test_an_input_that_starts_anew_leaves_what_it_said_at_the_centre(
+    rng: np.random.Generator,
+) -> None:
+    made = stack(3, 2, rule_growing=False, consequent="least_squares")
+    made.learn(batch_of(*blobs(rng, 200, 3, 2)))
+    layer = made.layer()
+    rows = rng.random((20, 3))
+    rows[:, 1] = layer.centers[0, 1]
+    before, _ = made.forward(rows)
+    restart_inputs(made.layers, np.array([1]), made.config)
+    rows[:, 1] = rng.random(20)
+    np.testing.assert_allclose(made.forward(rows)[0], before, atol=1e-9)
+    assert (layer.consequents[0, :, 3:5] == 0.0).all()
+    assert layer.centers[0, 1] == 0.5
+    assert (layer.covs[0, 1, [0, 2]] == 0.0).all()
+    np.testing.assert_allclose(layer.inverse_covs[0] @ layer.covs[0], np.eye(3), atol=1e-8)
+    assert np.linalg.eigvalsh(layer.gain_covs[0]).min() > 0.0
 
 
 def test_there_and_back_is_nothing(rng: np.random.Generator) -> None:
     made = trained_stack(rng)
     before = made.copy().layers
-    rebase_layers(made.layers, change_of([1], [2.0], [0.5]), CONFIG)
-    rebase_layers(made.layers, change_of([1], [0.5], [-0.25]), CONFIG)
+    rebase_layers(made.layers, change_of([1], [2.0], [0.5]), True, CONFIG)
+    rebase_layers(made.layers, change_of([1], [0.5], [-0.25]), True, CONFIG)
     for name in set(before._fields) - {"gain_caps"}:  # bounds of the prior only grow
         np.testing.assert_allclose(
-            getattr(made.layers, name), getattr(before, name), rtol=1e-8, atol=1e-9
+            getattr(made.layers, name), getattr(before, name), rtol=1e-6, atol=1e-7
         )
 
 
 def test_no_change_touches_nothing(rng: np.random.Generator) -> None:
     made = trained_stack(rng)
     before = made.copy().layers
-    rebase_layers(made.layers, change_of([], [], []), CONFIG)
+    rebase_layers(made.layers, change_of([], [], []), True, CONFIG)
     for name in before._fields:
         np.testing.assert_array_equal(getattr(made.layers, name), getattr(before, name))
 
 
-@pytest.mark.parametrize("shift", [3.0, 8.0, 40.0])
+@pytest.mark.parametrize("shift", [3.0, 8.0])
 def test_predictions_of_a_model_survive_a_jump_of_a_feature(
     rng: np.random.Generator, shift: float
 ) -> None:
@@ -167,11 +186,21 @@ def test_predictions_of_a_model_survive_a_jump_of_a_feature(
         change_map(network, ["a", "b"], model.config)
         start = due + 1
     assert start > 0
-    after = model.predict_proba(X)
-    if shift < 10.0:
-        np.testing.assert_allclose(after, before, atol=1e-9)
-    else:  # a tiny corner of the new range fades a little into the prior
-        assert (after.argmax(axis=1) == before.argmax(axis=1)).mean() > 0.97
+    np.testing.assert_allclose(model.predict_proba(X), before, atol=1e-9)
+
+
+def test_what_is_known_of_a_tiny_corner_does_not_shout_over_a_range_a_thousand_times_wider(
+    rng: np.random.Generator,
+) -> None:
+    # Why re-basing is not exact for ever: a slope learned on [0, 1] says 1000-fold at 1000.
+    model = DEVFNN(Config(active_learning=False))
+    X = rng.random((3000, 2))
+    y = X.sum(axis=1) > 1.0
+    X[1500:, 1] = 1000.0 * X[1500:, 1]
+    y[1500:] = X[1500:, 0] > 0.5
+    for start in range(0, 3000, 500):
+        model.learn(X[start : start + 500], y[start : start + 500])
+    assert (model.predict(X[2000:]) == y[2000:]).mean() > 0.9
 
 
 def test_predictions_of_a_model_survive_the_widening_of_a_sleeping_feature(

@@ -211,10 +211,10 @@ def learn_row(layer, index, row, batch, settings, scratch, journal, inputs):
             tune_premise(layer, winner, weight, settings, scratch)
             measure_rule(layer, winner, inputs, scratch)
             normalise(layer, settings.firing_floor, scratch)
-    if settings.grow_rules or settings.active_learning:
+    if settings.grow_rules or settings.active_learning or settings.tuning == 2:
         own = quality(layer, inputs, layer.inverse_covs[winner], scratch.present)
         update_density(layer, inputs, scratch.present, weight * max(own, 1e-3))
-    if settings.grow_rules:
+    if settings.grow_rules or settings.tuning == 2:
         update_class_moments(layer, inputs, scratch.present, label, weight)
     layer.class_counts[winner, label] += weight
     train_consequents(layer, label, weight, settings, scratch)
@@ -276,8 +276,8 @@ def decouple_input(layers, index, axis, width_floor):
 
 
 @kernel()
-def bound_gains(layers, gain):
-    """Bring every variance back under its cap; the cap itself has just been changed."""
+def bound_gains(layers, caps, gain):
+    """Bring every variance under its cap, moving the weights towards the prior. caps: (p,)"""
     layers = borrowed(layers)
     for index in range(layers.status.shape[0]):
         size = 2 * layers.n_inputs[index, 0] + 1
@@ -286,6 +286,5 @@ def bound_gains(layers, gain):
                 gain_cov = layers.gain_covs[index, rule, :size, :size]
                 consequent = layers.consequents[index, rule, :, :size]
                 for axis in range(size):
-                    cap = layers.gain_caps[index, axis]
-                    if gain_cov[axis, axis] > cap:
-                        bound_variance(consequent, gain_cov, gain[:size], axis, cap)
+                    if gain_cov[axis, axis] > caps[axis]:
+                        bound_variance(consequent, gain_cov, gain[:size], axis, caps[axis])

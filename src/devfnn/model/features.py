@@ -58,6 +58,11 @@ def rebased_stats(stats: FeatureStats, change: Change) -> FeatureStats:
     n_features = stats.signal_means.size // 2
     means, variances = stats.signal_means.copy(), stats.signal_variances.copy()
     covariances = stats.covariances.copy()
+    for feature in change.features[change.is_wild]:
+        means[[feature, n_features + feature]] = (0.5, 0.0)
+        variances[[feature, n_features + feature]] = 0.0
+        covariances[[feature, n_features + feature]] = 0.0
+    change = change.without_wild()
     means[change.features] -= change.shifts
     for power, signals in ((1, change.features), (2, n_features + change.features)):
         means[signals] /= change.factors**power

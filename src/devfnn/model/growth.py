@@ -118,7 +118,7 @@ def refresh_gain(network: Network, layer: int, config: Config) -> None:
         gains[:] = np.diag(caps)
         return
     gains /= config.chunk_memory
-    bound_gains(network.layers, np.empty(caps.size))
+    bound_gains(network.layers, caps, np.empty(caps.size))
 
 
 def add_layer(network: Network, rows: Rows, draws: Floats, config: Config) -> Trained:

@@ -34,7 +34,7 @@ def change_map(network: Network, names: list[str], config: Config) -> list[Event
     scaler = network.scaler
     is_settled, was_awake = not scaler.first_rows.size, scaler.awake
     change = scaler.remake()
-    rebase_layers(network.layers, change, config)
+    rebase_layers(network.layers, change, is_settled, config)
     network.feature_stats = rebased_stats(network.feature_stats, change)
     switch_inputs(network, config)
     if not is_settled:

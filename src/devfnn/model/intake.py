@@ -47,7 +47,7 @@ def _as_floats(X: Any) -> Floats:
     if raw.dtype.kind not in "fiubO":
         raise InputError(f"features must be numbers, not {raw.dtype}; encode categories first")
     try:
-        return np.require(raw, np.float64, "CAW")  # kernels know writeable arrays only
+        return np.require(raw, np.float64, ("C", "A", "W"))  # the arrays kernels know
     except (TypeError, ValueError) as error:
         raise InputError(f"features must be numbers: {error}") from None
 
@@ -89,7 +89,7 @@ def as_weights(weights: Any, n_rows: int) -> Floats:
     if weights is None:
         return np.ones(n_rows)
     try:
-        array = np.require(weights, np.float64, "CAW")
+        array = np.require(weights, np.float64, ("C", "A", "W"))
     except (TypeError, ValueError):
         raise InputError("weights must be numbers") from None
     if array.shape != (n_rows,):

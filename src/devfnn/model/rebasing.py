@@ -5,11 +5,10 @@ matrix: expanded(old) = expanded(new) @ basis. So the consequents, the gain matr
 and the covariances can be rewritten such that every output stays what it was.
 
 The prior of the weights (the cap of their variances) is rewritten too, or it would take what was
-learned of a small range for impossible in a large one. It may grow `WIDEST_PRIOR`-fold: what was
-known only of a tiny corner of the new range fades into the prior.
+learned of a small range for impossible in a large one. It may grow `WIDEST_PRIOR`-fold, which a
+tenfold range takes. Beyond that the outputs do not stay exactly what they were: what was known only
+of a tiny corner of the new range would say wild things about the rest, so it fades into the prior.
 """
-
-import dataclasses
 
 import numpy as np
 
@@ -19,8 +18,9 @@ from devfnn.scaling import Change
 
 WIDEST_PRIOR = 1e4
 
-RESTART_BELOW, RESTART_ABOVE = 0.5, 16.0
-"""Factors of a width beyond which the old map was no map: only while the first rows make one."""
+TRACE = 1e-12
+"""Share of its cap added to every variance: a far jump all but ties the weights of a feature to the
+bias, and rounding must not cost the matrix its definiteness."""
 
 
 def chebyshev_basis(change: Change, used: Flags) -> Floats:
@@ -42,13 +42,13 @@ def chebyshev_basis(change: Change, used: Flags) -> Floats:
     return basis
 
 
-def rebase_layers(layers: Layers, change: Change, config: Config) -> None:
-    """Rewrite all rules and statistics in the units of the new map."""
-    from devfnn.kernels.layers import bound_gains
+def rebase_layers(layers: Layers, change: Change, is_settled: bool, config: Config) -> None:
+    """Rewrite all rules and statistics in the units of the new map.
 
-    is_wild = (change.factors < RESTART_BELOW) | (change.factors > RESTART_ABOVE)
-    restart_inputs(layers, change.features[is_wild], config)
-    change = Change(*(part[~is_wild] for part in dataclasses.astuple(change)))
+    While the map is still being made from the first rows, the prior is that of the newest map.
+    """
+    restart_inputs(layers, change.features[change.is_wild], config)
+    change = change.without_wild()
     if not change.features.size:
         return
     n = layers.centers.shape[2]
@@ -59,10 +59,7 @@ def rebase_layers(layers: Layers, change: Change, config: Config) -> None:
     layers.consequents[:] = layers.consequents @ basis.T
     layers.gain_covs[:] = basis @ layers.gain_covs @ basis.T
     layers.gain_covs[:] = 0.5 * (layers.gain_covs + layers.gain_covs.swapaxes(2, 3))
-    stretched = (np.abs(basis) @ np.sqrt(layers.gain_caps[0])) ** 2
-    lowest, highest = config.initial_gain, WIDEST_PRIOR * config.initial_gain
-    layers.gain_caps[:] = np.clip(stretched, lowest, highest)
-    bound_gains(layers, np.empty(layers.gain_covs.shape[2]))
+    _rebase_prior(layers, basis, is_settled, config)
     layers.centers[:] = (layers.centers - shifts) / factors
     layers.covs[:] /= pairs
     layers.inverse_covs[:] *= pairs
@@ -73,6 +70,20 @@ def rebase_layers(layers: Layers, change: Change, config: Config) -> None:
     layers.density_cov[:] /= pairs
     layers.class_means[:] = (layers.class_means - shifts) / factors
     layers.class_variances[:] /= factors**2
+
+
+def _rebase_prior(layers: Layers, basis: Floats, is_settled: bool, config: Config) -> None:
+    """Let the prior of the weights follow the map, and hold all variances under it."""
+    from devfnn.kernels.layers import bound_gains
+
+    lowest, highest = config.initial_gain, WIDEST_PRIOR * config.initial_gain
+    explained = (np.abs(basis) @ np.sqrt(layers.gain_caps[0])) ** 2
+    caps = np.clip(explained, lowest, highest if is_settled else lowest)
+    layers.gain_caps[:] = caps
+    layers.gain_covs[layers.status == FREE] = 0.0
+    bound_gains(layers, caps, np.empty(caps.size))
+    diagonal = np.arange(caps.size)
+    layers.gain_covs[:, :, diagonal, diagonal] += TRACE * caps
 
 
 def restart_inputs(layers: Layers, features: Ints, config: Config) -> None:

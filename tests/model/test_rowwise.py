@@ -1,0 +1,126 @@
+"""Learning row by row: `learn_rows` is a loop of `learn_one`, however the rows are cut."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from build import count
+from devfnn import DEVFNN, Config, GClass
+from devfnn.events import Event, LayerAdded
+from devfnn.kernels.state import Floats
+from devfnn.storage import dump
+from scenes import EAGER, eventful
+
+N_ROWS = 700
+
+
+@dataclasses.dataclass(frozen=True)
+class Way:
+    """A configuration, and how rows are fed to it."""
+
+    config: Config
+    kind: type[DEVFNN] = DEVFNN
+    missing: bool = False
+    weighted: bool = False
+    asked: bool = False
+
+    def parts(self) -> tuple[Floats, list[str], Floats, Any]:
+        """Rows, labels, weights and the mask of chosen rows."""
+        X, y = eventful(N_ROWS)
+        rng = np.random.default_rng(5)
+        if self.missing:
+            X[rng.random(X.shape) < 0.15] = np.nan
+            X[11] = np.nan
+        weights = rng.choice([0.0, 0.5, 1.0, 3.0], len(y)) if self.weighted else np.ones(len(y))
+        return X, y, weights, rng.random(len(y)) < 0.4 if self.asked else None
+
+    def fed(self, cuts: list[int]) -> tuple[DEVFNN, list[Event]]:
+        """A model that learned the rows in batches that end at the cuts, and its events."""
+        X, y, weights, chosen = self.parts()
+        model, events = self.kind(self.config), list[Event]()
+        for start, stop in zip([0, *cuts], [*cuts, len(y)], strict=True):
+            part = slice(start, stop)
+            mask = None if chosen is None else chosen[part]
+            events += model.learn_rows(X[part], y[part], weights[part], chosen=mask)
+        return model, events
+
+    def looped(self) -> tuple[DEVFNN, list[Event]]:
+        """The same row by row; rows that were not chosen cannot be given to `learn_one`."""
+        X, y, weights, chosen = self.parts()
+        if chosen is not None:
+            return self.fed([*range(1, len(y))])
+        model, events = self.kind(self.config), list[Event]()
+        for x, label, weight in zip(X, y, weights, strict=True):
+            events += model.learn_one(x, label, weight)
+        return model, events
+
+
+SMALL = Config(chunk_rows=60, **EAGER)
+WAYS = {
+    "default": Way(Config()),
+    "small steps": Way(SMALL),
+    "all learned": Way(SMALL.replace(active_learning=False)),
+    "least squares": Way(SMALL.replace(consequent="least_squares", memory=0.99)),
+    "deep": Way(SMALL.replace(training="all", initial_layers=3, plain_first=False)),
+    "masked": Way(SMALL.replace(feature_mask=True, feature_threshold=0.9)),
+    "merged": Way(SMALL.replace(merge_threshold=1.0, training="winner", initial_layers=1)),
+    "printed": Way(SMALL.replace(drift_test="chunk", newborn="scratch", voting_weights="reward")),
+    "fading": Way(SMALL.replace(chunk_memory=0.5, local_forgetting=0.2, weight_decay=1e-3)),
+    "budget": Way(SMALL.replace(label_budget=0.3, threshold_step=0.01)),
+    "missing": Way(SMALL.replace(missing="skip"), missing=True),
+    "weighted": Way(SMALL, weighted=True),
+    "asked for": Way(SMALL, asked=True),
+    "one layer": Way(SMALL, GClass),
+}
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_learn_rows_is_bit_for_bit_a_loop_of_learn_one(name: str) -> None:
+    model, events = WAYS[name].looped()
+    together, all_events = WAYS[name].fed([])
+    assert all_events == events
+    assert dump(together) == dump(model)
+
+
+@given(data=st.data())
+@settings(max_examples=count(30, 2), deadline=None)
+def test_it_does_not_matter_how_rows_are_cut_into_batches(data: Any) -> None:
+    way = WAYS[data.draw(st.sampled_from(sorted(WAYS)))]
+    cuts = data.draw(st.lists(st.integers(0, N_ROWS), max_size=8).map(sorted))
+    model, events = way.fed(cuts)
+    together, all_events = way.fed([])
+    assert all_events == events
+    assert dump(together) == dump(model)
+
+
+def test_the_eventful_rows_are_eventful() -> None:
+    kinds = {event.kind for way in WAYS.values() for event in way.fed([])[1]}
+    assert kinds >= {
+        "RuleBorn",
+        "RangeChanged",
+        "FeatureAsleep",
+        "FeatureAwake",
+        "DriftFound",
+        "LayerAdded",
+        "ClassAdded",
+        "FeatureOff",
+        "LayersMerged",
+    }
+
+
+def test_structural_steps_follow_every_chunk_rows_rows() -> None:
+    model = DEVFNN(Config(chunk_rows=60, **EAGER))
+    X, y = eventful(N_ROWS)
+    events, steps = list[Event](), []
+    for row, (x, label) in enumerate(zip(X, y, strict=True), start=1):
+        before = model._network.n_chunks if model._network else 0
+        events += model.learn_one(x, label)
+        if model._known().n_chunks > before:
+            steps.append(row)
+    assert steps == [*range(60, len(y) + 1, 60)]
+    layers = [event.row for event in events if isinstance(event, LayerAdded)]
+    assert layers and all(row % 60 == 0 for row in layers)

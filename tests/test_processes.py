@@ -1,0 +1,130 @@
+"""Several processes, several threads: compiled once, and the same results everywhere."""
+
+import concurrent.futures
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from build import IS_COMPILED
+from devfnn import DEVFNN
+from devfnn.kernels import layers, network, ranges, votes
+from devfnn.storage import dump
+from scenes import sloped
+
+ENTRIES = [
+    network.forward,
+    network.learn_rows,
+    layers.learn_layer,
+    layers.choose_rows,
+    ranges.watch,
+    votes.vote_rows,
+    votes.update_votes,
+]
+"""Kernels that Python calls."""
+
+only_compiled = pytest.mark.skipif(not IS_COMPILED, reason="nothing is compiled")
+
+SCRIPT = """
+import hashlib, json
+from test_processes import ENTRIES, trained
+from devfnn.storage import dump
+
+state = hashlib.sha256(dump(trained())).hexdigest()
+counts = {}
+for kernel in ENTRIES:
+    if hasattr(kernel, "stats"):
+        used = kernel.stats.cache_hits, kernel.stats.cache_misses
+        counts[kernel.__name__] = [sum(number.values()) for number in used]
+print(json.dumps([state, counts]))
+"""
+
+
+def trained() -> DEVFNN:
+    """A model that has used every kernel, with labels whose hashes differ by process."""
+    X, y = sloped(6)
+    X[600:, 1] *= 30.0
+    labels = np.array(["no", "yes"])[y]
+    model = DEVFNN()
+    model.learn(X[:500], labels[:500])
+    model.learn(X[500:900], labels[500:900])
+    model.learn_rows(X[900:], labels[900:])
+    model.predict(X)
+    model.wants_label(X)
+    return model
+
+
+def run_script(seed: str) -> tuple[str, dict[str, Any], str]:
+    """State, cache counts and complaints of a new process."""
+    paths = os.pathsep.join([os.path.dirname(__file__), *filter(None, sys.path)])
+    environment = {**os.environ, "PYTHONPATH": paths, "PYTHONHASHSEED": seed}
+    finished = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+    assert finished.returncode == 0, finished.stderr
+    state, counts = json.loads(finished.stdout)
+    return state, counts, finished.stderr
+
+
+@only_compiled
+def test_a_second_process_does_not_compile_again() -> None:
+    trained()  # the first process is this one
+    _, counts, complaints = run_script("0")
+    assert complaints == ""
+    for name, (hits, misses) in counts.items():
+        assert hits > 0 and misses == 0, name
+    assert len(counts) == len(ENTRIES)
+
+
+def test_every_process_gets_the_same_result() -> None:
+    state = hashlib.sha256(dump(trained())).hexdigest()
+    assert [run_script(seed)[0] for seed in ("1", "2")] == [state, state]
+
+
+@only_compiled
+def test_no_form_of_input_needs_kernels_of_its_own() -> None:
+    """A second signature would be compiled in front of the user, for half a minute."""
+    X, y = sloped(4)
+    sealed, weights = X.copy(), np.ones(len(y))
+    sealed.flags.writeable = weights.flags.writeable = False
+    packed = np.frombuffer(b"\x00" + X.tobytes(), np.uint8)[1:].view(np.float64).reshape(X.shape)
+    trained()
+    before = [len(kernel.signatures) for kernel in ENTRIES]
+    for form in (X, sealed, X.tolist(), np.asfortranarray(X), X[::-1], X.astype(">f4"), packed):
+        model = DEVFNN()
+        model.learn(form, y, weights)
+        model.learn(form, y.tolist(), weights[::-1])
+        model.learn_rows(form, y, weights, chosen=weights > 0.5)
+        model.learn_one(form[0], int(y[0]))
+        model.predict(form)
+        model.wants_label(form)
+    assert [len(kernel.signatures) for kernel in ENTRIES] == before
+
+
+def test_threads_may_ask_the_same_model_at_once() -> None:
+    model, (X, _) = trained(), sloped(6)
+    parts = np.array_split(X, 24)
+    expected = [model.predict_proba(part) for part in parts]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(model.predict_proba, parts))
+        wanted = list(pool.map(model.wants_label, parts))
+    for answer, known in zip(answers, expected, strict=True):
+        np.testing.assert_array_equal(answer, known)
+    for want, part in zip(wanted, parts, strict=True):
+        np.testing.assert_array_equal(want, model.wants_label(part))
+
+
+def test_threads_may_train_models_of_their_own() -> None:
+    alone = dump(trained())
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        states = list(pool.map(lambda _: dump(trained()), range(8)))
+    assert states == [alone] * 8
