@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from build import count
+from build import IS_COMPILED, count
 from devfnn import DEVFNN, InputError, NotLearnedError
 from devfnn.kernels.state import Floats, Ints
 
@@ -165,6 +165,8 @@ def a_pickled_copy_is_independent(make: Factory) -> None:
 
 
 def memory_does_not_creep(make: Factory) -> None:
+    if not IS_COMPILED:
+        pytest.skip("takes minutes as plain Python")
     model, sizes = taught(make, 12, max_rules=3, archive_size=1), []
     tracemalloc.start()
     try:

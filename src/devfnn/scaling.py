@@ -22,14 +22,11 @@ SETTLING_ROWS = 128
 
 FIRST_MAP = 4
 
-WIDEST_STEP = 8.0
-"""Most that one change may multiply a width by; a larger jump takes several."""
-
 WIDEN_BY = 0.25
 """Part of its new width that a widened range gets on top, so that ranges widen rarely."""
 
 
-WILD_BELOW, WILD_ABOVE = 0.5, 16.0
+WILD_BELOW, WILD_ABOVE = 0.5, 128.0
 """Factors of a width beyond which nothing is carried over."""
 
 
@@ -43,7 +40,7 @@ class Change:
 
     @property
     def is_wild(self) -> Flags:
-        """Features whose old map was no map; this happens only while the first rows make one."""
+        """Features whose old map was no map for the rows of today, so that they start anew."""
         wild: Flags = (self.factors < WILD_BELOW) | (self.factors > WILD_ABOVE)
         return wild
 
@@ -146,18 +143,17 @@ class OnlineScaler:
             lowest, highest = self.outside_level[:, feature]
             self.low[feature], self.width[feature] = lowest, highest - lowest
         for side, feature in np.argwhere(self.outside_share > OUTSIDE_SHARE):
-            low, width = self.low[feature], self.width[feature]
-            level, high = self.outside_level[side, feature], low + width
+            low, high = self.low[feature], self.low[feature] + self.width[feature]
+            level = self.outside_level[side, feature]
             if side == 1:
-                reached = min(max(high, level), low + WIDEST_STEP * width)
+                reached = max(high, level)
                 high = reached + WIDEN_BY * (reached - low)
             else:
-                reached = max(min(low, level), high - WIDEST_STEP * width)
+                reached = min(low, level)
                 low = reached - WIDEN_BY * (high - reached)
             self.low[feature], self.width[feature] = low, high - low
             self.outside_share[:, feature] = 0.0
-            if low <= level <= high:  # else the step was too short: one jump, not a clock's tick
-                self.escapes[side, feature] += 1
+            self.escapes[side, feature] += 1
 
     def widen_to(self, n_features: int) -> None:
         """Room for features that appear later; they start asleep."""

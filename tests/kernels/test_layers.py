@@ -362,7 +362,7 @@ def test_gain_matrices_come_back_under_their_cap(rng: np.random.Generator) -> No
     made.layers.gain_covs[:] *= 1e4
     before = made.copy().layers
     made.layers.gain_caps[:] = np.linspace(1.0, 20.0, made.layers.gain_caps.shape[1])
-    bound_gains(made.layers, np.empty(made.layers.gain_covs.shape[2]))
+    bound_gains(made.layers, made.layers.gain_caps[0], np.empty(made.layers.gain_covs.shape[2]))
     for layer, rule, size in ((0, 0, 5), (0, 1, 5), (1, 0, 9), (1, 1, 9)):
         caps = made.layers.gain_caps[layer, :size]
         W, gain = reference.bounded(

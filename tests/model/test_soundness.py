@@ -7,9 +7,9 @@ import pytest
 
 from build import count
 from devfnn import DEVFNN, Config
-from devfnn.kernels.state import FREE, Floats, Ints
-from devfnn.storage.tree import leaves
+from devfnn.kernels.state import Floats, Ints
 from scenes import CHUNK
+from sound import assert_sound
 
 N_FEATURES = 9
 EXTREME = np.concatenate(
@@ -38,29 +38,6 @@ def nasty(n_rows: int, seed: int = 0, scale: bool = True) -> tuple[Floats, Ints]
     y = (X[:, 0] + X[:, 1] > 1.0).astype(np.int64)
     y = np.where(rng.random(n_rows) < 0.1, 1 - y, y)
     return X, np.where((X[:, 0] > 0.8) & (np.abs(time - 0.5) > 0.25), 2, y)
-
-
-def assert_sound(model: DEVFNN) -> None:
-    """Matrices of all used rules are exactly symmetric and positive definite; all is finite."""
-    network = model._known()
-    layers = network.layers
-    for name, leaf in leaves(network).items():
-        values = np.asarray(leaf, np.float64)
-        if name.startswith("layers") and values.shape[:1] == layers.is_merged.shape:
-            values = values[~layers.is_merged]
-        if "gathered" not in name and "buffer" not in name and "first_rows" not in name:
-            assert np.isfinite(values).all(), name
-    for layer, rule in np.argwhere(layers.status != FREE):
-        n = int(layers.n_inputs[layer, 0])
-        for matrix, size in (
-            (layers.gain_covs[layer, rule], 2 * n + 1),
-            (layers.inverse_covs[layer, rule], n),
-            (layers.covs[layer, rule], n),
-        ):
-            block = matrix[:size, :size]
-            np.testing.assert_array_equal(block, block.T)
-            np.linalg.cholesky(block)  # raises unless positive definite
-        assert np.isfinite(layers.log_volumes[layer, rule])
 
 
 def assert_fed_safely(config: Config, n_rows: int, verb: str) -> DEVFNN:

@@ -57,6 +57,9 @@ class DEVFNN:
     ) -> None:
         self.config = config if config is not None else Config()
         self._names = [str(name) for name in feature_names] if feature_names is not None else None
+        if self._names is not None and len(set(self._names)) < len(self._names):
+            twice = next(name for name in self._names if self._names.count(name) > 1)
+            raise InputError(f"feature {twice!r} is named more than once")
         self._labels = Labels()
         self._network: Network | None = None
 

@@ -6,8 +6,9 @@ and the covariances can be rewritten such that every output stays what it was.
 
 The prior of the weights (the cap of their variances) is rewritten too, or it would take what was
 learned of a small range for impossible in a large one. It may grow `WIDEST_PRIOR`-fold, which a
-tenfold range takes. Beyond that the outputs do not stay exactly what they were: what was known only
-of a tiny corner of the new range would say wild things about the rest, so it fades into the prior.
+fourfold range takes. Beyond that the outputs do not stay exactly what they were: what was known
+only of a corner of the new range would say wild things about the rest, so it fades into the prior.
+After a jump of more than a hundred widths at once, an input starts anew.
 """
 
 import numpy as np
