@@ -46,7 +46,7 @@ LEAST_SQUARES = {
     "weather": 79.31,
     "electricity": 69.90,
 }
-"""One global least-squares fit on the previous chunk, as the specification measured it."""
+"""One global least-squares fit on the previous chunk, as a yardstick."""
 ROWS = [(model, stream) for model in TABLE for stream in FOLDS]
 Load = Callable[[str], tuple[Floats, Ints]]
 
@@ -105,7 +105,7 @@ def test_accuracy_is_what_was_measured(model: str, stream: str, load_stream: Loa
 
 
 @pytest.mark.parametrize("stream", FOLDS)
-def test_the_baseline_is_what_the_specification_measured(stream: str, load_stream: Load) -> None:
+def test_the_baseline_is_what_it_was(stream: str, load_stream: Load) -> None:
     reached = accuracy(PreviousChunk(), chunks_of(load_stream, stream, scaled=True))
     assert reached == pytest.approx(LEAST_SQUARES[stream], abs=0.5)
 
@@ -118,7 +118,7 @@ LAYER = Config(
     memory=1.0,
     chunk_memory=0.8,
 )
-"""A single layer with the memory that the specification recommends for least squares."""
+"""A single layer with the memory that suits least squares."""
 
 
 @pytest.mark.parametrize("stream", FOLDS)

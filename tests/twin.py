@@ -1,4 +1,4 @@
-"""Slow twins of a layer and of a stack: one row at a time, from the specification.
+"""Slow twins of a layer and of a stack: one row at a time, from the formulas.
 
 Rules are plain objects in a dict; inverses and volumes are made from the covariance whenever they
 are asked for. Nothing is shared with the kernels but their settings.
@@ -98,7 +98,7 @@ class Moments:
 
 
 class SlowLayer:
-    """A layer as the specification has it; `settings` are those of the kernels.
+    """A layer as the formulas have it; `settings` are those of the kernels.
 
     Rules live in a dict from slot to rule.
     """

@@ -141,7 +141,7 @@ def test_an_overlapping_rule_shrinks_to_a_tenth_at_most() -> None:
 
 @pytest.mark.parametrize("label", [0, 1])
 def test_overlap_without_rules_of_both_kinds_counts_as_clear(label: int) -> None:
-    # The specification may also be read to push the centre away from the one rule that there is.
+    # The text may also be read to push the centre away from the one rule that there is.
     made = with_rules([[0.2, 0.2]], [0], width=0.3)
     row = np.array([0.4, 0.5])
     center, widths, _ = sketched(made, row, label)

@@ -290,7 +290,7 @@ def test_a_layer_without_room_says_so_and_stays_as_it_was(rng: np.random.Generat
     assert learn_layer(made.layers, 0, full, batch, journal, made.scratch, 1) == 3
 
 
-# ---- the letter of the specification
+# ---- the letter of the formulas
 
 
 def test_the_first_row_founds_a_rule_and_does_not_tune_it_too() -> None:
