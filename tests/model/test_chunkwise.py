@@ -5,7 +5,7 @@ import pytest
 
 from contract import ROWS, rows
 from devfnn import DEVFNN, Config
-from devfnn.events import LayerAdded
+from devfnn.events import LayerAdded, RangeChanged
 from devfnn.kernels.state import SEEN
 from devfnn.model import voting
 from scenes import CHUNK, EAGER, eventful, flipped, of_kind, run, sloped
@@ -32,13 +32,11 @@ def test_every_later_chunk_is_judged_before_it_is_learned() -> None:
 
 
 def test_features_are_known_before_labels() -> None:
-    model, wide = DEVFNN(), 100.0 * X
+    model = DEVFNN()
     model.learn(X, Y)
-    (scale,) = {event.kind for event in model.learn(wide, Y) if event.row == ROWS} & {
-        "RangeChanged"
-    }
-    assert scale == "RangeChanged"
-    assert (model._known().scaler.low + model._known().scaler.width > 50.0).all()
+    changed = of_kind(model.learn(100.0 * X, Y), RangeChanged)
+    assert {event.row for event in changed} == {ROWS}  # before the first row of the chunk
+    assert {event.feature for event in changed} == {"x0", "x1", "x2"}
 
 
 def test_events_come_in_the_order_of_the_steps() -> None:
