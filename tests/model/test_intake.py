@@ -1,5 +1,6 @@
 """What comes in: rows to arrays, labels to class indices, draws for exploration."""
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from devfnn.model.intake import (
     as_rows,
     as_weights,
     exploration_draws,
+    plain_label,
 )
 
 # ---- rows
@@ -164,3 +166,9 @@ def test_draws_are_uniform_and_independent() -> None:
     assert np.abs(counts - 5000).max() < 5 * np.sqrt(5000)
     for other in (draws[1:], exploration_draws(1, 0, 99_999), exploration_draws(2, 0, 99_999)):
         assert abs(np.corrcoef(draws[:-1], other)[0, 1]) < 0.02
+
+
+@pytest.mark.parametrize("label", [float("nan"), np.float64("nan"), Decimal("NaN")])
+def test_a_label_that_is_not_equal_to_itself_is_missing(label: Any) -> None:
+    with pytest.raises(InputError, match="missing"):
+        plain_label(label, 3)

@@ -177,7 +177,8 @@ class DEVFNN:
         X, y
             Rows and their labels. New labels open new classes.
         weights
-            Weight of every row, 1 if not given; rows of weight 0 are passed over.
+            Weight of every row in training, 1 if not given; rows of weight 0 are passed over. For
+            votes, drift and forgetting, every other row is one row.
         chosen
             Mask of the rows that `wants_label` picked, or True for all: they are learned in any
             case, the others have no label. By default all have one, and the model takes its pick.

@@ -1,6 +1,5 @@
 """What comes in: rows to arrays, labels to class indices, all checked before a model changes."""
 
-import math
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
@@ -178,14 +177,14 @@ class Labels:
 def plain_label(label: Any, row: int) -> Hashable:
     """A label as a plain Python value; missing and unhashable ones are refused."""
     plain = label.item() if isinstance(label, np.generic) else label
-    if plain is None or (isinstance(plain, float) and math.isnan(plain)):
-        raise InputError(f"the label of row {row} is missing; leave such rows out")
     try:
         hash(plain)
     except TypeError:
         raise InputError(
             f"the label of row {row} is a {type(plain).__name__}, which cannot name a class"
         ) from None
+    if plain is None or plain != plain:  # NaN, in whatever type, is not equal to itself
+        raise InputError(f"the label of row {row} is missing; leave such rows out")
     result: Hashable = plain
     return result
 
