@@ -49,7 +49,7 @@ cover: install  ## lines that no test reaches, kernels included
 bench: install  ## accuracy and speed, as a table and JSON
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
-select: install  ## how the default was chosen: generated streams and the first fifth of each file
+select: install  ## candidates for the default on generated streams and the first fifth of each file
 	$(BIN)/python benchmarks/selection.py $(ARGS)
 
 soak: install  ## ten million rows that try to break the arithmetic

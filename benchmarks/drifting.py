@@ -1,4 +1,4 @@
-"""Generated streams with known drift, on which the default configuration was chosen."""
+"""Generated streams with known drift, on which candidates for the default are compared."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""How the default was chosen: generated streams and the first fifth of each file, nothing else.
+"""Candidates for the default on generated streams and on the first fifth of each file.
 
 Usage: python benchmarks/selection.py [--json FILE]; every row is the default with one change.
 """
