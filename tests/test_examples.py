@@ -31,13 +31,23 @@ def test_an_example_runs(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
     assert run(code, tmp_path)
 
 
+def python_blocks(page: str) -> list[str]:
+    """The Python code of a page."""
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+
+
 def test_the_code_of_the_readme_runs(tmp_path: pathlib.Path) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert blocks
-    for block in blocks:
-        output = run(block, tmp_path)
-        assert "LayerAdded" in output
-        assert (tmp_path / "power.devfnn").is_file()
+    first, *others = python_blocks("README.md")
+    assert "LayerAdded" in run(first, tmp_path)
+    assert (tmp_path / "power.devfnn").is_file()
+    for block in others:
+        run(block, tmp_path)
+
+
+def test_the_code_of_the_page_on_streams_runs(tmp_path: pathlib.Path) -> None:
+    blocks = [block for block in python_blocks("docs/streams.md") if "download=False" not in block]
+    assert len(blocks) == 3
+    run("\n".join(blocks), tmp_path)
 
 
 def test_the_readme_names_the_commands_that_exist() -> None:

@@ -11,3 +11,7 @@ class NotLearnedError(RuntimeError):
 
 class StorageError(ValueError):
     """A file that is not a sound devfnn model."""
+
+
+class DataError(ValueError):
+    """A file or data set that cannot be read, or a row in it; says where, and what to do."""

@@ -13,12 +13,46 @@ Labels = npt.NDArray[Any]
 
 
 class Chunk(NamedTuple):
-    """Rows that arrive together, with their labels."""
+    """Rows that arrive together, with their labels, and labels of earlier rows that arrive late.
+
+    What may be learned now, in order, is `lessons()`. Without hidden or delayed labels that is the
+    chunk itself.
+    """
 
     X: npt.NDArray[np.float64]
-    """Features, (n_rows, n_features)."""
+    """Features, (n_rows, n_features). NaN stands for a missing value."""
     y: Labels
-    """Labels, (n_rows,)."""
+    """Labels, (n_rows,): the truth, for scoring. None stands for a label nobody knows."""
+    times: npt.NDArray[Any] | None = None
+    """When each row came, (n_rows,): datetime64 or numbers; None for a stream without a clock."""
+    labelled: npt.NDArray[np.bool_] | None = None
+    """Rows whose labels a model may learn with this chunk, (n_rows,); None for all."""
+    late: "Chunk | None" = None
+    """Rows of earlier chunks whose labels arrive with this one."""
+
+    def rows(self, index: slice | npt.NDArray[Any]) -> "Chunk":
+        """Some of the rows, by a slice, a mask or their numbers; without what is late."""
+        return Chunk(
+            self.X[index],
+            self.y[index],
+            None if self.times is None else self.times[index],
+            None if self.labelled is None else self.labelled[index],
+        )
+
+    def lessons(self) -> "Iterator[Chunk]":
+        """What may be learned after the chunk was predicted: late rows first, then its own.
+
+        >>> chunk = Chunk(np.eye(2), np.array([1, 0]), labelled=np.array([True, False]))
+        >>> [lesson.y.tolist() for lesson in chunk.lessons()]
+        [[1]]
+        """
+        if self.late is not None:
+            yield from self.late.lessons()
+        own = Chunk(self.X, self.y, self.times)
+        if self.labelled is not None and not self.labelled.all():
+            own = own.rows(self.labelled)
+        if len(own.y):
+            yield own
 
 
 class Source(Protocol):

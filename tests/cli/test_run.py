@@ -1,22 +1,13 @@
-"""The command line: what it shows, what it writes, what it refuses."""
+"""`devfnn run`: what it shows, what it writes, what it refuses."""
 
 import json
 import logging
 
 import pytest
-from typer.testing import CliRunner
 
 import devfnn
-from devfnn.cli import app
 
-SMALL = ["run", "--rows", "4000", "--chunk-rows", "250"]
-
-
-@pytest.fixture
-def invoke():
-    """Call the command line as a user would, in a window of a fixed width."""
-    runner = CliRunner(env={"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"})
-    return lambda *arguments: runner.invoke(app, [str(argument) for argument in arguments])
+SMALL = ["run", "--rows", "4000", "--chunk-rows", "250", "--with", "rows_per_concept=500"]
 
 
 def test_version(invoke):
@@ -101,18 +92,49 @@ def test_what_the_package_logs_is_shown_while_kernels_get_ready(invoke, monkeypa
     assert logging.getLogger("devfnn").handlers == []
 
 
+def test_a_file_is_learned_by_its_path(invoke, tmp_path):
+    file, report = tmp_path / "rows.csv", tmp_path / "result.json"
+    rows = "".join(f"{k % 7},{k % 3},{'low' if k % 7 < 3 else 'high'}\n" for k in range(3000))
+    file.write_text("a,b,level\n" + rows)
+    result = invoke("run", file, "--json", report)
+    assert result.exit_code == 0, result.output
+    assert json.loads(report.read_text())["summary"]["accuracy"] > 0.95
+    assert "1,000 rows" in result.stderr  # the length is not known: lines come at 1000, 2000, ...
+
+
+def test_a_pipe_is_learned_as_it_comes(invoke):
+    rows = "".join(f"{k % 7},{k % 3},{int(k % 7 < 3)}\n" for k in range(2000))
+    result = invoke("run", "-", input=rows)
+    assert result.exit_code == 0, result.output
+    assert "2,000 rows" in result.stdout
+
+
+def test_data_that_cannot_be_read_are_said_to_be_so(invoke, tmp_path):
+    file = tmp_path / "rows.csv"
+    file.write_text("a,b\n" + "1,0\n2,1\n" * 600 + "oops,1\n")
+    result = invoke("run", file)
+    assert result.exit_code == 1
+    assert "row 1201: 'oops' in column 'a' is no number" in " ".join(result.stderr.split())
+    assert "Traceback" not in result.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--rows", "0"], "--rows"),
         (["--rows", "many"], "--rows"),
         (["--chunk-rows", "0"], "--chunk-rows"),
-        (["--noise", "1.5"], "--noise"),
-        (["--noise", "nan"], "noise"),
+        (["--with", "noise=1.5"], "noise must be between 0 and 1, not 1.5"),
+        (["--with", "noise=nan"], "noise must be between 0 and 1, not 'nan'"),
+        (["--with", "nois=0.1"], "sea has no option 'nois'; did you mean noise?"),
+        (["--with", "noise"], "NAME=VALUE is needed, not 'noise'"),
+        (["--label", "2"], "--label is for files"),
+        (["see"], "did you mean sea"),
+        (["no/such/file.csv"], "there is no file and no stream called 'no/such/file.csv'"),
         (["--seed", "-1"], "--seed"),
         (["--preset", "best"], "--preset"),
-        (["--set", "memory"], "--set takes NAME=VALUE, not 'memory'"),
-        (["--set", "=1"], "--set takes NAME=VALUE"),
+        (["--set", "memory"], "NAME=VALUE is needed, not 'memory'"),
+        (["--set", "=1"], "NAME=VALUE is needed"),
         (["--set", "colour=1"], "no parameter is called 'colour'"),
         (["--set", "memory=3"], "memory must be between 0.5 and 1, not 3"),
         (["--set", "max_rules=2.5"], "max_rules must be a whole number, not 2.5"),
@@ -125,5 +147,6 @@ def test_what_the_package_logs_is_shown_while_kernels_get_ready(invoke, monkeypa
 def test_bad_values_are_refused_with_a_clear_message(invoke, arguments, message):
     result = invoke("run", *arguments)
     assert result.exit_code == 2
-    assert message in result.stderr
+    shown = " ".join(result.stderr.replace("│", " ").split())
+    assert message in shown
     assert "Traceback" not in result.output

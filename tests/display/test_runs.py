@@ -1,5 +1,6 @@
 """What a run looks like, on a terminal and elsewhere."""
 
+import dataclasses
 import io
 
 import pytest
@@ -20,6 +21,7 @@ def results(*drifting):
             chunk_rows=100,
             n_rows=100 * (index + 1),
             n_correct=90 if index else None,
+            n_scored=100 if index else 0,
             events=DRIFT if index in drifting else (),
             seconds_predict=0.01,
             seconds_learn=0.04,
@@ -58,6 +60,26 @@ def test_plain_lines_tell_the_last_drift():
     assert len(lines) == 10
     assert "drift -" in lines[2]
     assert all("drift 400" in line for line in lines[3:])
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_last_chunk_without_rows_is_passed_on_and_changes_no_number(is_terminal):
+    last = dataclasses.replace(
+        results()[-1], index=10, chunk_rows=0, n_correct=None, n_scored=0, seconds_predict=0.0
+    )
+    screen = console(is_terminal)
+    run = [*results(), last]
+    assert list(watched(iter(run), 1000, screen)) == run
+    if not is_terminal:
+        assert len(screen.file.getvalue().splitlines()) == 10
+    assert "90.00 % ± 0.00 %" in shown(console(), result_table(run, "A run"))
+
+
+def test_accuracy_is_shown_over_the_scored_rows():
+    run = [dataclasses.replace(each, n_scored=each.n_scored * 2) for each in results()]
+    text = shown(console(), result_table(run, "A run"))
+    assert "45.00 % ± 0.00 %" in text
+    assert "90.00 %" not in text
 
 
 def test_the_result_table_holds_the_numbers():

@@ -12,6 +12,7 @@ from devfnn.events import DriftFound, LayerAdded
 def result(index, n_correct, chunk_rows=100, **more):
     """A chunk result where only what matters is written out."""
     facts = {"events": (), "seconds_predict": 0.25, "seconds_learn": 0.75} | more
+    facts.setdefault("n_scored", 0 if n_correct is None else chunk_rows)
     n_rows = 100 * (index + 1)
     return ChunkResult(
         index=index, chunk_rows=chunk_rows, n_rows=n_rows, n_correct=n_correct, **facts
@@ -28,6 +29,23 @@ def test_overall_accuracy_weighs_rows_not_chunks():
     summary = Summary.of([result(0, None), result(1, 50), result(2, 10, chunk_rows=10)])
     assert summary.accuracy_mean == pytest.approx(0.75)
     assert summary.accuracy == pytest.approx(60 / 110)
+
+
+def test_rows_whose_labels_nobody_knows_do_not_count_in_the_accuracy():
+    summary = Summary.of(
+        [result(0, None), result(1, 5, n_scored=10), result(2, 90), result(3, None)]
+    )
+    assert summary.accuracy == pytest.approx(95 / 110)
+    assert summary.accuracy_mean == pytest.approx(0.7)
+    assert summary.n_rows == 400
+
+
+def test_a_last_chunk_without_rows_adds_time_and_events_but_no_rows():
+    late = result(1, None, chunk_rows=0, events=(DriftFound(5, 0.1, 0.3, 0.1, 2),))
+    summary = Summary.of([result(0, None), result(1, 80), late])
+    assert (summary.n_chunks, summary.n_rows, summary.accuracy) == (3, 200, 0.8)
+    assert summary.rows_per_second == pytest.approx(200 / 3)
+    assert summary.events == {"DriftFound": 1}
 
 
 def test_sizes_are_averaged_and_rows_timed():

@@ -1,10 +1,9 @@
-"""The command line: parse, call, show."""
+"""`devfnn run`: a model over a stream, predicting first."""
 
 import contextlib
 import enum
 import json
 import logging
-import math
 import pathlib
 import time
 from collections.abc import Iterator, Sequence
@@ -14,17 +13,12 @@ import rich.console
 import typer
 
 import devfnn
+from devfnn.cli.choosing import Choice, ChunkRows, DataDir, Label, Options, Rows
+from devfnn.cli.values import check_folder, parsed_changes, refusing_bad_data
 from devfnn.display import drift_table, result_table, watched
-from devfnn.errors import InputError
+from devfnn.errors import DataError
 from devfnn.evaluation import ChunkResult, Summary, iter_prequential
-from devfnn.streams import GeneratedStream, sea
-
-CONCEPTS = 8
-"""Concepts of the built-in stream: SEA's four thresholds, twice."""
-
-app = typer.Typer(
-    help="Learning from data streams that change.", no_args_is_help=True, add_completion=False
-)
+from devfnn.streams import Stream, sea
 
 
 class Preset(enum.StrEnum):
@@ -34,12 +28,17 @@ class Preset(enum.StrEnum):
     static = "static"
 
 
-@app.command()
 def run(
-    rows: Annotated[int, typer.Option(min=1, help="Rows of the stream.")] = 100_000,
-    chunk_rows: Annotated[int, typer.Option(min=1, help="Rows in a chunk.")] = 500,
+    name: Annotated[
+        str,
+        typer.Argument(metavar="STREAM", help="A generator, a data set, a file, or - for a pipe."),
+    ] = "sea",
+    rows: Rows = None,
+    chunk_rows: ChunkRows = 500,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the stream and the model.")] = 0,
-    noise: Annotated[float, typer.Option(min=0, max=1, help="Share of wrong labels.")] = 0.1,
+    label: Label = None,
+    data_dir: DataDir = None,
+    options: Options = None,
     preset: Annotated[Preset, typer.Option(help="Configuration to start from.")] = Preset.default,
     changes: Annotated[
         list[str] | None,
@@ -51,48 +50,28 @@ def run(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
 ) -> None:
-    """Train DEVFNN on a SEA stream with drift, predicting every chunk before learning it."""
-    with _refusing_bad_values():
-        config = _config(preset, seed, changes or [])
-        stream = sea(
-            rows,
-            rows_per_concept=math.ceil(rows / CONCEPTS),
-            noise=noise,
-            chunk_rows=chunk_rows,
-            seed=seed,
-        )
-        _check_folder(json_file)
+    """Train DEVFNN on a stream, predicting every chunk before learning it."""
     screen = rich.console.Console(quiet=quiet)
     progress = rich.console.Console(stderr=True, quiet=quiet)
-    seconds_ready = _get_ready(config, progress)
-    model = devfnn.DEVFNN(config, feature_names=stream.feature_names)
-    results = list(watched(iter_prequential(model, stream), stream.n_rows, progress))
-    screen.print(result_table(results, f"DEVFNN ({preset}) on SEA, {rows:,} rows, seed {seed}"))
-    screen.print(drift_table(results, stream.drift_positions, stream.n_rows))
+    with refusing_bad_data():
+        config = _config(preset, seed, changes or [])
+        check_folder(json_file)
+        choice = Choice(name, rows, chunk_rows, seed, label, data_dir, tuple(options or ()))
+        stream = choice.open(progress)
+        seconds_ready = _get_ready(config, progress)
+        model = devfnn.DEVFNN(config, feature_names=stream.feature_names)
+        results = list(watched(iter_prequential(model, stream), stream.n_rows, progress))
+        if not results:
+            raise DataError(f"{name} has no rows")
+    n_rows = results[-1].n_rows
+    screen.print(
+        result_table(results, f"DEVFNN ({preset}) on {name}, {n_rows:,} rows, seed {seed}")
+    )
+    screen.print(drift_table(results, stream.drift_positions, n_rows))
     screen.print(f"Kernels were ready after {seconds_ready:.1f} s, not counted above.")
     if json_file is not None:
         report = _report(results, stream, config) | {"seconds_ready": seconds_ready}
         json_file.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-
-
-@app.command()
-def version() -> None:
-    """Show the version."""
-    typer.echo(f"devfnn {devfnn.__version__}")
-
-
-def main() -> None:
-    """Run the command line."""
-    app(prog_name="devfnn")
-
-
-@contextlib.contextmanager
-def _refusing_bad_values() -> Iterator[None]:
-    """Show a refused value as a usage error, with exit code 2."""
-    try:
-        yield
-    except InputError as error:
-        raise typer.BadParameter(str(error)) from None
 
 
 def _config(preset: Preset, seed: int, changes: Sequence[str]) -> devfnn.Config:
@@ -100,33 +79,7 @@ def _config(preset: Preset, seed: int, changes: Sequence[str]) -> devfnn.Config:
     from devfnn.model import presets
 
     start = {Preset.default: presets.default, Preset.static: presets.static}[preset]()
-    return start.replace(**{"seed": seed} | dict(map(_parsed_change, changes)))
-
-
-def _parsed_change(change: str) -> tuple[str, bool | int | float | str]:
-    """A NAME=VALUE pair, the value as the plainest type that fits.
-
-    >>> [_parsed_change(change) for change in ("max_rules=1e2", "growing=false", "vote=soft")]
-    [('max_rules', 100), ('growing', False), ('vote', 'soft')]
-    """
-    name, equals, text = (part.strip() for part in change.partition("="))
-    if not (name and equals and text):
-        raise InputError(f"--set takes NAME=VALUE, not {change!r}")
-    if text.lower() in ("true", "false"):
-        return name, text.lower() == "true"
-    with contextlib.suppress(ValueError):
-        return name, int(text)
-    with contextlib.suppress(ValueError):
-        number = float(text)
-        if math.isfinite(number):  # no parameter may be anything else: the text is refused later
-            return name, int(number) if number.is_integer() else number
-    return name, text
-
-
-def _check_folder(file: pathlib.Path | None) -> None:
-    """Refuse a result file that cannot be written before the run, not after it."""
-    if file is not None and not file.parent.is_dir():
-        raise InputError(f"the folder of {str(file)!r} does not exist")
+    return start.replace(**{"seed": seed} | parsed_changes(changes))
 
 
 def _get_ready(config: devfnn.Config, console: rich.console.Console) -> float:
@@ -166,13 +119,13 @@ def _log_shown(console: rich.console.Console) -> Iterator[None]:
 
 
 def _report(
-    results: Sequence[ChunkResult], stream: GeneratedStream, config: devfnn.Config
+    results: Sequence[ChunkResult], stream: Stream, config: devfnn.Config
 ) -> dict[str, Any]:
     """The run as plain data."""
     return {
         "version": devfnn.__version__,
         "config": config.to_dict(),
-        "drift_positions": stream.drift_positions,
+        "drift_positions": list(stream.drift_positions),
         "summary": Summary.of(results).to_dict(),
         "accuracies": [result.accuracy for result in results],
         "events": [event.to_dict() for result in results for event in result.events],

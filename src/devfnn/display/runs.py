@@ -18,11 +18,14 @@ RECENT_CHUNKS = 10
 PLAIN_LINES = 10
 """Lines printed over a run that nobody watches on a terminal."""
 
+FIRST_LINE = 1000
+"""Rows after which the first of them comes if the length of the run is not known."""
+
 NO_VALUE = "-"
 
 
 def watched(
-    results: Iterable[ChunkResult], n_rows: int, console: rich.console.Console
+    results: Iterable[ChunkResult], n_rows: int | None, console: rich.console.Console
 ) -> Iterator[ChunkResult]:
     """The same results, shown as they come.
 
@@ -31,7 +34,7 @@ def watched(
     results
         A run, as `iter_prequential` yields it.
     n_rows
-        Rows of the whole run.
+        Rows of the whole run; None if nobody knows.
     console
         Where to show them; a live bar if it is a terminal, else a few plain lines.
     """
@@ -66,7 +69,7 @@ class _Standing:
 
 
 def _with_bar(
-    results: Iterable[ChunkResult], n_rows: int, console: rich.console.Console
+    results: Iterable[ChunkResult], n_rows: int | None, console: rich.console.Console
 ) -> Iterator[ChunkResult]:
     """Results under a live progress bar."""
     standing = _Standing()
@@ -83,17 +86,25 @@ def _with_bar(
 
 
 def _with_lines(
-    results: Iterable[ChunkResult], n_rows: int, console: rich.console.Console
+    results: Iterable[ChunkResult], n_rows: int | None, console: rich.console.Console
 ) -> Iterator[ChunkResult]:
-    """Results with a plain line after every tenth of the run."""
+    """Results with a plain line after every tenth of the run, or when the rows have doubled."""
     standing = _Standing()
-    printed = 0
+    next_line = FIRST_LINE if n_rows is None else -(-n_rows // PLAIN_LINES)
     for result in results:
         line = standing.update(result)
-        if result.n_rows * PLAIN_LINES // n_rows > printed:
-            printed = result.n_rows * PLAIN_LINES // n_rows
+        if result.n_rows >= next_line:
             console.print(f"{_count(result.n_rows):>11} rows  {line}", soft_wrap=True)
+            next_line = _next_line(result.n_rows, n_rows)
         yield result
+
+
+def _next_line(done: int, n_rows: int | None) -> int:
+    """Rows after which the next plain line comes."""
+    if n_rows is None:
+        return 2 * done
+    tenth = done * PLAIN_LINES // n_rows + 1
+    return -(-tenth * n_rows // PLAIN_LINES)
 
 
 def result_table(results: Sequence[ChunkResult], title: str) -> rich.table.Table:

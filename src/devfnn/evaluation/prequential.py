@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from devfnn.errors import InputError
 from devfnn.events import Event
@@ -22,7 +23,9 @@ class ChunkResult:
     n_rows: int
     """Rows so far, this chunk included."""
     n_correct: int | None
-    """Rows predicted right; None for the first chunk, which only trains."""
+    """Rows predicted right; None if none was scored, as in the first chunk, which only trains."""
+    n_scored: int
+    """Rows that were predicted and whose labels are known."""
     events: tuple[Event, ...]
     """What learning the chunk changed in the structure of the model."""
     seconds_predict: float
@@ -38,15 +41,19 @@ class ChunkResult:
 
     @property
     def accuracy(self) -> float | None:
-        """Share of the chunk's rows predicted right."""
-        return None if self.n_correct is None else self.n_correct / self.chunk_rows
+        """Share of the scored rows predicted right."""
+        return None if self.n_correct is None else self.n_correct / self.n_scored
 
 
 def iter_prequential(model: Classifier, source: Iterable[Chunk]) -> Iterator[ChunkResult]:
     """Test on every chunk, then train on it; the first chunk trains only.
 
     The loop runs as far as its results are asked for, so it can be watched, paused and stopped.
-    Chunks without rows are passed over.
+    Chunks with neither rows nor labels of earlier rows are passed over.
+
+    Of a stream with hidden or delayed labels all rows are predicted and scored, and those whose
+    labels have come are learned: `Chunk.lessons`. Nothing is predicted before something was
+    learned. A label that is None is neither scored nor learned.
 
     Parameters
     ----------
@@ -66,22 +73,26 @@ def iter_prequential(model: Classifier, source: Iterable[Chunk]) -> Iterator[Chu
     >>> results[0].accuracy is None, results[-1].accuracy > 0.9
     (True, True)
     """
-    n_rows = 0
-    for index, chunk in enumerate(chunk for chunk in source if len(chunk.y)):
+    n_rows, has_learned = 0, False
+    chunks = (chunk for chunk in source if len(chunk.y) or chunk.late is not None)
+    for index, chunk in enumerate(chunks):
         n_rows += len(chunk.y)
         start = time.perf_counter()
-        predicted = model.predict(chunk.X) if index else None
+        predicted = model.predict(chunk.X) if has_learned and len(chunk.y) else None
         middle = time.perf_counter()
-        n_correct = None if predicted is None else _count_equal(predicted, chunk.y)
+        n_correct, n_scored = _score(predicted, chunk.y)
+        lessons = list(_known_lessons(chunk))
         resumed = time.perf_counter()
-        events = tuple(model.learn(chunk.X, chunk.y))
+        events = [event for lesson in lessons for event in model.learn(lesson.X, lesson.y)]
         end = time.perf_counter()
+        has_learned = has_learned or len(lessons) > 0
         yield ChunkResult(
             index=index,
             chunk_rows=len(chunk.y),
             n_rows=n_rows,
             n_correct=n_correct,
-            events=events,
+            n_scored=n_scored,
+            events=tuple(events),
             seconds_predict=middle - start,
             seconds_learn=end - resumed,
             n_rules=getattr(model, "n_rules", None),
@@ -90,9 +101,32 @@ def iter_prequential(model: Classifier, source: Iterable[Chunk]) -> Iterator[Chu
         )
 
 
-def _count_equal(predicted: object, y: object) -> int:
-    """How many predictions are right; one for each row, else the comparison would mean nothing."""
+def _known_lessons(chunk: Chunk) -> Iterator[Chunk]:
+    """What may be learned, without rows whose labels nobody knows."""
+    for lesson in chunk.lessons():
+        is_known = _is_known(lesson.y)
+        if is_known.all():
+            yield lesson
+        elif is_known.any():
+            yield lesson.rows(is_known)
+
+
+def _score(predicted: object | None, y: object) -> tuple[int | None, int]:
+    """How many predictions are right, and of how many; None if there is nothing to compare."""
+    if predicted is None:
+        return None, 0
     predictions, labels = np.asarray(predicted), np.asarray(y)
-    if predictions.shape != labels.shape:
+    if predictions.shape != labels.shape:  # the comparison would mean nothing
         raise InputError(f"predictions have shape {predictions.shape}, labels {labels.shape}")
-    return int(np.count_nonzero(predictions == labels))
+    is_known = _is_known(labels)
+    n_scored = int(np.count_nonzero(is_known))
+    n_correct = int(np.count_nonzero((predictions == labels) & is_known))
+    return (n_correct if n_scored else None), n_scored
+
+
+def _is_known(y: object) -> npt.NDArray[np.bool_]:
+    """Which labels are not None."""
+    labels = np.asarray(y)
+    if labels.dtype != object:
+        return np.ones(labels.shape, np.bool_)
+    return np.array([label is not None for label in labels], np.bool_)

@@ -15,9 +15,9 @@ class Summary:
 
     Examples
     --------
-    >>> first = ChunkResult(0, 100, 100, None, (), 0.0, 0.5)
-    >>> later = ChunkResult(1, 100, 200, 80, (), 0.1, 0.4)
-    >>> last = ChunkResult(2, 50, 250, 50, (), 0.1, 0.4)
+    >>> first = ChunkResult(0, 100, 100, None, 0, (), 0.0, 0.5)
+    >>> later = ChunkResult(1, 100, 200, 80, 100, (), 0.1, 0.4)
+    >>> last = ChunkResult(2, 50, 250, 50, 50, (), 0.1, 0.4)
     >>> summary = Summary.of([first, later, last])
     >>> summary.accuracy_mean, round(summary.accuracy, 3), round(summary.rows_per_second)
     (0.9, 0.867, 167)
@@ -28,7 +28,7 @@ class Summary:
     n_rows: int
     """Rows of all chunks."""
     accuracy: float | None
-    """Share of all predicted rows that were right."""
+    """Share of all scored rows that were predicted right."""
     accuracy_mean: float | None
     """Mean of the chunks' accuracies."""
     accuracy_std: float | None
@@ -71,10 +71,10 @@ class Summary:
 
 
 def _share(scored: Sequence[ChunkResult]) -> float | None:
-    """Share of all rows of these chunks that were predicted right."""
+    """Share of all scored rows of these chunks that were predicted right."""
     if not scored:
         return None
-    return sum(chunk.n_correct or 0 for chunk in scored) / sum(chunk.chunk_rows for chunk in scored)
+    return sum(chunk.n_correct or 0 for chunk in scored) / sum(chunk.n_scored for chunk in scored)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

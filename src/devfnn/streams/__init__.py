@@ -1,6 +1,45 @@
 """Sources of rows: iterables of chunks that know nothing of models."""
 
-from devfnn.streams.generated import GeneratedStream
-from devfnn.streams.sea import sea
+from devfnn.streams.concatenation import concatenate
+from devfnn.streams.datasets.opening import dataset
+from devfnn.streams.files.reading import read
+from devfnn.streams.generators.agrawal import Agrawal, agrawal
+from devfnn.streams.generators.concept import Concept
+from devfnn.streams.generators.drifting import drifting
+from devfnn.streams.generators.hyperplane import Hyperplane, hyperplane
+from devfnn.streams.generators.led import LED, led
+from devfnn.streams.generators.mixed import Mixed, mixed
+from devfnn.streams.generators.rbf import RandomRBF, rbf
+from devfnn.streams.generators.rfid import RFID, rfid
+from devfnn.streams.generators.sea import SEA, imbalanced_sea, sea
+from devfnn.streams.generators.sine import Sine, sine
+from devfnn.streams.generators.stagger import Stagger, stagger
+from devfnn.streams.stream import Stream
 
-__all__ = ["GeneratedStream", "sea"]
+__all__ = [
+    "LED",
+    "RFID",
+    "SEA",
+    "Agrawal",
+    "Concept",
+    "Hyperplane",
+    "Mixed",
+    "RandomRBF",
+    "Sine",
+    "Stagger",
+    "Stream",
+    "agrawal",
+    "concatenate",
+    "dataset",
+    "drifting",
+    "hyperplane",
+    "imbalanced_sea",
+    "led",
+    "mixed",
+    "rbf",
+    "read",
+    "rfid",
+    "sea",
+    "sine",
+    "stagger",
+]

@@ -1,0 +1,24 @@
+"""All commands in one place."""
+
+import typer
+
+import devfnn
+from devfnn.cli.data import data
+from devfnn.cli.run import run
+
+app = typer.Typer(
+    help="Learning from data streams that change.", no_args_is_help=True, add_completion=False
+)
+app.command()(run)
+app.add_typer(data, name="data")
+
+
+@app.command()
+def version() -> None:
+    """Show the version."""
+    typer.echo(f"devfnn {devfnn.__version__}")
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="devfnn")

@@ -1,0 +1,42 @@
+"""Arguments of streams and transforms, checked when they are given."""
+
+import operator
+from typing import SupportsIndex
+
+from devfnn.errors import InputError
+
+
+def whole_number(name: str, value: SupportsIndex, low: int) -> int:
+    """The value as an int, if it is a whole number from `low` on; else an InputError.
+
+    >>> whole_number("chunk_rows", 500, low=1)
+    500
+    >>> whole_number("chunk_rows", 0, low=1)
+    Traceback (most recent call last):
+    ...
+    devfnn.errors.InputError: chunk_rows must be a whole number from 1 on, not 0
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = low - 1
+    if number < low:
+        raise InputError(f"{name} must be a whole number from {low} on, not {value!r}")
+    return number
+
+
+def share(name: str, value: float) -> float:
+    """The value as a float, if it is between 0 and 1; else an InputError.
+
+    >>> share("noise", 1.5)
+    Traceback (most recent call last):
+    ...
+    devfnn.errors.InputError: noise must be between 0 and 1, not 1.5
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = -1.0
+    if not 0.0 <= number <= 1.0:
+        raise InputError(f"{name} must be between 0 and 1, not {value!r}")
+    return number

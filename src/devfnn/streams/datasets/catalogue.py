@@ -1,0 +1,260 @@
+"""The data sets that have a name here."""
+
+from devfnn.streams.datasets.description import DataSet, Mirror, RemoteFile
+from devfnn.streams.datasets.kdd99 import KDD99
+
+_UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
+
+ELECTRICITY = DataSet(
+    name="electricity",
+    title="Elec2",
+    summary="Whether the price of electricity in New South Wales goes up, every half hour.",
+    home_page="https://www.openml.org/d/151",
+    licence="public (OpenML)",
+    citation=(
+        "M. Harries: SPLICE-2 Comparative Evaluation: Electricity Pricing. University of New South "
+        "Wales, 1999. J. Gama, P. Medas, G. Castillo, P. Rodrigues: Learning with Drift Detection. "
+        "SBIA 2004. doi:10.1007/978-3-540-28645-5_29"
+    ),
+    n_rows=45_312,
+    feature_names=(
+        *("date", "day", "period", "nswprice", "nswdemand"),
+        *("vicprice", "vicdemand", "transfer"),
+    ),
+    class_names=("DOWN", "UP"),
+    labels=("DOWN", "UP"),
+    file=RemoteFile(
+        name="electricity-normalized.arff",
+        mirrors=(
+            Mirror("https://www.openml.org/data/download/2419/electricity-normalized.arff"),
+            Mirror("https://api.openml.org/data/v1/download/2419/electricity-normalized.arff"),
+        ),
+        n_bytes=3_092_013,
+        sha256="2d86fbc74c69a5c04bcde0119bce280dd6d8efa0115987edc75b77ccf024d7f2",
+    ),
+    options={"format": "arff", "label": "class", "numeric": ("day",)},
+    category_values={"day": tuple("1234567")},
+    notes=(
+        "All features but day, which runs from 1 to 7, were scaled with the whole file in view.",
+        "Labels follow each other: the last label is a strong guess.",
+        "Rows are in order of time, but date steps back five times.",
+    ),
+)
+
+WEATHER = DataSet(
+    name="weather",
+    title="NOAA weather, Bellevue, Nebraska",
+    summary="Whether it rains, from the weather of each day, 1949 to 1999.",
+    home_page="http://users.rowan.edu/~polikar/research/nse/",
+    licence="none stated; measurements of a US agency (NOAA)",
+    citation=(
+        "R. Elwell, R. Polikar: Incremental Learning of Concept Drift in Nonstationary "
+        "Environments. IEEE Trans. Neural Networks 22(10), 2011. doi:10.1109/TNN.2011.2160459. "
+        "G. Ditzler, R. Polikar: Incremental Learning of Concept Drift from Streaming Imbalanced "
+        "Data. IEEE Trans. Knowledge and Data Engineering 25(10), 2013. doi:10.1109/TKDE.2012.136"
+    ),
+    n_rows=18_159,
+    feature_names=(
+        *("temperature", "dew_point", "sea_level_pressure", "visibility"),
+        *("wind_speed", "max_wind_speed", "max_temperature", "min_temperature"),
+    ),
+    class_names=("no rain", "rain"),
+    file=RemoteFile(
+        name="weather.csv",
+        mirrors=(
+            Mirror(
+                "https://files.pythonhosted.org/packages/57/53/1c90bc05e4fbf2cb768ed140d7a9bce301"
+                "d671cce7bdc15b82522ede1b3e/scikit-multiflow-0.4.1.tar.gz",
+                member="scikit-multiflow-0.4.1/src/skmultiflow/data/datasets/weather.csv",
+                n_bytes=15_532_019,
+                sha256="ed4f791107cb7f789f0bb0620c50e743a4d397905146a4d06c62eb98607aa101",
+            ),
+            Mirror(
+                "https://raw.githubusercontent.com/scikit-multiflow/streaming-datasets/master/"
+                "weather.csv"
+            ),
+        ),
+        n_bytes=772_138,
+        sha256="3c38f05bdc5c4cb115f122414c66976e3662c875d96d7199d9e47fc46aff150e",
+    ),
+    options={
+        "format": "csv",
+        "delimiter": ",",
+        "header": True,
+        "names": (
+            *("temperature", "dew_point", "sea_level_pressure", "visibility"),
+            *("wind_speed", "max_wind_speed", "max_temperature", "min_temperature", "target"),
+        ),
+        "label": "target",
+    },
+    notes=(
+        "Two pressures, in rows 3596 and 3597 of the file, are above 5000: outliers.",
+        "Values that were missing had been filled with the mean of their neighbours.",
+    ),
+)
+
+_SUSY_FEATURES = (
+    *("lepton_1_pT", "lepton_1_eta", "lepton_1_phi"),
+    *("lepton_2_pT", "lepton_2_eta", "lepton_2_phi"),
+    *("missing_energy_magnitude", "missing_energy_phi", "MET_rel", "axial_MET"),
+    *("M_R", "M_TR_2", "R", "MT2", "S_R", "M_Delta_R", "dPhi_r_b", "cos_theta_r1"),
+)
+
+SUSY = DataSet(
+    name="susy",
+    title="SUSY",
+    summary="Simulated collisions of particles: supersymmetric ones, or background.",
+    home_page="https://archive.ics.uci.edu/dataset/279/susy",
+    licence="CC BY 4.0",
+    citation=(
+        "P. Baldi, P. Sadowski, D. Whiteson: Searching for exotic particles in high-energy physics "
+        "with deep learning. Nature Communications 5:4308, 2014. doi:10.1038/ncomms5308. "
+        "Data: doi:10.24432/C54606"
+    ),
+    n_rows=5_000_000,
+    feature_names=_SUSY_FEATURES,
+    class_names=("background", "signal"),
+    file=RemoteFile(
+        name="SUSY.csv.gz",
+        mirrors=(
+            Mirror(f"{_UCI}/00279/SUSY.csv.gz"),
+            Mirror("https://mlphysics.ics.uci.edu/data/susy/SUSY.csv.gz"),
+        ),
+        other_names=("SUSY.csv",),
+    ),
+    options={
+        "format": "csv",
+        "delimiter": ",",
+        "header": False,
+        "names": ("class", *_SUSY_FEATURES),
+        "label": "class",
+    },
+    notes=(
+        "About 0.9 GB to download.",
+        "No checksum is published: rows and columns are counted while reading.",
+        "The last 500,000 rows are the authors' test set.",
+    ),
+)
+
+SUSY_30K = DataSet(
+    name="susy-30k",
+    title="SUSY, 30,000 rows",
+    summary="A random subset of susy.",
+    home_page=SUSY.home_page,
+    licence=SUSY.licence,
+    citation=SUSY.citation,
+    n_rows=30_000,
+    feature_names=_SUSY_FEATURES,
+    class_names=SUSY.class_names,
+    drawn_from="susy",
+    by_hand="The rows can be drawn from susy (0.9 GB): get that first, with dataset('susy').",
+    notes=(
+        "Without susy-30k.npz, rows are drawn from susy with a fixed seed: another subset than the "
+        "one in that file, so figures differ within their error.",
+    ),
+)
+
+_COVTYPE_FEATURES = (
+    *("Elevation", "Aspect", "Slope", "Horizontal_Distance_To_Hydrology"),
+    *("Vertical_Distance_To_Hydrology", "Horizontal_Distance_To_Roadways"),
+    *("Hillshade_9am", "Hillshade_Noon", "Hillshade_3pm", "Horizontal_Distance_To_Fire_Points"),
+    *(f"Wilderness_Area_{number}" for number in range(4)),
+    *(f"Soil_Type_{number}" for number in range(40)),
+)
+
+COVTYPE = DataSet(
+    name="covtype",
+    title="Forest cover type",
+    summary="Which trees grow on patches of 30 by 30 metres in Colorado.",
+    home_page="https://archive.ics.uci.edu/dataset/31/covertype",
+    licence="CC BY 4.0",
+    citation=(
+        "J. A. Blackard, D. J. Dean: Comparative accuracies of artificial neural networks and "
+        "discriminant analysis in predicting forest cover types from cartographic variables. "
+        "Computers and Electronics in Agriculture 24(3), 1999. doi:10.1016/S0168-1699(99)00046-0. "
+        "Data: doi:10.24432/C50K5N"
+    ),
+    n_rows=581_012,
+    feature_names=_COVTYPE_FEATURES,
+    class_names=(
+        *("Spruce/Fir", "Lodgepole Pine", "Ponderosa Pine", "Cottonwood/Willow"),
+        *("Aspen", "Douglas-fir", "Krummholz"),
+    ),
+    labels=tuple(range(1, 8)),
+    file=RemoteFile(
+        name="covtype.data.gz",
+        mirrors=(
+            Mirror("https://ndownloader.figshare.com/files/5976039"),
+            Mirror(f"{_UCI}/covtype/covtype.data.gz"),
+        ),
+        sha256="614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771",
+        other_names=("covtype.data",),
+    ),
+    options={
+        "format": "csv",
+        "delimiter": ",",
+        "header": False,
+        "names": (*_COVTYPE_FEATURES, "Cover_Type"),
+        "label": "Cover_Type",
+    },
+)
+
+SEA_PAPER = DataSet(
+    name="sea-paper",
+    title="SEA, the files of the paper",
+    summary="Two of three features decide against a threshold that changes abruptly.",
+    home_page="http://users.rowan.edu/~polikar/research/nse/",
+    licence="none stated",
+    citation=(
+        "W. N. Street, Y. Kim: A streaming ensemble algorithm (SEA) for large-scale "
+        "classification. KDD 2001. doi:10.1145/502512.502568. Files: R. Elwell, R. Polikar, 2011. "
+        "doi:10.1109/TNN.2011.2160459"
+    ),
+    n_rows=100_000,
+    feature_names=("f1", "f2", "f3"),
+    class_names=("1", "2"),
+    drift_positions=tuple(range(12_500, 100_000, 12_500)),
+    by_hand=(
+        "The authors' files are SEA_training_data.csv, SEA_training_class.csv, "
+        "SEA_testing_data.csv and SEA_testing_class.csv of the NSE collection, "
+        "http://users.rowan.edu/~polikar/research/nse/: put training, then testing rows into X "
+        "and their classes into y. sea() generates such a stream."
+    ),
+    notes=(
+        "Thresholds 8, 9, 7 and 9.5, then the same once more.",
+        "Labels of the first half have 10 % noise; those of the second half have none.",
+    ),
+)
+
+HYPERPLANE_PAPER = DataSet(
+    name="hyperplane-paper",
+    title="Hyperplane, the file of the paper",
+    summary="Two classes on the sides of a hyperplane that turns.",
+    home_page="https://github.com/ContinualAL/pENsemblePlus",
+    licence="none stated, or not for commercial use, depending on where the file is taken from",
+    citation=(
+        "G. Hulten, L. Spencer, P. Domingos: Mining time-changing data streams. KDD 2001. "
+        "doi:10.1145/502512.502529"
+    ),
+    n_rows=120_000,
+    feature_names=("x1", "x2", "x3", "x4"),
+    class_names=("0", "1"),
+    by_hand=(
+        "The authors' file is pENsemblePlusTrainTest/dataset/Hyperplane_withDrift_120K.mat of "
+        "https://github.com/ContinualAL/pENsemblePlus: its first four columns are X, the class is "
+        "y. hyperplane() generates such a stream."
+    ),
+    notes=("About 5 % of the labels are noise.",),
+)
+
+DATA_SETS = {
+    each.name: each
+    for each in (
+        *(ELECTRICITY, WEATHER, SUSY, SUSY_30K, KDD99),
+        *(COVTYPE, SEA_PAPER, HYPERPLANE_PAPER),
+    )
+}
+"""Data sets by name."""
+
+UNPUBLISHED = {"rfid": "the RFID stream of the paper was never published; rfid() simulates one"}
+"""Names one may look for, and what stands in for them."""

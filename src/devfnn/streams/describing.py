@@ -1,0 +1,125 @@
+"""What a stream looks like: rows, class balance, ranges and missing values, chunk by chunk."""
+
+import collections
+import dataclasses
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from devfnn.types import Chunk
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Description:
+    """Some rows in a few numbers. Two descriptions can be added."""
+
+    n_rows: int
+    class_counts: dict[Hashable, int]
+    """Rows of each class; None stands for unknown labels."""
+    n_present: npt.NDArray[np.int64]
+    """Values that are there, for each feature."""
+    lows: Floats
+    """Lowest value of each feature; NaN if all are missing."""
+    highs: Floats
+    """Highest value."""
+    means: Floats
+    """Mean value."""
+    squares: Floats
+    """Sum of squared distances from the mean."""
+    n_hidden: int = 0
+    """Labels that may not be learned."""
+
+    @classmethod
+    def of(cls, chunk: Chunk) -> Self:
+        """A chunk in numbers."""
+        present = ~np.isnan(chunk.X)
+        n_present = present.sum(axis=0)
+        filled = np.where(present, chunk.X, 0.0)
+        means = np.divide(filled.sum(axis=0), n_present, where=n_present > 0, out=_nan(n_present))
+        distances = np.where(present, chunk.X - means, 0.0)
+        return cls(
+            n_rows=len(chunk.y),
+            class_counts=dict(collections.Counter(chunk.y.tolist())),
+            n_present=n_present,
+            lows=_or_nan(np.where(present, chunk.X, np.inf).min(axis=0, initial=np.inf)),
+            highs=_or_nan(np.where(present, chunk.X, -np.inf).max(axis=0, initial=-np.inf)),
+            means=means,
+            squares=(distances**2).sum(axis=0),
+            n_hidden=0 if chunk.labelled is None else int((~chunk.labelled).sum()),
+        )
+
+    def __add__(self, other: "Description") -> "Description":
+        counts = collections.Counter(self.class_counts)
+        counts.update(other.class_counts)
+        n_both = self.n_present + other.n_present
+        here, there = np.nan_to_num(self.means), np.nan_to_num(other.means)
+        weights = np.divide(other.n_present, n_both, where=n_both > 0, out=np.zeros(len(n_both)))
+        means = np.where(n_both > 0, here + (there - here) * weights, np.nan)
+        apart = (there - here) ** 2 * self.n_present * weights
+        return Description(
+            n_rows=self.n_rows + other.n_rows,
+            class_counts=dict(counts),
+            n_present=n_both,
+            lows=np.fmin(self.lows, other.lows),
+            highs=np.fmax(self.highs, other.highs),
+            means=means,
+            squares=self.squares + other.squares + apart,
+            n_hidden=self.n_hidden + other.n_hidden,
+        )
+
+    @property
+    def stds(self) -> Floats:
+        """Standard deviation of each feature."""
+        n_present = self.n_present
+        return np.sqrt(np.divide(self.squares, n_present, where=n_present > 0, out=_nan(n_present)))
+
+    @property
+    def n_missing(self) -> npt.NDArray[np.int64]:
+        """Missing values of each feature."""
+        return np.asarray(self.n_rows - self.n_present)
+
+    def class_shares(self) -> dict[Hashable, float]:
+        """Share of each class, the most common first."""
+        common = sorted(self.class_counts.items(), key=lambda item: (-item[1], str(item[0])))
+        return {label: count / self.n_rows for label, count in common}
+
+    def to_dict(self, feature_names: Sequence[str]) -> dict[str, Any]:
+        """Plain data, for JSON; what is not known is None."""
+        columns = {
+            "min": self.lows,
+            "max": self.highs,
+            "mean": self.means,
+            "std": self.stds,
+            "missing": self.n_missing,
+        }
+        return {
+            "rows": self.n_rows,
+            "classes": {str(label): count for label, count in self.class_counts.items()},
+            "hidden_labels": self.n_hidden,
+            "features": {
+                name: {key: _plain(values[place]) for key, values in columns.items()}
+                for place, name in enumerate(feature_names)
+            },
+        }
+
+
+def describe(chunks: Iterable[Chunk]) -> Iterator[Description]:
+    """A description of every chunk that has rows."""
+    return (Description.of(chunk) for chunk in chunks if len(chunk.y))
+
+
+def _nan(like: npt.NDArray[Any]) -> Floats:
+    return np.full(len(like), np.nan)
+
+
+def _or_nan(values: Floats) -> Floats:
+    return np.where(np.isinf(values), np.nan, values)
+
+
+def _plain(value: Any) -> float | int | None:
+    number = value.item()
+    return None if isinstance(number, float) and np.isnan(number) else number

@@ -1,0 +1,1 @@
+"""Streams that are read: any file, or what comes through a pipe."""

@@ -1,0 +1,174 @@
+"""ARFF, the format of Weka and MOA: a header with types, then rows like CSV, dense or sparse."""
+
+import csv
+import dataclasses
+import io
+import re
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from devfnn.errors import DataError
+from devfnn.streams.files.content import Content
+from devfnn.streams.files.delimited import DelimitedLayout, parse_delimited
+from devfnn.streams.files.options import ReadOptions
+from devfnn.streams.files.pieces import line_pieces
+from devfnn.streams.files.recoding import BYTE_ORDER_MARK, UTF8, not_in
+from devfnn.streams.files.tables import Column, Kind, Parsed
+
+_LINE_END = rb"[^\r\n]*(?:\r\n|\n|\r|\Z)"
+_DATA = re.compile(rb"(?im)^[ \t]*@data\b" + _LINE_END)
+_COMMENT = re.compile(rb"(?m)^[ \t]*%" + _LINE_END)
+_UNLIKE_CSV = (b"{", b"\\", b"\t", b" ,", b", ", b"\n ", b" \n", b" \r")
+_SPACES = re.compile(rb"(?m)[ \t]*,[ \t]*|^[ \t]+|[ \t]+(?=\r?$)")
+
+_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_ATTRIBUTE = re.compile(rf"(?i)@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.+)")
+_VALUE = re.compile(rf"\s*({_QUOTED}|[^,]*?)\s*(?:,|$)")
+_PAIR = re.compile(rf"\s*(\d+)\s+({_QUOTED}|[^,]*?)\s*(?:,|$)")
+_ISO_DATE = re.compile(r"yyyy-MM-dd('T'|T| )?(HH:mm(:ss(\.S+)?)?)?")
+
+_NUMERIC = ("numeric", "real", "integer")
+_TYPES = {
+    Kind.number: pa.float64(),
+    Kind.text: pa.dictionary(pa.int32(), pa.string()),
+    Kind.time: pa.timestamp("us"),
+}
+
+
+class ArffReader:
+    """An ARFF file. Its last column is the label unless another is called so."""
+
+    n_rows = None
+    class_names: Sequence[str] = ()
+    labels: Sequence[str] = ()
+
+    def __init__(self, content: Content, options: ReadOptions) -> None:
+        self._content = content
+        missing = tuple(dict.fromkeys((*options.missing_values, "?")))
+        self._layout = DelimitedLayout(",", '"', None, missing)
+        head = content.text_head()
+        data = _DATA.search(head)
+        if data is None:
+            raise DataError(f"{content.name} has no @data line in its first megabyte")
+        self.columns = _columns(head[: data.start()], content.name)
+        self._names = [column.name for column in self.columns]
+        self._usual = [column.values[0] if column.values else "0" for column in self.columns]
+        lines = _COMMENT.sub(b"", head[data.end() :]).splitlines(keepends=True)
+        self.first_piece = b"".join(lines[: options.inspect_rows])
+        if not self.first_piece.strip():
+            raise DataError(f"{content.name} has no rows")
+        types = {each.name: _TYPES[each.kind] for each in self.columns if each.kind in _TYPES}
+        self.first = self.parse(self.first_piece, types).table
+
+    def pieces(self) -> Iterator[bytes]:
+        before: bytes | None = b""
+        with self._content.open_text() as handle:
+            for piece in line_pieces(handle, self._content.name):
+                if before is None:
+                    yield piece
+                    continue
+                before += piece
+                data = _DATA.search(before)
+                if data is not None:
+                    yield before[data.end() :]
+                    before = None
+
+    def parse(self, piece: bytes, types: dict[str, pa.DataType]) -> Parsed:
+        if b"%" in piece:
+            piece = _COMMENT.sub(b"", piece)
+        if b"'" in piece or b'"' in piece or b"{" in piece:
+            return self._parse_quoted(piece, types)
+        if b" " in piece or b"\t" in piece:
+            piece = _SPACES.sub(lambda match: b"," if b"," in match[0] else b"", piece)
+        return parse_delimited(piece, self._names, self._layout, types)
+
+    def _parse_quoted(self, piece: bytes, types: dict[str, pa.DataType]) -> Parsed:
+        """Rows with quotes: fast if they are like CSV with one kind of quotes."""
+        layout = dataclasses.replace(self._layout, quote="'" if b"'" in piece else '"')
+        has_both = b"'" in piece and b'"' in piece
+        if not has_both and not any(mark in piece for mark in _UNLIKE_CSV):
+            parsed = parse_delimited(piece, self._names, layout, types)
+            n_lines = piece.count(b"\n") + (not piece.endswith(b"\n"))
+            if not parsed.bad and parsed.table.num_rows == n_lines:
+                return parsed
+        return parse_delimited(self._rewritten(piece), self._names, self._layout, types)
+
+    def _rewritten(self, piece: bytes) -> bytes:
+        """Rows with quoted values, and sparse ones, `{2 5.1, 4 yes}`, as plain CSV."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        for line in piece.splitlines():
+            row = line.decode(errors="surrogateescape").strip()
+            if row.startswith("{") and row.endswith("}"):
+                writer.writerow(self._dense(row[1:-1].strip()))
+            elif row:
+                writer.writerow(_values(row))
+        return out.getvalue().encode(errors="surrogateescape")
+
+    def _dense(self, pairs: str) -> list[str]:
+        """The values of a sparse row; too many of them if it is not understood."""
+        row = list(self._usual)
+        for match in _matches(_PAIR, pairs) if pairs else ():
+            if match is None or int(match[1]) >= len(row):
+                return [*row, pairs]
+            row[int(match[1])] = _unquoted(match[2])
+        return row
+
+
+def _matches(pattern: re.Pattern[str], line: str) -> Iterator[re.Match[str] | None]:
+    """What a line consists of, up to its end or None for what does not match."""
+    place = 0
+    while True:
+        match = pattern.match(line, place)
+        yield match
+        if match is None or not match[0].endswith(","):
+            return
+        place = match.end()
+
+
+def _values(line: str) -> list[str]:
+    """The values of a line that has commas between them."""
+    return [_unquoted(match[1]) for match in _matches(_VALUE, line) if match is not None]
+
+
+def _columns(header: bytes, name: str) -> list[Column]:
+    try:
+        lines = [
+            line.decode().strip() for line in header.removeprefix(BYTE_ORDER_MARK).splitlines()
+        ]
+    except UnicodeDecodeError:
+        raise not_in(UTF8, name) from None
+    columns = []
+    for line in lines:
+        if line.lower().startswith("@attribute"):
+            match = _ATTRIBUTE.fullmatch(line)
+            if match is None:
+                raise DataError(f"{name}: this line of the header is not understood: {line[:80]}")
+            columns.append(_column(_unquoted(match[1]), match[2], name))
+    if not columns:
+        raise DataError(f"{name} has no @attribute lines")
+    if len({column.name for column in columns}) < len(columns):
+        raise DataError(f"{name} has two attributes of the same name")
+    return columns
+
+
+def _column(name: str, text: str, file: str) -> Column:
+    lower = text.lower()
+    if text.startswith("{") and text.endswith("}"):
+        return Column(name, Kind.text, tuple(dict.fromkeys(_values(text[1:-1].strip()))))
+    if lower.startswith(_NUMERIC):
+        return Column(name, Kind.number)
+    if lower.startswith("string"):
+        return Column(name, Kind.text)
+    if lower.startswith("date"):
+        pattern = _unquoted(text[len("date") :].strip())
+        is_known = not pattern or _ISO_DATE.fullmatch(pattern) is not None
+        return Column(name, Kind.time if is_known else Kind.other)
+    raise DataError(f"{file}: attribute {name!r} is of type {text}, which is not read here")
+
+
+def _unquoted(text: str) -> str:
+    if len(text) > 1 and text[0] in "'\"" and text[-1] == text[0]:
+        return re.sub(r"\\(.)", r"\1", text[1:-1])
+    return text

@@ -1,0 +1,117 @@
+"""Parquet and Arrow IPC: formats that carry their types and come in batches."""
+
+import io
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from devfnn.errors import DataError
+from devfnn.streams.files.casting import fitted
+from devfnn.streams.files.content import Content
+from devfnn.streams.files.layout import AUTO
+from devfnn.streams.files.notes import Note
+from devfnn.streams.files.options import ReadOptions
+from devfnn.streams.files.tables import Column, Parsed, columns_of
+
+BATCH_ROWS = 16_384
+"""Rows taken from a file at a time."""
+
+BATCH_VALUES = 1 << 21
+"""Values taken from a file at a time, at most."""
+
+FILE_MAGIC = b"ARROW1"
+
+
+class _ColumnarReader:
+    """What both have in common: types are known, so only what options change is cast."""
+
+    class_names: Sequence[str] = ()
+    labels: Sequence[str] = ()
+    n_rows: int | None = None
+    drift_positions: Sequence[int] = ()
+
+    def __init__(self, content: Content, options: ReadOptions) -> None:
+        self._content = content
+        batches = self._batches()
+        kept = list(_first_batches(batches, options.inspect_rows))
+        if not kept:
+            raise DataError(f"{content.name} has no rows")
+        self.first_piece = pa.Table.from_batches(kept).slice(0, options.inspect_rows)
+        self.first = self.first_piece
+        self.first.validate(full=True)
+        self.columns: list[Column] = columns_of(self.first)
+        # What was looked at of a pipe cannot be read again.
+        self._once = itertools.chain(kept, batches) if content.is_pipe else None
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        raise NotImplementedError
+
+    def pieces(self) -> Iterator[pa.RecordBatch]:
+        if self._once is None:
+            return self._batches()
+        once, self._once = self._once, None
+        return once
+
+    def parse(self, piece: pa.RecordBatch | pa.Table, types: dict[str, pa.DataType]) -> Parsed:
+        table = piece if isinstance(piece, pa.Table) else pa.Table.from_batches([piece])
+        table = table.select(list(types))
+        table.validate(full=True)  # what a file says about its own bytes may be wrong
+        return fitted(table, types)
+
+
+class ParquetReader(_ColumnarReader):
+    """A Parquet file."""
+
+    def __init__(self, content: Content, options: ReadOptions) -> None:
+        with pq.ParquetFile(content.settle()) as file:
+            self.n_rows = file.metadata.num_rows
+            note = Note.of(file.metadata.metadata)
+            if note.label is not None and note.label in file.schema_arrow.names:
+                self.labels = (note.label,)
+                self.drift_positions = note.drift_positions
+                if options.label in (AUTO, note.label):
+                    self.class_names = note.class_names
+        super().__init__(content, options)
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        with pq.ParquetFile(self._content.settle()) as file:
+            yield from file.iter_batches(batch_size=_batch_rows(file.schema_arrow))
+
+
+class ArrowReader(_ColumnarReader):
+    """An Arrow IPC file or stream, Feather 2 too."""
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        if self._content.head().startswith(FILE_MAGIC):
+            with pa.ipc.open_file(self._content.settle()) as file:
+                for number in range(file.num_record_batches):
+                    yield from _sliced(file.get_batch(number))
+        else:
+            # A pipe may give fewer bytes than it is asked for, which Arrow takes for the end.
+            with (
+                io.BufferedReader(cast(io.RawIOBase, self._content.open())) as handle,
+                pa.ipc.open_stream(handle) as batches,
+            ):
+                for batch in batches:
+                    yield from _sliced(batch)
+
+
+def _sliced(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    n_rows = _batch_rows(batch.schema)
+    for start in range(0, batch.num_rows, n_rows):
+        yield batch.slice(start, n_rows)
+
+
+def _batch_rows(schema: pa.Schema) -> int:
+    """Fewer rows if there are many columns."""
+    return max(1, min(BATCH_ROWS, BATCH_VALUES // max(1, len(schema))))
+
+
+def _first_batches(batches: Iterator[pa.RecordBatch], n_rows: int) -> Iterator[pa.RecordBatch]:
+    lacking = n_rows
+    while lacking > 0 and (batch := next(batches, None)) is not None:
+        yield batch
+        lacking -= batch.num_rows

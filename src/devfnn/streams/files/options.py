@@ -1,0 +1,150 @@
+"""How a file is read: every option once, checked."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+from devfnn.errors import InputError
+from devfnn.streams.arguments import whole_number
+from devfnn.streams.bad_rows import POLICIES
+
+FORMATS = ("csv", "arff", "jsonlines", "parquet", "arrow", "npz")
+CATEGORY_CODES = ("auto", "onehot", "hash", "frequency", "codes")
+MISSING = ("keep", "bad", "mean")
+MISSING_VALUES = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
+NO_DELIMITERS = ('"', "\r", "\n", "\0")
+
+ColumnName = str | int
+"""A column by its name, or by its place: from 0, or from the end with -1."""
+
+
+class FileOptions(TypedDict, total=False):
+    """What `read` takes; the fields of `ReadOptions` say what they mean."""
+
+    format: str | None
+    label: ColumnName | None
+    time: ColumnName | None
+    ignore: Sequence[ColumnName]
+    categorical: Sequence[ColumnName]
+    numeric: Sequence[ColumnName]
+    cyclic: Sequence[ColumnName]
+    category_values: Mapping[ColumnName, Sequence[str]]
+    categories: str
+    onehot_slots: int
+    hash_buckets: int
+    missing: str
+    missing_values: Sequence[str]
+    on_bad_row: str
+    delimiter: str | None
+    header: bool | None
+    names: Sequence[str] | None
+    encoding: str
+    inspect_rows: int
+    chunk_rows: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ReadOptions:
+    """Everything that can be said about a file. The defaults find out by themselves.
+
+    Parameters
+    ----------
+    format
+        One of csv, arff, jsonlines, parquet, arrow, npz; None looks at the content, then the name.
+    label
+        Column with the label. "auto": one called class, label, target or y, else the last one.
+        None: the file has no labels.
+    time
+        Column that says when a row came, for chunks and delays by time. It is no feature.
+    ignore
+        Columns that are left out.
+    categorical, numeric
+        Columns that are categories though they look like numbers, and the other way round.
+    cyclic
+        Timestamps to be turned into sine and cosine of the time of day, week and year. Other
+        timestamps become seconds since 1970.
+    category_values
+        Columns that are categories, each with all its values, in the order of their one-hot columns
+        or codes; as ARFF declares them.
+    categories
+        How a category becomes numbers. `onehot`: a column for each value, as they appear; when
+        `onehot_slots` are taken, later values share the column "other". `hash`: one of
+        `hash_buckets` columns. `frequency`: the share of rows so far that had this value. `codes`:
+        a number for each value. `auto`: one-hot if the first rows have few values, else frequency.
+    onehot_slots, hash_buckets
+        See above.
+    missing
+        What to do with missing features. `keep`: NaN. `bad`: the row is bad. `mean`: the mean of
+        the feature so far. A missing category has zeros in all its one-hot columns. A missing
+        label is None, and not to be learned.
+    missing_values
+        Texts that stand for a missing value.
+    on_bad_row
+        `error`, `skip` or `count`: a row with too many or too few values, text in a column of
+        numbers, an infinite value.
+    delimiter, header, encoding
+        Of a CSV file: what separates values, whether the first row holds names; None finds out.
+    names
+        Of a CSV file: names of all columns, for one without a header or in place of it.
+    inspect_rows
+        Rows from which types, label values and categories are inferred.
+    chunk_rows
+        Rows in a chunk.
+    """
+
+    format: str | None = None
+    label: ColumnName | None = "auto"
+    time: ColumnName | None = None
+    ignore: Sequence[ColumnName] = ()
+    categorical: Sequence[ColumnName] = ()
+    numeric: Sequence[ColumnName] = ()
+    cyclic: Sequence[ColumnName] = ()
+    category_values: Mapping[ColumnName, Sequence[str]] = dataclasses.field(default_factory=dict)
+    categories: str = "auto"
+    onehot_slots: int = 12
+    hash_buckets: int = 16
+    missing: str = "keep"
+    missing_values: Sequence[str] = MISSING_VALUES
+    on_bad_row: str = "error"
+    delimiter: str | None = None
+    header: bool | None = None
+    names: Sequence[str] | None = None
+    encoding: str = "utf8"
+    inspect_rows: int = 1000
+    chunk_rows: int = 500
+
+    def __post_init__(self) -> None:
+        for name in ("onehot_slots", "hash_buckets", "inspect_rows", "chunk_rows"):
+            whole_number(name, getattr(self, name), low=1)
+        _one_of("format", self.format, (None, *FORMATS))
+        _one_of("categories", self.categories, CATEGORY_CODES)
+        _one_of("missing", self.missing, MISSING)
+        _one_of("on_bad_row", self.on_bad_row, POLICIES)
+        if self.delimiter is not None and not _can_delimit(self.delimiter):
+            raise InputError(f"delimiter must be one character, not {self.delimiter!r}")
+        for name in ("ignore", "categorical", "numeric", "cyclic", "missing_values", "names"):
+            if isinstance(getattr(self, name), str):
+                raise InputError(f"{name} takes a list, not {getattr(self, name)!r}")
+        _different("names", self.names or ())
+        for column, values in self.category_values.items():
+            _different(f"category_values of {column!r}", values)
+        try:
+            "".encode(self.encoding)
+        except (LookupError, TypeError):
+            raise InputError(f"encoding {self.encoding!r} is not known") from None
+
+
+def _can_delimit(text: object) -> bool:
+    is_one = isinstance(text, str) and len(text.encode()) == 1
+    return is_one and text not in NO_DELIMITERS
+
+
+def _different(name: str, values: Sequence[str]) -> None:
+    if isinstance(values, str) or len(set(values)) < len(values):
+        raise InputError(f"{name} must be a list of different texts, not {values!r}")
+
+
+def _one_of(name: str, value: str | None, choices: Sequence[str | None]) -> None:
+    if value not in choices:
+        known = ", ".join(str(choice) for choice in choices if choice is not None)
+        raise InputError(f"{name} must be one of {known}, not {value!r}")

@@ -1,0 +1,172 @@
+"""Any file as a stream: which format it has, what its columns are, then chunk by chunk."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
+
+import numpy as np
+
+from devfnn.errors import DataError
+from devfnn.streams.bad_rows import BadRow, BadRows
+from devfnn.streams.files.content import Content, format_of, reading
+from devfnn.streams.files.options import FileOptions, ReadOptions
+from devfnn.streams.files.pieces import threads, worked_on
+from devfnn.streams.stream import Stream
+from devfnn.types import Chunk
+
+if TYPE_CHECKING:
+    from devfnn.streams.files.digesting import Digest
+    from devfnn.streams.files.tables import TableReader
+
+
+def read(file: str | os.PathLike[str] | BinaryIO, **options: Unpack[FileOptions]) -> Stream:
+    """A file or a pipe as a stream, lazily and in bounded memory.
+
+    The first rows are looked at when this is called; the rest is read when it is asked for.
+
+    Parameters
+    ----------
+    file
+        A path; "-" for standard input; or an open binary file. CSV (any delimiter, header or not),
+        ARFF, JSON lines, Parquet, Arrow IPC and NPZ; gzip, bzip2, xz or zstd around it.
+    **options
+        As in `ReadOptions`: the label's column, categories, timestamps, missing values, bad rows.
+
+    Examples
+    --------
+    >>> import io
+    >>> rows = io.BytesIO(b"temperature,sky,rain\\n12.5,grey,yes\\n21.0,blue,no\\n")
+    >>> stream = read(rows, label="rain", categories="codes")
+    >>> stream.feature_names, stream.classes
+    (('temperature', 'sky'), ('yes', 'no'))
+    >>> next(iter(stream)).X.tolist()
+    [[12.5, 0.0], [21.0, 1.0]]
+    """
+    checked = ReadOptions(**options)
+    return _FileSource(Content(file, checked.encoding), checked).stream()
+
+
+class _FileSource:
+    """A file whose columns are understood."""
+
+    def __init__(self, content: Content, options: ReadOptions) -> None:
+        from devfnn.streams.files.digesting import Digester
+        from devfnn.streams.files.labels import LabelColumn
+        from devfnn.streams.files.layout import AUTO, Layout
+
+        self.content = content
+        self.options = options
+        self.reader = _reader(content, options)
+        self.layout = Layout.of(self.reader.columns, options, self.reader.labels)
+        self.label = None
+        if self.layout.label is not None:
+            name = self.layout.label.name
+            column = self.reader.first.column(name).combine_chunks()
+            self.label = LabelColumn.of(name, column, is_guess=options.label == AUTO)
+        self.types = self.layout.types(None if self.label is None else self.label.arrow_type)
+        # Read as the rest will be: texts of numbers, for instance, are only known from the file.
+        with _arrow_errors(content.name):
+            self.first = self.reader.parse(self.reader.first_piece, self.types).table
+        self.digester = Digester(self.layout, self.label, self.first, options.missing)
+        self.bad_rows = BadRows(options.on_bad_row)
+
+    def stream(self) -> Stream:
+        """The file as a stream."""
+        class_names = tuple(self.reader.class_names)
+        return Stream(
+            feature_names=self.digester.names(self.digester.encoders(self.options)),
+            classes=tuple(range(len(class_names))) or self._first_labels(),
+            blocks=self.blocks,
+            n_rows=self.reader.n_rows if self.options.on_bad_row == "error" else None,
+            class_names=class_names,
+            drift_positions=tuple(getattr(self.reader, "drift_positions", ())),
+            bad_rows=self.bad_rows,
+            chunk_rows=self.options.chunk_rows,
+        )
+
+    def _first_labels(self) -> tuple[Any, ...]:
+        """Labels that the file declares, or those of the first rows, as they appear."""
+        if self.label is None or self.layout.label is None:
+            return ()
+        if self.layout.label.values is not None:
+            return self.layout.label.values
+        labels, _, misfits = self.label.array(self.first.column(self.label.name).combine_chunks())
+        labels = np.delete(labels, misfits)
+        return tuple(label for label in dict.fromkeys(labels.tolist()) if label is not None)
+
+    def blocks(self) -> Iterator[Chunk]:
+        """One pass over the file."""
+        from devfnn.streams.files.digesting import category_places, encoded
+        from devfnn.streams.files.filling import MeanFiller
+
+        encoders = self.digester.encoders(self.options)
+        places = category_places(self.layout, self.digester, encoders)
+        widths = [place.stop - place.start for place in places]
+        filler = MeanFiller() if self.options.missing == "mean" else None
+
+        def work(piece: Any) -> "Digest":
+            with _arrow_errors(self.content.name):
+                return self.digester.digest(self.reader.parse(piece, self.types), widths)
+
+        self.bad_rows.start()
+        n_before = 0
+        # Of a pipe nothing is asked for ahead: its rows shall come out as they come in.
+        n_ahead = 0 if self.content.is_pipe else threads()
+        for digest in worked_on(self._pieces(), work, n_ahead):
+            bad = [BadRow(n_before + row, reason) for row, reason in digest.bad]
+            n_before += digest.n_rows
+            is_refused = bool(bad) and self.bad_rows.policy == "error"
+            if is_refused:  # rows before the bad one come first, however the file is cut
+                digest = digest.until(digest.bad[0].row - 1)
+            else:
+                self.bad_rows.add(bad, self.content.name)
+            chunk = encoded(digest, encoders, places)
+            if filler is not None:
+                filler.fill(chunk.X)
+            if len(chunk.y):
+                yield chunk
+            if is_refused:
+                self.bad_rows.add(bad, self.content.name)
+        self.bad_rows.finish(self.content.name)
+
+    def _pieces(self) -> Iterator[Any]:
+        with _arrow_errors(self.content.name):
+            yield from self.reader.pieces()
+
+
+@contextlib.contextmanager
+def _arrow_errors(name: str) -> Iterator[None]:
+    """Say which file it was that Arrow refused."""
+    import pyarrow as pa
+
+    with reading(name):
+        try:
+            yield
+        except pa.ArrowException as error:
+            raise DataError(f"{name} is damaged or not as it should be: {error}") from None
+
+
+def _reader(content: Content, options: ReadOptions) -> "TableReader":
+    """The reader of a file's format."""
+    format_name = options.format or format_of(content.head(), content.name, options.encoding)
+    with _arrow_errors(content.name):
+        reader: TableReader = _readers()[format_name](content, options)
+    return reader
+
+
+def _readers() -> dict[str, Any]:
+    from devfnn.streams.files.arff import ArffReader
+    from devfnn.streams.files.columnar import ArrowReader, ParquetReader
+    from devfnn.streams.files.delimited import DelimitedReader
+    from devfnn.streams.files.jsonlines import JsonLinesReader
+    from devfnn.streams.files.npz import NpzReader
+
+    return {
+        "csv": DelimitedReader,
+        "arff": ArffReader,
+        "jsonlines": JsonLinesReader,
+        "parquet": ParquetReader,
+        "arrow": ArrowReader,
+        "npz": NpzReader,
+    }

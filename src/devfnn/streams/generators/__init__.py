@@ -1,0 +1,1 @@
+"""Streams that are made, not read: concepts, and what lies between them."""

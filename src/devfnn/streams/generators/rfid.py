@@ -1,0 +1,156 @@
+"""RFID: where a tag is in a building, from the strength of its signal; a stand-in.
+
+The DEVFNN paper runs on RFID data of indoor localisation, with 1 input, 4 classes and 566 chunks,
+which was never published. This generator stands in for it. It is made from the log-distance
+model of indoor radio (Rappaport, "Wireless Communications", 1996), with shadowing that fades as in
+Gudmundson, "Correlation model for shadow fading in mobile radio systems", Electronics Letters 27,
+1991. Only the shape of the problem is that of the paper's data: figures measured on this stream
+cannot be compared with the paper's.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Unpack
+
+import numpy as np
+
+from devfnn.streams.generators.checks import finite_number
+from devfnn.streams.generators.concept import Floats, Ints, Maker, normal_draws, picked
+from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
+from devfnn.streams.stream import Stream
+
+DISTANCES = (1.0, 2.5, 6.25, 15.625)
+"""Metres from the reader to the middle of each zone."""
+WANDERING = 0.2
+"""A tag in a zone is up to this share of the distance nearer or further."""
+STRENGTH_AT_1_M = -40.0
+"""Received signal strength in dBm, one metre from the reader."""
+SHADOWING = 2.0
+"""Standard deviation in dB of what stands between tag and reader."""
+MEASURING_ERROR = 1.8
+"""Standard deviation in dB of the reader's error, new with every row."""
+MOVE_CHANCE = 0.05
+"""Chance that a tag sets off to a neighbouring zone."""
+CHANGE_CHANCE = 0.2
+"""Chance that what stands between tag and reader changes; it does when the tag moves."""
+
+DEFAULTS: StreamOptions = {"rows_per_concept": 10_000}
+
+
+@dataclasses.dataclass(frozen=True)
+class RFID:
+    """The zone of a tag that walks about, from one signal strength.
+
+    The signal loses 10 times `exponent` dB with each tenfold distance. Shadowing stays for a while
+    and then changes, so that its correlation falls off exponentially with time.
+
+    Parameters
+    ----------
+    exponent
+        How fast the signal fades with the distance: 2 in the open, more indoors.
+    offset
+        Change of the transmitted power, in dB.
+    """
+
+    exponent: float = 2.2
+    offset: float = 0.0
+
+    feature_names = ("signal_strength",)
+    classes = (0, 1, 2, 3)
+    n_draws = 7
+
+    def __post_init__(self) -> None:
+        finite_number("exponent", self.exponent)
+        finite_number("offset", self.offset)
+
+    def start(self) -> Maker:
+        return _Walk(self.exponent, self.offset)
+
+    def between(self, other: "RFID", shares: Floats) -> Maker:
+        return _Walk(
+            self.exponent + shares * (other.exponent - self.exponent),
+            self.offset + shares * (other.offset - self.offset),
+        )
+
+
+class _Walk:
+    """Makes rows while a tag walks from zone to zone.
+
+    exponents, offsets: one for all rows, or one for each
+    """
+
+    def __init__(self, exponents: float | Floats, offsets: float | Floats) -> None:
+        self.exponents = exponents
+        self.offsets = offsets
+        self.place = -1
+        """Where the tag is on its way there and back, from 0 to 7; -1 before the first row."""
+        self.shadow = 0.0
+
+    def __call__(self, draws: Floats) -> tuple[Floats, Ints]:
+        is_first = self.place < 0
+        if is_first:
+            self.place = int(picked(draws[0, 1], 2 * len(DISTANCES)))
+        normal = normal_draws(draws[:, 3:7])
+        zones = self._zones(draws)
+        shadows = self._shadows(draws[:, 0], SHADOWING * normal[:, 0], is_first)
+        distances = np.array(DISTANCES)[zones] * (1.0 + WANDERING * (2.0 * draws[:, 2] - 1.0))
+        strengths = STRENGTH_AT_1_M + self.offsets - 10.0 * self.exponents * np.log10(distances)
+        strengths = strengths + shadows + MEASURING_ERROR * normal[:, 1]
+        return strengths[:, None], zones
+
+    def _zones(self, draws: Floats) -> Ints:
+        """Zones in which the tag is, (n_rows,).
+
+        At the first and the last zone it stays as often as it leaves; folding a walk that goes
+        round in a circle of 8 places does that, and makes all zones equally frequent.
+        """
+        steps = np.where(draws[:, 1] < 0.5, -1, 1) * (draws[:, 0] < MOVE_CHANCE)
+        places = (self.place + np.cumsum(steps)) % (2 * len(DISTANCES))
+        self.place = int(places[-1])
+        zones: Ints = np.minimum(places, 2 * len(DISTANCES) - 1 - places)
+        return zones
+
+    def _shadows(self, draws: Floats, fresh: Floats, is_first: bool) -> Floats:
+        """Shadowing of every row: a fresh one, or still that of the row before."""
+        is_changed = draws < CHANGE_CHANCE
+        is_changed[0] |= is_first
+        latest = np.maximum.accumulate(np.where(is_changed, np.arange(len(draws)), -1))
+        shadows = np.where(latest < 0, self.shadow, fresh[latest])
+        self.shadow = float(shadows[-1])
+        return shadows
+
+
+def rfid(
+    n_rows: int | None = None,
+    *,
+    environments: Sequence[tuple[float, float]] = ((2.2, 0.0), (2.5, -4.0), (2.1, 5.0)),
+    **options: Unpack[StreamOptions],
+) -> Stream:
+    """Signal strengths of a tag that walks between four zones, in a building that changes.
+
+    A stand-in for the paper's RFID data, which was never published: figures on this stream cannot
+    be compared with the paper's. Where thresholds are set halfway between the zones, nine rows in
+    ten are on the right side, as long as the environment stays the same.
+
+    Parameters
+    ----------
+    n_rows
+        Rows of the whole stream; None for one that never ends.
+    environments
+        Exponent and offset of each concept, as in `RFID`; after the last comes the first again.
+    **options
+        As in `Recipe`. By default a concept lasts 10,000 rows. With `class_shares` zones come as
+        the shares draw them, and the tag no longer walks.
+
+    Examples
+    --------
+    >>> stream = rfid(1000)
+    >>> stream.class_names
+    ('zone 1', 'zone 2', 'zone 3', 'zone 4')
+    >>> [chunk.X.shape for chunk in stream]
+    [(500, 1), (500, 1)]
+    """
+    concepts = [RFID(exponent, offset) for exponent, offset in environments]
+    stream = drifting(concepts, n_rows, **with_defaults(options, DEFAULTS))
+    names = tuple(f"zone {number}" for number in range(1, len(DISTANCES) + 1))
+    return dataclasses.replace(stream, class_names=names)

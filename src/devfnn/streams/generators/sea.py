@@ -1,0 +1,103 @@
+"""SEA: two features whose sum decides, a third that says nothing, and a threshold that jumps.
+
+Street and Kim, "A streaming ensemble algorithm (SEA) for large-scale classification", KDD 2001.
+With imbalance: Ditzler and Polikar, "Incremental learning of concept drift from streaming
+imbalanced data", IEEE TKDE 25, 2013; the thresholds 4, 7, 4, 7 are those the paper names.
+"""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Unpack
+
+import numpy as np
+
+from devfnn.errors import InputError
+from devfnn.streams.generators.concept import Floats, Ints, Maker
+from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
+from devfnn.streams.stream import Stream
+
+HIGHEST = 10.0
+"""Features are uniform from 0 to this."""
+
+DEFAULTS: StreamOptions = {"rows_per_concept": 12_500, "noise": 0.1}
+
+IMBALANCED: StreamOptions = {
+    "rows_per_concept": 25_000,
+    "noise": 0.0,
+    "class_shares": {1: (0.05, 0.25)},
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class SEA:
+    """Label 1 if f1 + f2 <= threshold, else 0."""
+
+    threshold: float
+
+    feature_names = ("f1", "f2", "f3")
+    classes = (0, 1)
+    n_draws = 3
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.threshold):
+            raise InputError(f"thresholds must be finite numbers, not {self.threshold!r}")
+
+    def start(self) -> Maker:
+        return lambda draws: _made(draws, self.threshold)
+
+    def between(self, other: "SEA", shares: Floats) -> Maker:
+        moving = self.threshold + shares * (other.threshold - self.threshold)
+        return lambda draws: _made(draws, moving)
+
+
+def _made(draws: Floats, threshold: float | Floats) -> tuple[Floats, Ints]:
+    X = HIGHEST * draws[:, :3]
+    return X, (X[:, 0] + X[:, 1] <= threshold).astype(np.int64)
+
+
+def sea(
+    n_rows: int | None = None,
+    *,
+    thresholds: Sequence[float] = (8.0, 9.0, 7.0, 9.5),
+    **options: Unpack[StreamOptions],
+) -> Stream:
+    """A SEA stream: drift between concepts that come back.
+
+    Parameters
+    ----------
+    n_rows
+        Rows of the whole stream; None for one that never ends.
+    thresholds
+        One for each concept; after the last comes the first again.
+    **options
+        As in `Recipe`. By default a concept lasts 12,500 rows and a tenth of the labels is wrong.
+
+    Examples
+    --------
+    >>> stream = sea(2000, rows_per_concept=800)
+    >>> stream.drift_positions
+    (800, 1600)
+    >>> [chunk.X.shape for chunk in stream]
+    [(500, 3), (500, 3), (500, 3), (500, 3)]
+    """
+    if not len(thresholds):
+        raise InputError(f"thresholds must be one or more finite numbers, not {thresholds!r}")
+    concepts = [SEA(threshold) for threshold in thresholds]
+    return drifting(concepts, n_rows, **with_defaults(options, DEFAULTS))
+
+
+def imbalanced_sea(n_rows: int | None = None, **options: Unpack[StreamOptions]) -> Stream:
+    """SEA as the paper tells of it: threshold 4, 7, 4, 7, and 5 to 25 % of the rows below it.
+
+    The share of the minority swings between these values.
+
+    Parameters
+    ----------
+    n_rows
+        Rows of the whole stream; None for one that never ends.
+    **options
+        As in `Recipe`. By default a concept lasts 25,000 rows and no label is wrong.
+    """
+    thresholds = (4.0, 7.0)
+    return sea(n_rows, thresholds=thresholds, **with_defaults(options, IMBALANCED))

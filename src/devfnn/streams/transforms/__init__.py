@@ -1,0 +1,1 @@
+"""What can be done to chunks on their way: pure functions from chunks to chunks."""

@@ -1,0 +1,207 @@
+"""`devfnn data`: what it lists, shows, describes, fetches and exports."""
+
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from devfnn.streams import read, sea
+from devfnn.streams.datasets.catalogue import DATA_SETS
+from devfnn.streams.generators.catalogue import GENERATORS
+
+
+def shown(result) -> str:
+    """What was printed, without line breaks and frames."""
+    return " ".join(result.output.replace("│", " ").split())
+
+
+@pytest.fixture(autouse=True)
+def _no_data(monkeypatch, tmp_path):
+    """No data sets and no network, unless a test has some."""
+    monkeypatch.setenv("DEVFNN_DATA", "")
+    monkeypatch.setenv("DEVFNN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("DEVFNN_OFFLINE", "1")
+
+
+@pytest.fixture
+def weather_folder(tmp_path):
+    """A folder with a file that looks like the weather data."""
+    weather = DATA_SETS["weather"]
+    folder = tmp_path / "data"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    np.savez(
+        folder / "weather.npz",
+        X=rng.normal(size=(weather.n_rows, weather.n_features)),
+        y=rng.integers(0, 2, weather.n_rows),
+        feature_names=np.array(weather.feature_names),
+        class_names=np.array(weather.class_names),
+    )
+    return folder
+
+
+def test_list_names_everything(invoke, tmp_path):
+    result = invoke("data", "list", "--json", tmp_path / "list.json")
+    assert result.exit_code == 0, result.output
+    listed = json.loads((tmp_path / "list.json").read_text())
+    assert [row["data set"] for row in listed["data_sets"]] == list(DATA_SETS)
+    assert list(listed["generators"]) == list(GENERATORS)
+    for name in (*DATA_SETS, *GENERATORS):
+        assert name in result.stdout
+    assert "CC BY 4.0" in result.stdout
+    assert "5,000,000" in result.stdout
+
+
+def test_list_says_what_is_here(invoke, weather_folder, tmp_path):
+    invoke("data", "list", "--data-dir", weather_folder, "--json", tmp_path / "list.json")
+    rows = json.loads((tmp_path / "list.json").read_text())["data_sets"]
+    where = {row["data set"]: row["where"] for row in rows}
+    assert where["weather"] == "here"
+    assert where["covtype"].startswith("to download")
+    assert where["susy-30k"] == "drawn from susy"
+    assert where["sea-paper"] == "by hand"
+
+
+@pytest.mark.parametrize("name", DATA_SETS)
+def test_info_of_a_data_set_has_licence_citation_rows_and_classes(invoke, tmp_path, name):
+    result = invoke("data", "info", name, "--json", tmp_path / "info.json")
+    assert result.exit_code == 0, result.output
+    facts = json.loads((tmp_path / "info.json").read_text())
+    assert facts["rows"] == f"{DATA_SETS[name].n_rows:,}"
+    assert facts["classes"].startswith(f"{len(DATA_SETS[name].class_names)}: ")
+    for fact in ("licence", "citation", "home page", "checked", "to get it"):
+        assert facts[fact]
+    assert facts["here"] == "no"
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_info_of_a_generator_has_its_options(invoke, name):
+    result = invoke("data", "info", name)
+    assert result.exit_code == 0, result.output
+    for option in ("noise", "class_shares", "rows_per_concept", "without end"):
+        assert option in shown(result)
+
+
+def test_info_of_a_file_has_its_columns(invoke, tmp_path):
+    (tmp_path / "rows.csv").write_text("a,b,kind\n1,2,x\n3,4,y\n")
+    result = invoke("data", "info", tmp_path / "rows.csv")
+    assert "2: a, b" in shown(result)
+    assert "2: x, y" in shown(result)
+
+
+def test_head_shows_the_first_rows(invoke):
+    result = invoke("data", "head", "sea", "--rows", 3, "--seed", 4)
+    assert result.exit_code == 0, result.output
+    first = next(iter(sea(3, seed=4)))
+    for value in first.X.ravel():
+        assert f"{value:.4g}" in result.stdout
+
+
+def test_head_of_many_features_has_a_line_for_each(invoke):
+    result = invoke("data", "head", "led", "--rows", 2)
+    lines = [line.split() for line in result.stdout.splitlines()]
+    names = next(iter([GENERATORS["led"].make(1).feature_names]))
+    assert [line[0] for line in lines if line and line[0] in names] == list(names)
+
+
+def test_head_shows_the_names_of_classes(invoke, weather_folder):
+    result = invoke("data", "head", "weather", "--data-dir", weather_folder)
+    assert any(name in result.stdout for name in DATA_SETS["weather"].class_names)
+
+
+def test_describe_shows_balance_ranges_and_missing_values(invoke, tmp_path):
+    file = tmp_path / "rows.csv"
+    rows = [f"{k},{'' if k % 4 == 0 else k / 2},{'yes' if k < 80 else 'no'}" for k in range(100)]
+    file.write_text("a,b,rain\n" + "\n".join(rows) + "\n")
+    report = tmp_path / "report.json"
+    result = invoke("data", "describe", file, "--chunk-rows", 40, "--json", report)
+    assert result.exit_code == 0, result.output
+    assert "100 rows in 3 chunks" in result.stdout
+    assert "yes 80.0 %" not in result.stdout  # chunks: all yes, all yes, all no
+    assert "25 (25.0 %)" in result.stdout
+    assert "0 .. 39" in result.stdout
+    found = json.loads(report.read_text())
+    assert found["overall"]["classes"] == {"yes": 80, "no": 20}
+    assert [chunk["rows"] for chunk in found["chunks"]] == [40, 40, 20]
+    assert found["chunks"][1]["features"]["a"]["min"] == 40
+
+
+def test_describe_puts_chunks_together_and_marks_drift(invoke):
+    options = ("--rows", 20_000, "--chunk-rows", 100, "--with", "rows_per_concept=5000")
+    result = invoke("data", "describe", "sea", *options)
+    assert "20,000 rows in 200 chunks" in result.stdout
+    assert [f"{row:,}" in result.stdout for row in (5000, 10_000, 15_000)] == [True] * 3
+    assert len(result.stdout.splitlines()) < 60
+
+
+def test_describe_of_many_features_names_those_that_leave_their_range(invoke):
+    result = invoke("data", "describe", "agrawal", "--rows", 2000, "--chunk-rows", 100)
+    assert "new ranges" in result.stdout
+    assert "salary" in result.stdout
+
+
+def test_bad_rows_are_counted_and_shown(invoke, tmp_path):
+    file = tmp_path / "rows.csv"
+    file.write_text("a,b\n" + "1,0\n2,1\n" * 800 + "oops,1\n")
+    result = invoke("data", "describe", file, "--with", "on_bad_row=count")
+    assert result.exit_code == 0, result.output
+    assert "row 1,601: 'oops' in column 'a' is no number" in shown(result)
+
+
+def test_export_writes_what_can_be_read_again(invoke, tmp_path):
+    file = tmp_path / "sea.parquet"
+    result = invoke("data", "export", "sea", file, "--rows", 3000, "--label-name", "above")
+    assert result.exit_code == 0, result.output
+    assert "3,000 rows" in result.stdout
+    assert pq.read_table(file).column_names == ["f1", "f2", "f3", "above"]
+    np.testing.assert_array_equal(next(iter(read(file))).X, next(iter(sea(3000))).X)
+
+
+def test_an_endless_stream_is_cut_off(invoke, tmp_path):
+    result = invoke("data", "export", "stagger", tmp_path / "stagger.parquet")
+    assert "100,000 rows" in result.stdout
+
+
+def test_fetch_says_where_a_data_set_is(invoke, weather_folder):
+    result = invoke("data", "fetch", "weather", "--data-dir", weather_folder)
+    assert result.exit_code == 0, result.output
+    assert str(weather_folder / "weather.npz") in result.stdout.replace("\n", "")
+
+
+def test_fetch_offline_says_what_to_do(invoke, tmp_path):
+    result = invoke("data", "fetch", "covtype")
+    assert result.exit_code == 1
+    for hint in (DATA_SETS["covtype"].file.mirrors[0].url, "covtype.data.gz", "cache"):
+        assert hint in result.output.replace("\n", "")
+
+
+def test_lists_can_have_one_value(invoke, tmp_path):
+    (tmp_path / "rows.csv").write_text("id,a,b\n7,1,0\n8,3,1\n")
+    result = invoke("data", "info", tmp_path / "rows.csv", "--with", "ignore=id")
+    assert "1: a" in shown(result)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["head", "nothing"], 2, "there is no file and no stream called 'nothing'"),
+        (["head", "agrawl"], 2, "did you mean agrawal?"),
+        (["info", "nothing.csv"], 2, "there is no file"),
+        (["fetch", "nothing"], 1, "there is no data set 'nothing'"),
+        (["describe", "sea", "--with", "colour=1"], 2, "sea has no option 'colour'"),
+        (["head", "sea", "--rows", "0"], 2, "--rows"),
+        (["describe", "sea", "--json", "no/folder/x.json"], 2, "does not exist"),
+        (["export", "sea", "no/folder/x.parquet"], 2, "does not exist"),
+        (["export", "sea", "x.parquet", "--label-name", "f1"], 2, "a feature is called 'f1'"),
+        (["head", "weather"], 1, "DEVFNN_OFFLINE"),
+    ],
+)
+def test_what_is_wrong_is_said_without_a_traceback(
+    invoke, tmp_path, monkeypatch, arguments, code, message
+):
+    monkeypatch.chdir(tmp_path)
+    result = invoke("data", *arguments)
+    assert result.exit_code == code, result.output
+    assert message in shown(result)
+    assert "Traceback" not in result.output
