@@ -1,0 +1,251 @@
+"""Several streams as one: their rows, and what the whole says of itself."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from devfnn.errors import InputError
+from devfnn.streams import Stream, concatenate, sea
+from devfnn.streams.positions import EndlessPositions
+from devfnn.types import Chunk
+from plain_streams import NAMES, Endless, all_rows, numbered, numbers_of, rows_of, table, tables
+
+
+def stream_of(n_rows, first=0, **facts):
+    """A stream of numbered rows, in blocks of three."""
+    rows = numbered([0, 1] * n_rows, first=first)[:n_rows]
+    source = table(rows, [3] * (n_rows // 3), "int")
+    return dataclasses.replace(source.stream, classes=(0, 1), **facts)
+
+
+# ---- rows
+
+
+@given(data=st.data(), n_streams=st.integers(1, 3), chunk_rows=st.integers(1, 20))
+def test_without_positions_streams_follow_each_other_to_their_ends(data, n_streams, chunk_rows):
+    sources = [data.draw(tables(12, [None], first=100 * k)) for k in range(n_streams)]
+    whole = concatenate([source.stream for source in sources]).chunks(rows=chunk_rows)
+    rows = [row for source in sources for row in source.rows]
+    assert all_rows(whole) == rows
+    assert whole.n_rows == len(rows)
+
+
+def test_with_positions_streams_take_turns_and_go_on_where_they_were_left():
+    whole = concatenate([stream_of(20), stream_of(20, 100)], positions=[4, 7])
+    assert numbers_of(whole.take(12)) == [0, 1, 2, 3, 100, 101, 102, 4, 5, 6, 7, 8]
+
+
+def test_streams_can_come_back_again_and_again():
+    parts = [stream_of(20), stream_of(20, 100), stream_of(20, 200)]
+    whole = concatenate(parts, rows_per_concept=2)
+    assert numbers_of(whole.take(10)) == [0, 1, 100, 101, 200, 201, 2, 3, 102, 103]
+
+
+def test_positions_may_be_an_array():
+    parts = [stream_of(20), stream_of(20, 100)]
+    whole = concatenate(parts, positions=np.array([4, 7]))
+    assert numbers_of(whole) == numbers_of(concatenate(parts, positions=[4, 7]))
+    assert whole.drift_positions == (4, 7)
+
+
+def test_during_a_gradual_drift_rows_of_both_come_each_in_its_order():
+    parts = [stream_of(100), stream_of(100, 1000)]
+    found = numbers_of(concatenate(parts, positions=[20], width=60, seed=1).take(120))
+    old = [number for number in found if number < 1000]
+    new = [number for number in found if number >= 1000]
+    assert old == [*range(len(old))]
+    assert new == [*range(1000, 1000 + len(new))]
+    assert found[:20] == old[:20]
+    assert all(number >= 1000 for number in found[80:])
+    assert {number < 1000 for number in found[20:50]} == {True, False}
+    assert found != numbers_of(concatenate(parts, positions=[20], width=60, seed=2).take(120))
+
+
+def test_the_whole_ends_when_a_row_is_asked_of_a_stream_that_is_used_up():
+    whole = concatenate([stream_of(5), stream_of(50, 100)], rows_per_concept=3)
+    assert numbers_of(whole) == [0, 1, 2, 100, 101, 102, 3, 4]
+    assert (whole.n_rows, whole.is_endless) == (None, False)
+    unused = concatenate([stream_of(50), stream_of(0)], positions=[10])
+    assert numbers_of(unused) == [*range(10)]
+
+
+@given(data=st.data(), chunk_rows=st.tuples(st.integers(1, 20), st.integers(1, 20)))
+def test_rows_do_not_depend_on_the_chunks(data, chunk_rows):
+    sources = [data.draw(tables(20, [None], first=100 * k)) for k in range(2)]
+    whole = concatenate([s.stream for s in sources], positions=[5, 14], width=[9, 3], seed=3)
+    one, other = (all_rows(whole.chunks(rows=size)) for size in chunk_rows)
+    assert one == other
+
+
+def test_labels_of_several_kinds_stay_what_they_are():
+    whole = concatenate([stream_of(3), stream_of(3).relabel(["0", "1"])])
+    (chunk,) = whole
+    assert chunk.y.tolist() == [0, 1, 0, "0", "1", "0"]
+    assert whole.classes == (0, 1, "0", "1")
+
+
+def test_labels_are_hidden_and_delayed_after_or_hidden_before():
+    parts = [stream_of(6).hide_labels(1.0), stream_of(6, 100)]
+    whole = concatenate(parts).delay_labels(rows=2).chunks(rows=6)
+    assert [numbers_of(c.lessons()) for c in whole] == [[], [100, 101, 102, 103], [104, 105]]
+
+
+# ---- what it says of itself
+
+
+def test_classes_are_those_of_all_streams_and_keep_their_names():
+    first = stream_of(3, class_names=("no", "yes"))
+    second = dataclasses.replace(stream_of(3), classes=(1, 2, 5), class_names=("yea", "maybe", "?"))
+    whole = concatenate([first, second])
+    assert whole.classes == (0, 1, 2, 5)
+    assert whole.class_names == ("no", "yes", "maybe", "?")
+    assert concatenate([first, stream_of(3).relabel([1, 7])]).class_names == ("no", "yes", "7")
+    assert concatenate([stream_of(3), stream_of(3)]).class_names == ()
+
+
+def test_a_whole_is_endless_if_one_of_its_streams_never_ends():
+    endless = Endless(10).stream()
+    assert concatenate([stream_of(3), endless, stream_of(3)]).is_endless
+    assert concatenate([stream_of(3), endless]).n_rows is None
+    assert not concatenate([stream_of(3), stream_of(3)]).is_endless
+    assert concatenate([endless, endless], rows_per_concept=5).is_endless
+    assert not concatenate([endless, stream_of(3)], rows_per_concept=5).is_endless
+    unknown = dataclasses.replace(stream_of(3), n_rows=None)
+    assert concatenate([stream_of(3), unknown]).n_rows is None
+
+
+def test_drifts_are_those_inside_and_where_streams_meet():
+    parts = [stream_of(10, drift_positions=(4,)), stream_of(6, drift_positions=(3,)), stream_of(5)]
+    assert concatenate(parts).drift_positions == (4, 10, 13, 16)
+    assert concatenate(parts[:1]).drift_positions == (4,)
+
+
+def test_streams_without_rows_are_no_concepts():
+    nothing = stream_of(0)
+    parts = [nothing, stream_of(5), nothing, nothing, stream_of(5), nothing]
+    assert concatenate(parts).drift_positions == (5,)
+    assert concatenate([nothing, nothing]).drift_positions == ()
+
+
+def test_drifts_of_a_stream_without_end_follow_those_before_it():
+    endless = sea(rows_per_concept=10).select(["f1"])
+    before = stream_of(25, drift_positions=(7,)).select(["a"]).rename({"a": "f1"})
+    whole = concatenate([before, endless, before])
+    assert isinstance(whole.drift_positions, EndlessPositions)
+    assert whole.drift_positions[:5] == (7, 25, 35, 45, 55)
+    assert whole.skip(40).drift_positions[:3] == (5, 15, 25)
+    assert concatenate([endless, before]).drift_positions[:2] == (10, 20)
+
+
+def test_what_comes_behind_a_stream_of_unknown_size_is_not_known():
+    unknown = dataclasses.replace(stream_of(9, drift_positions=(2,)), n_rows=None)
+    parts = [stream_of(5), unknown, stream_of(5)]
+    assert concatenate(parts).drift_positions == (5, 7)
+
+
+def test_drifts_of_streams_that_take_turns_are_those_of_the_schedule():
+    parts = [stream_of(99), stream_of(99)]
+    assert concatenate(parts, positions=[5, 50], width=20).drift_positions == (5, 50)
+    assert concatenate(parts, rows_per_concept=30).drift_positions[:3] == (30, 60, 90)
+    assert concatenate(parts[:1], rows_per_concept=30).drift_positions == ()
+
+
+# Every base stream carries the numbers of its concepts as a feature; a drift is where they change.
+
+
+class Concepts:
+    """Makes streams of a few concepts, each with a number of its own."""
+
+    def __init__(self):
+        self.fresh = itertools.count()
+
+    def stream(self, lengths):
+        numbers = [next(self.fresh) for _ in lengths]
+        column = np.repeat(numbers, lengths).astype(float)
+        block = Chunk(column[:, None], np.zeros(len(column), int))
+        drifts = tuple(itertools.accumulate(lengths))[:-1]
+        return Stream(
+            ("concept",), (0,), lambda: iter([block]), n_rows=len(column), drift_positions=drifts
+        )
+
+
+LEAF = st.lists(st.integers(1, 6), min_size=0, max_size=3).map(lambda sizes: ("make", sizes))
+COUNT = st.integers(0, 15)
+
+
+def grown(inner):
+    """Everything that moves drifts, done to smaller recipes."""
+    return st.one_of(
+        st.tuples(st.just("take"), COUNT, inner),
+        st.tuples(st.just("skip"), COUNT, inner),
+        st.tuples(st.just("repeat"), st.sampled_from([None, 1, 2, 3]), inner),
+        st.tuples(st.just("chain"), st.lists(inner, min_size=1, max_size=3)),
+        st.tuples(st.just("turns"), st.integers(1, 9), st.lists(LEAF, min_size=2, max_size=3)),
+    )
+
+
+def built(recipe, concepts):
+    """The stream of a recipe."""
+    verb, *more = recipe
+    if verb == "make":
+        return concepts.stream(more[0])
+    if verb == "chain":
+        return concatenate([built(each, concepts) for each in more[0]])
+    if verb == "turns":  # streams that take turns must not drift by themselves, nor end
+        parts = [concepts.stream([3]).repeat() for _ in more[1]]
+        return concatenate(parts, rows_per_concept=more[0])
+    stream = built(more[1], concepts)
+    return getattr(stream, verb)(more[0])
+
+
+@given(recipe=st.recursive(LEAF, grown, max_leaves=5))
+def test_drifts_are_where_the_concept_changes_whatever_was_done_to_the_streams(recipe):
+    stream = built(recipe, Concepts()).take(60)
+    seen = [row[0][0] for chunk in stream for row in rows_of(chunk)]
+    changes = [row for row in range(1, len(seen)) if seen[row] != seen[row - 1]]
+    assert [position for position in stream.drift_positions if position < len(seen)] == changes
+    assert stream.n_rows == len(seen)
+
+
+# ---- laziness
+
+
+@pytest.mark.parametrize("positions", [None, [1000]])
+def test_a_stream_whose_turn_has_not_come_is_not_read(positions):
+    sources = [Endless(10), Endless(10)]
+    whole = concatenate([source.stream() for source in sources], positions=positions)
+    assert len(all_rows(whole.take(25))) == 25
+    assert [source.n_read for source in sources] == [3, 0]
+
+
+# ---- refusals
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"streams": []}, "concatenate needs one or more streams"),
+        ({"streams": [stream_of(3), stream_of(3).select(["b", "a"])]}, "features are the same"),
+        (
+            {"streams": [stream_of(3), stream_of(3).delay_labels(rows=3)]},
+            "delay labels after concatenating, not before",
+        ),
+        ({"width": 5}, "a gradual drift needs positions or rows_per_concept"),
+        ({"seed": -1}, "seed must be a whole number from 0 on, not -1"),
+        ({"positions": [5], "rows_per_concept": 5}, "positions or rows_per_concept, not both"),
+        ({"positions": [5, 5]}, "positions must rise"),
+        ({"positions": [5, 9], "width": 5}, "the drift at row 5 takes 5 rows"),
+        ({"rows_per_concept": 0}, "rows_per_concept must be a whole number from 1 on"),
+    ],
+)
+def test_bad_values_are_refused_at_once(more, message):
+    with pytest.raises(InputError, match=message):
+        concatenate(**({"streams": [stream_of(3), stream_of(3)]} | more))
+
+
+def test_names_of_features_are_those_of_the_first():
+    assert concatenate([stream_of(3), stream_of(3)]).feature_names == NAMES
