@@ -6,8 +6,7 @@ import random
 
 from devfnn import DEVFNN, Config
 from devfnn.evaluation import Summary, iter_prequential
-from devfnn.streams import read
-from devfnn.streams.exporting import export_parquet
+from devfnn.streams import export_parquet, read
 
 random.seed(0)
 with gzip.open("orders.csv.gz", "wt") as file:

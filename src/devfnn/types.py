@@ -42,17 +42,26 @@ class Chunk(NamedTuple):
     def lessons(self) -> "Iterator[Chunk]":
         """What may be learned after the chunk was predicted: late rows first, then its own.
 
+        Rows whose labels nobody knows are never among them.
+
         >>> chunk = Chunk(np.eye(2), np.array([1, 0]), labelled=np.array([True, False]))
         >>> [lesson.y.tolist() for lesson in chunk.lessons()]
         [[1]]
         """
         if self.late is not None:
             yield from self.late.lessons()
+        may_learn = self.is_known() if self.labelled is None else self.labelled & self.is_known()
         own = Chunk(self.X, self.y, self.times)
-        if self.labelled is not None and not self.labelled.all():
-            own = own.rows(self.labelled)
+        if not may_learn.all():
+            own = own.rows(may_learn)
         if len(own.y):
             yield own
+
+    def is_known(self) -> npt.NDArray[np.bool_]:
+        """Which labels are not None, (n_rows,)."""
+        if self.y.dtype != object:
+            return np.ones(len(self.y), np.bool_)
+        return np.array([label is not None for label in self.y], np.bool_)
 
 
 class Source(Protocol):

@@ -6,8 +6,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from devfnn.streams import read, sea
+from devfnn.display.streams import MOST_LINES
+from devfnn.streams import read, rfid, sea
 from devfnn.streams.datasets.catalogue import DATA_SETS
+from devfnn.streams.describing import Overview
 from devfnn.streams.generators.catalogue import GENERATORS
 
 
@@ -51,6 +53,14 @@ def test_list_names_everything(invoke, tmp_path):
         assert name in result.stdout
     assert "CC BY 4.0" in result.stdout
     assert "5,000,000" in result.stdout
+    assert listed["data_sets"][0] == {
+        "data set": "electricity",
+        "rows": 45_312,
+        "features": 8,
+        "classes": 2,
+        "licence": DATA_SETS["electricity"].licence,
+        "where": "to download, 3.1 MB",
+    }
 
 
 def test_list_says_what_is_here(invoke, weather_folder, tmp_path):
@@ -68,11 +78,13 @@ def test_info_of_a_data_set_has_licence_citation_rows_and_classes(invoke, tmp_pa
     result = invoke("data", "info", name, "--json", tmp_path / "info.json")
     assert result.exit_code == 0, result.output
     facts = json.loads((tmp_path / "info.json").read_text())
-    assert facts["rows"] == f"{DATA_SETS[name].n_rows:,}"
-    assert facts["classes"].startswith(f"{len(DATA_SETS[name].class_names)}: ")
+    assert facts["rows"] == DATA_SETS[name].n_rows
+    assert facts["classes"] == list(DATA_SETS[name].class_names)
+    assert facts["features"] == list(DATA_SETS[name].feature_names)
+    assert f"{DATA_SETS[name].n_rows:,}" in result.stdout
     for fact in ("licence", "citation", "home page", "checked", "to get it"):
         assert facts[fact]
-    assert facts["here"] == "no"
+    assert facts["here"] is None
 
 
 @pytest.mark.parametrize("name", GENERATORS)
@@ -99,7 +111,7 @@ def test_head_shows_the_first_rows(invoke):
 
 
 def test_head_of_many_features_has_a_line_for_each(invoke):
-    result = invoke("data", "head", "led", "--rows", 2)
+    result = invoke("data", "head", "led", "--rows", 2, env={"COLUMNS": "60"})
     lines = [line.split() for line in result.stdout.splitlines()]
     names = next(iter([GENERATORS["led"].make(1).feature_names]))
     assert [line[0] for line in lines if line and line[0] in names] == list(names)
@@ -183,12 +195,162 @@ def test_lists_can_have_one_value(invoke, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("header=x", "header takes true or false or none, not 'x'"),
+        ("names=1,2", "there are 2 names for 3 columns"),
+        ("category_values=x", "category_values takes TEXT:TEXT|...,..., not 'x'"),
+        ("delimiter=xy", "delimiter must be one character, not 'xy'"),
+    ],
+)
+def test_options_of_files_that_do_not_fit_are_refused(invoke, tmp_path, option, message):
+    (tmp_path / "rows.csv").write_text("a,b,c\n1,2,x\n3,4,y\n")
+    result = invoke("data", "head", tmp_path / "rows.csv", "--with", option)
+    assert result.exit_code in (1, 2), result.output
+    assert message in shown(result)
+    assert "Traceback" not in result.output
+
+
+def test_an_option_that_the_library_does_not_check_is_refused_all_the_same(invoke, monkeypatch):
+    def make(n_rows, **options):
+        raise TypeError("unsupported operand")
+
+    monkeypatch.setattr("devfnn.cli.choosing.open_stream", make)
+    result = invoke("data", "head", "sea", "--with", "noise=0.1")
+    assert result.exit_code == 2
+    assert "sea does not take these options: unsupported operand" in shown(result)
+
+
+@pytest.mark.parametrize(
+    ("content", "option", "names"),
+    [
+        ("a,b,c\n1,2,x\n3,4,y\n", "delimiter=,", "2: a, b"),
+        ("a\tb c\td\n1\t2\tx\n3\t4\ty\n", r"delimiter=\t", "2: a, b c"),
+        ("a b,c d\n1 2 x\n3 4 y\n", "delimiter= ", "2: a, b,c"),
+        ("1,2,x\n3,4,y\n", "names=1,2,3", "2: 1, 2"),
+        ("a,b,c\n1,2,x\n3,4,y\n", "header=false", "x1=a"),
+        ("a,b,c\n1,2,x\n3,4,y\n", "category_values=a:1|3,b:2|4|6", "5: a=1, a=3, b=2, b=4, b=6"),
+    ],
+)
+def test_options_of_files_can_be_typed(invoke, tmp_path, content, option, names):
+    (tmp_path / "rows.csv").write_text(content)
+    result = invoke("data", "info", tmp_path / "rows.csv", "--with", option)
+    assert result.exit_code == 0, result.output
+    assert names in shown(result)
+
+
+def test_shares_and_environments_of_a_generator_can_be_typed(invoke, tmp_path):
+    def exported(name, option):
+        file = tmp_path / "rows.parquet"
+        result = invoke("data", "export", name, file, "--rows", 5000, "--with", option)
+        assert result.exit_code == 0, result.output
+        return next(iter(read(file).chunks(rows=5000)))
+
+    even = exported("sea", "class_shares=1:0.05")
+    swinging = exported("sea-imbalanced", "class_shares=1:0.05..0.4")
+    np.testing.assert_array_equal(
+        even.y, next(iter(sea(5000, class_shares={1: 0.05}).chunks(rows=5000))).y
+    )
+    assert 0.15 < (swinging.y == 1).mean() < 0.3
+    walls = exported("rfid", "environments=2.2:0,2.6:3")
+    expected = rfid(5000, environments=[(2.2, 0), (2.6, 3)])
+    np.testing.assert_array_equal(walls.X, next(iter(expected.chunks(rows=5000))).X)
+
+
+def test_info_applies_the_options(invoke, tmp_path, weather_folder):
+    def facts(*arguments):
+        file = tmp_path / "info.json"
+        result = invoke("data", "info", *arguments, "--json", file)
+        assert result.exit_code == 0, result.output
+        return json.loads(file.read_text())
+
+    assert facts("sea", "--with", "positions=70,90")["drift"] == [70, 90]
+    assert facts("sea")["rows"] is None
+    assert facts("sea")["endless"] is True
+    assert facts("sea")["options"]["thresholds"] == "NUMBER,..."
+    assert "seed" not in facts("sea")["options"]
+    assert facts("kdd99", "--with", "target=binary")["classes"] == ["normal", "attack"]
+    read_so = facts("weather", "--data-dir", weather_folder, "--with", "ignore=dew_point")
+    assert read_so["features"] == [
+        name for name in DATA_SETS["weather"].feature_names if name != "dew_point"
+    ]
+    assert read_so["here"] == str(weather_folder / "weather.npz")
+
+
+ODD = "temp [/C],speed [m/s],:smile:\n1,2,[/x]\n3,4,[b]\n5,6,[/x]\n"
+
+
+@pytest.mark.parametrize("command", ["info", "head", "describe"])
+def test_names_and_labels_are_shown_as_they_are(invoke, tmp_path, command):
+    folder = tmp_path / "x ["
+    folder.mkdir()
+    (folder / "red].csv").write_text(ODD)
+    result = invoke("data", command, folder / "red].csv", env={"COLUMNS": "250"})
+    assert result.exit_code == 0, result.output
+    for text in ("temp [/C]", "speed [m/s]", "[/x]", "[b]"):
+        assert text in result.stdout
+    if command == "info":
+        assert "x [/red].csv" in result.stdout
+
+
+def test_paths_are_shown_as_they_are(invoke, tmp_path):
+    file = tmp_path / "[bold]rows.parquet"
+    result = invoke("data", "export", "sea", file, "--rows", 10)
+    assert f"10 rows in {file}" in result.stdout.replace("\n", "")
+
+
+def test_reasons_of_bad_rows_are_shown_as_they_are(invoke, tmp_path):
+    (tmp_path / "rows.csv").write_text("a,b\n" + "1,0\n2,1\n" * 800 + "[/oops],1\n")
+    result = invoke("data", "describe", tmp_path / "rows.csv", "--with", "on_bad_row=count")
+    assert "'[/oops]' in column 'a' is no number" in shown(result)
+
+
+def test_many_chunks_are_all_in_the_file_but_not_in_memory(invoke, tmp_path, monkeypatch):
+    overviews = []
+
+    class Watched(Overview):
+        def add(self, description):
+            super().add(description)
+            overviews.append(len(self.parts))
+
+    monkeypatch.setattr("devfnn.cli.describing.Overview", Watched)
+    file = tmp_path / "report.json"
+    options = ("--rows", 5000, "--chunk-rows", 10, "--json", file)
+    result = invoke("data", "describe", "sea", *options)
+    assert "5,000 rows in 500 chunks" in result.stdout
+    assert max(overviews) <= 2 * MOST_LINES
+    report = json.loads(file.read_text())
+    assert [chunk["rows"] for chunk in report["chunks"]] == [10] * 500
+    assert report["overall"]["rows"] == 5000
+    assert report["is_interrupted"] is False
+
+
+@pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
         (["head", "nothing"], 2, "there is no file and no stream called 'nothing'"),
         (["head", "agrawl"], 2, "did you mean agrawal?"),
         (["info", "nothing.csv"], 2, "there is no file"),
-        (["fetch", "nothing"], 1, "there is no data set 'nothing'"),
+        (["fetch", "nothing"], 2, "there is no data set 'nothing'"),
+        (["fetch", "electricty"], 2, "did you mean electricity?"),
+        (["fetch", "sea"], 2, "sea is a generator"),
+        (["info", "sea", "--with", "nois=3"], 2, "sea has no option 'nois'; did you mean noise?"),
+        (["info", "sea", "--with", "noise=3"], 2, "noise must be between 0 and 1, not 3"),
+        (["info", "sea", "--label", "f1"], 2, "--label is for files"),
+        (["info", "kdd99", "--with", "target=foo"], 2, "must be one of attack, binary, family"),
+        (["info", "kdd99", "--with", "noise=3"], 2, "kdd99 has no option 'noise'"),
+        (["info", "kdd99", "--with", "ignore=colour"], 2, "kdd99 has no feature 'colour'"),
+        (["export", "sea", "out.csv"], 2, "call the file out.parquet, not out.csv"),
+        (["export", "sea", "-"], 2, "call the file sea.parquet, not -"),
+        (["describe", "sea", "--json", "/proc/x.json"], 2, "cannot write '/proc/x.json'"),
+        (["head", "sea", "--with", "thresholds=a,b"], 2, "thresholds takes NUMBER,..., not 'a,b'"),
+        (["head", "sea", "--with", "thresholds=nan"], 2, "thresholds takes NUMBER,..., not 'nan'"),
+        (["head", "rfid", "--with", "environments=2.2,0"], 2, "takes NUMBER:NUMBER,..., not"),
+        (["head", "sea", "--with", "positions=1e300"], 2, "positions takes INTEGER,..., not"),
+        (["head", "sea", "--with", "chunk_rows=10"], 2, "not for --with: --chunk-rows sets it"),
+        (["head", "sea", "--with", "n_rows=10"], 2, "not for --with: --rows sets it"),
+        (["head", "sea", "--with", "seed=10"], 2, "not for --with: --seed sets it"),
+        (["head", "kdd99", "--with", "label=10"], 2, "not for --with: --label sets it"),
         (["describe", "sea", "--with", "colour=1"], 2, "sea has no option 'colour'"),
         (["head", "sea", "--rows", "0"], 2, "--rows"),
         (["describe", "sea", "--json", "no/folder/x.json"], 2, "does not exist"),

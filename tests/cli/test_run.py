@@ -2,10 +2,15 @@
 
 import json
 import logging
+import os
+import subprocess
+import sys
 
 import pytest
 
 import devfnn
+from devfnn.evaluation import iter_prequential
+from devfnn.streams import sea
 
 SMALL = ["run", "--rows", "4000", "--chunk-rows", "250", "--with", "rows_per_concept=500"]
 
@@ -118,6 +123,96 @@ def test_data_that_cannot_be_read_are_said_to_be_so(invoke, tmp_path):
     assert "Traceback" not in result.output
 
 
+def rows_file(tmp_path, *, odd: dict[int, str]):
+    """A file of 1200 rows with two features, some values of the first replaced."""
+    file = tmp_path / "rows.csv"
+    rows = [f"{odd.get(k, k % 7)},{k % 3},{int(k % 7 < 3)}\n" for k in range(1200)]
+    file.write_text("depth [/m],b,kind\n" + "".join(rows))
+    return file
+
+
+def test_a_missing_value_is_named_with_what_to_type(invoke, tmp_path):
+    file = rows_file(tmp_path, odd={997: ""})
+    result = invoke("run", file)
+    assert result.exit_code == 1, result.output
+    shown = " ".join(result.stderr.split())
+    assert f"{file}, row 998: 'depth [/m]' is missing." in shown
+    assert "--set missing=skip" in shown
+    assert "--with missing=mean" in shown
+    assert "row 998: " in " ".join(invoke("run", file, "--skip", 500).stderr.split())
+    assert "as shuffled: " in " ".join(invoke("run", file, "--shuffle", 2000).stderr.split())
+    assert invoke("run", file, "--set", "missing=skip").exit_code == 0
+    assert invoke("run", file, "--with", "missing=mean").exit_code == 0
+    assert invoke("run", file, "--rows", 900).exit_code == 0
+
+
+def test_a_value_that_is_too_large_is_named(invoke, tmp_path):
+    result = invoke("run", rows_file(tmp_path, odd={997: "-1e200"}), "--set", "missing=skip")
+    assert result.exit_code == 1
+    assert "row 998: 'depth [/m]' is -1e+200; beyond 1e+100" in " ".join(result.stderr.split())
+
+
+def test_a_run_without_labels_is_refused(invoke, tmp_path):
+    result = invoke("run", rows_file(tmp_path, odd={}), "--label", "None")
+    assert result.exit_code == 2
+    assert "a run needs labels to learn" in " ".join(result.stderr.split())
+
+
+def test_a_run_that_learned_nothing_is_no_result(invoke, tmp_path):
+    file, report = tmp_path / "rows.csv", tmp_path / "result.json"
+    file.write_text("a,kind\n" + "1,?\n2,?\n" * 400)
+    result = invoke("run", file, "--json", report)
+    assert result.exit_code == 1, result.output
+    assert "nothing was learned" in result.stderr
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_run_takes_transforms(invoke, tmp_path):
+    file = tmp_path / "result.json"
+    result = invoke(
+        *("run", "sea", "--seed", 3, "--rows", 3000, "--chunk-rows", 250, "--json", file),
+        *("--skip", 700, "--shuffle", 400, "--hide-labels", 0.5, "--delay-labels", 300),
+    )
+    assert result.exit_code == 0, result.output
+    stream = sea(seed=3).skip(700).take(3000).shuffle(400, seed=3).hide_labels(0.5, seed=3)
+    stream = stream.delay_labels(rows=300).chunks(rows=250)
+    expected = list(iter_prequential(devfnn.DEVFNN(devfnn.Config(seed=3)), stream))
+    report = json.loads(file.read_text())
+    assert report["stream"] == "sea"
+    assert report["accuracies"] == [result.accuracy for result in expected]
+    assert report["summary"]["n_labels"] == expected[-1].n_labels
+
+
+def test_labels_may_be_delayed_for_ever(invoke):
+    result = invoke("run", "sea", "--rows", 1000, "--delay-labels", 10**30)
+    assert result.exit_code == 0, result.output
+    assert "labels used" in result.stdout
+
+
+def test_the_name_of_a_file_is_shown_as_it_is(invoke, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows_file(tmp_path, odd={}).rename("[bold].csv")
+    assert "on [bold].csv, 1,200 rows" in invoke("run", "[bold].csv").stdout
+
+
+def test_a_terminal_that_lacks_a_character_gets_its_code(tmp_path):
+    (tmp_path / "rows.csv").write_text("größe,b\n1,0\n2,1\n", encoding="utf-8")
+    finished = subprocess.run(
+        [sys.executable, "-m", "devfnn", "data", "head", tmp_path / "rows.csv"],
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        timeout=60,
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert rb"gr\xf6\xdfe" in finished.stdout
+
+
+def test_options_are_named_as_one_types_them(invoke, tmp_path):
+    result = invoke("run", rows_file(tmp_path, odd={1100: "oops"}))
+    assert result.exit_code == 1
+    assert "--with on_bad_row=skip" in " ".join(result.stderr.split())
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -125,7 +220,14 @@ def test_data_that_cannot_be_read_are_said_to_be_so(invoke, tmp_path):
         (["--rows", "many"], "--rows"),
         (["--chunk-rows", "0"], "--chunk-rows"),
         (["--with", "noise=1.5"], "noise must be between 0 and 1, not 1.5"),
-        (["--with", "noise=nan"], "noise must be between 0 and 1, not 'nan'"),
+        (["--with", "noise=nan"], "noise takes NUMBER, not 'nan'"),
+        (["--with", "noise=0.1", "--with", "noise=0.2"], "noise is given twice"),
+        (["--with", "chunk_rows=10"], "chunk_rows is not for --with: --chunk-rows sets it"),
+        (["--hide-labels", "1.5"], "--hide-labels"),
+        (["--hide-labels", "1"], "a run needs labels to learn"),
+        (["--skip", "-1"], "--skip"),
+        (["--shuffle", "0"], "--shuffle"),
+        (["--json", "/proc/result.json"], "cannot write '/proc/result.json'"),
         (["--with", "nois=0.1"], "sea has no option 'nois'; did you mean noise?"),
         (["--with", "noise"], "NAME=VALUE is needed, not 'noise'"),
         (["--label", "2"], "--label is for files"),

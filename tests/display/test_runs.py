@@ -7,6 +7,7 @@ import pytest
 import rich.console
 
 from devfnn.display import drift_table, result_table, watched
+from devfnn.display.runs import MOST_CONCEPTS
 from devfnn.evaluation import ChunkResult
 from devfnn.events import DriftFound
 
@@ -97,3 +98,26 @@ def test_the_drift_table_puts_findings_under_their_concept():
         if line.startswith("│")
     ]
     assert rows == [["0", "-"], ["450", "500, 600"], ["600", "1,000"]]
+
+
+def test_concepts_beyond_the_end_of_a_run_are_left_out():
+    text = shown(console(), drift_table(results(4), [450, 1000, 1500], 1000))
+    assert "450" in text
+    assert "1,500" not in text
+
+
+def test_of_very_many_concepts_the_rest_is_counted():
+    text = shown(console(), drift_table(results(4, 8), range(10, 1000, 10), 1000))
+    assert "60 more" in text
+    assert "2 more" in text
+    assert len(text.splitlines()) < MOST_CONCEPTS + 10
+
+
+def test_without_a_known_length_rows_are_counted_on_a_terminal():
+    screen = console(is_terminal=True)
+    list(watched(results(), None, screen))
+    assert "1,000 rows" in screen.file.getvalue()
+
+
+def test_the_title_of_a_run_is_shown_as_it_is():
+    assert "on [/x].csv" in shown(console(), result_table(results(), "on [/x].csv"))

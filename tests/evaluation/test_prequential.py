@@ -210,6 +210,13 @@ def test_labels_nobody_knows_are_neither_scored_nor_learned():
     assert results[2].seconds_predict > 0.0
 
 
+def test_to_predict_nothing_is_never_right():
+    diary = Diary()
+    diary.predict = lambda X: np.full(len(X), None)
+    _, second = iter_prequential(diary, [rows(0, "a"), rows(1, [None, "a"])])
+    assert (second.n_correct, second.n_scored) == (0, 1)
+
+
 def test_a_stream_of_which_nothing_may_be_learned_is_never_predicted():
     results = list(iter_prequential(DEVFNN(), sea(300, chunk_rows=100).hide_labels(1.0)))
     assert [result.n_rows for result in results] == [100, 200, 300]

@@ -68,7 +68,7 @@ def test_during_a_gradual_drift_rows_of_both_come_each_in_its_order():
 def test_the_whole_ends_when_a_row_is_asked_of_a_stream_that_is_used_up():
     whole = concatenate([stream_of(5), stream_of(50, 100)], rows_per_concept=3)
     assert numbers_of(whole) == [0, 1, 2, 100, 101, 102, 3, 4]
-    assert (whole.n_rows, whole.is_endless) == (None, False)
+    assert (whole.n_rows, whole.is_endless) == (8, False)
     unused = concatenate([stream_of(50), stream_of(0)], positions=[10])
     assert numbers_of(unused) == [*range(10)]
 
@@ -99,12 +99,27 @@ def test_labels_are_hidden_and_delayed_after_or_hidden_before():
 
 def test_classes_are_those_of_all_streams_and_keep_their_names():
     first = stream_of(3, class_names=("no", "yes"))
-    second = dataclasses.replace(stream_of(3), classes=(1, 2, 5), class_names=("yea", "maybe", "?"))
+    second = dataclasses.replace(stream_of(3), classes=(1, 2, 5), class_names=("yes", "maybe", "?"))
     whole = concatenate([first, second])
     assert whole.classes == (0, 1, 2, 5)
     assert whole.class_names == ("no", "yes", "maybe", "?")
     assert concatenate([first, stream_of(3).relabel([1, 7])]).class_names == ("no", "yes", "7")
     assert concatenate([stream_of(3), stream_of(3)]).class_names == ()
+
+
+def test_names_that_contradict_each_other_are_refused():
+    first = stream_of(3, class_names=("no", "yes"))
+    second = stream_of(3, class_names=("yes", "no"))
+    with pytest.raises(InputError, match=r"label 0 is 'no' in one stream and 'yes' in another"):
+        concatenate([first, second])
+    both = [each.relabel(each.class_names) for each in (first, second)]
+    assert concatenate(both).classes == ("no", "yes")
+
+
+def test_a_turn_that_takes_a_while_may_need_more_rows_than_there_are():
+    endless = Endless(10).stream()
+    assert concatenate([stream_of(12), endless], positions=[10], width=2).is_endless
+    assert not concatenate([stream_of(11), endless], positions=[10], width=2).is_endless
 
 
 def test_a_whole_is_endless_if_one_of_its_streams_never_ends():
@@ -175,6 +190,7 @@ class Concepts:
 
 LEAF = st.lists(st.integers(1, 6), min_size=0, max_size=3).map(lambda sizes: ("make", sizes))
 COUNT = st.integers(0, 15)
+POSITIONS = st.lists(st.integers(1, 20), max_size=4, unique=True).map(sorted)
 
 
 def grown(inner):
@@ -185,6 +201,8 @@ def grown(inner):
         st.tuples(st.just("repeat"), st.sampled_from([None, 1, 2, 3]), inner),
         st.tuples(st.just("chain"), st.lists(inner, min_size=1, max_size=3)),
         st.tuples(st.just("turns"), st.integers(1, 9), st.lists(LEAF, min_size=2, max_size=3)),
+        st.tuples(st.just("switch"), POSITIONS, st.lists(inner, min_size=2, max_size=3)),
+        st.tuples(st.just("sized turns"), st.integers(1, 9), st.lists(LEAF, min_size=2)),
     )
 
 
@@ -195,7 +213,13 @@ def built(recipe, concepts):
         return concepts.stream(more[0])
     if verb == "chain":
         return concatenate([built(each, concepts) for each in more[0]])
-    if verb == "turns":  # streams that take turns must not drift by themselves, nor end
+    if verb == "switch":
+        parts = [built(each, concepts) for each in more[1]]
+        return concatenate(parts, positions=more[0])
+    if verb == "sized turns":
+        parts = [built(each, concepts) for each in more[1]]
+        return concatenate(parts, rows_per_concept=more[0])
+    if verb == "turns":  # endless streams that take turns for ever must not drift by themselves
         parts = [concepts.stream([3]).repeat() for _ in more[1]]
         return concatenate(parts, rows_per_concept=more[0])
     stream = built(more[1], concepts)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devfnn.streams import Stream, sea
-from devfnn.streams.describing import Description, describe
+from devfnn.streams.describing import Description, Overview, describe
 from devfnn.types import Chunk
 
 
@@ -71,3 +71,18 @@ def test_plain_data_has_none_for_what_is_not_known():
     assert plain["features"]["a"] == {"min": 1.0, "max": 1.0, "mean": 1.0, "std": 0.0, "missing": 0}
     assert plain["features"]["b"]["mean"] is None
     assert plain["features"]["b"]["missing"] == 1
+
+
+@given(n_chunks=st.integers(1, 200), most=st.integers(2, 12))
+def test_an_overview_is_bounded_and_loses_no_row(n_chunks, most):
+    overview = Overview(most)
+    for number in range(n_chunks):
+        overview.add(Description.of(Chunk(np.full((3, 1), float(number)), np.zeros(3, int))))
+        assert len(overview.parts) <= most
+    assert overview.n_chunks == n_chunks
+    assert overview.whole.n_rows == sum(part.n_rows for part in overview.parts) == 3 * n_chunks
+    *others, last = [part.n_rows for part in overview.parts]
+    assert len(set(others)) <= 1
+    assert last <= max(others, default=last)
+    starts = np.cumsum([0, *others]) // 3
+    assert [part.lows[0] for part in overview.parts] == starts.tolist()

@@ -80,20 +80,39 @@ def test_delayed_labels_are_written_with_their_rows(tmp_path):
 def test_times_become_a_column(tmp_path):
     times = np.array(["2020-01-01", "2020-01-02"], "datetime64[us]")
     export_parquet(of_labels(np.array([0, 1]), times=times), tmp_path / "some.parquet")
-    back = whole(read(tmp_path / "some.parquet", time="time"))
-    np.testing.assert_array_equal(back.times, times)
+    back = read(tmp_path / "some.parquet")
+    assert back.feature_names == ("a",)
+    np.testing.assert_array_equal(whole(back).times, times)
+
+
+def test_classes_keep_their_order_and_names(tmp_path):
+    rows = Chunk(np.zeros((3, 1)), np.array([1, 0, 1]))
+    stream = Stream(("a",), (1, 0), lambda: iter([rows]), class_names=("yes", "no"))
+    export_parquet(stream, tmp_path / "some.parquet")
+    back = read(tmp_path / "some.parquet")
+    assert (back.classes, back.class_names) == ((1, 0), ("yes", "no"))
+
+
+def test_another_label_has_other_classes(tmp_path):
+    rows = Chunk(np.array([[5.0], [7.0]]), np.array([1, 0]))
+    stream = Stream(("a",), (1, 0), lambda: iter([rows]), class_names=("yes", "no"))
+    export_parquet(stream, tmp_path / "some.parquet")
+    with pytest.raises(DataError, match="no column is left"):
+        read(tmp_path / "some.parquet", label="a")  # the label is no feature
 
 
 def test_a_stream_without_rows_gives_a_file_without_rows(tmp_path):
     assert export_parquet(sea(10).take(0), tmp_path / "none.parquet") == 0
-    assert pq.read_table(tmp_path / "none.parquet").column_names == ["f1", "f2", "f3", "class"]
+    back = read(tmp_path / "none.parquet")
+    assert back.feature_names == ("f1", "f2", "f3")
+    assert list(back) == []
 
 
 def test_the_file_says_which_column_is_the_label(tmp_path):
     export_parquet(sea(10), tmp_path / "sea.parquet", label="which")
     with pq.ParquetFile(tmp_path / "sea.parquet") as file:
         note = json.loads(file.metadata.metadata[b"devfnn"])
-    assert note["label"] == "which"
+    assert note["labels"] == ["which"]
     assert read(tmp_path / "sea.parquet").feature_names == ("f1", "f2", "f3")
 
 

@@ -1,11 +1,13 @@
 """Streams by name: names first, then files, and help where there is neither."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from devfnn.errors import InputError
 from devfnn.streams import sea
-from devfnn.streams.finding import generator_options, open_stream
+from devfnn.streams.finding import check_options, open_stream, option_types
 from devfnn.streams.generators.catalogue import GENERATORS
 
 
@@ -50,12 +52,27 @@ def test_a_data_set_is_found_in_the_folder_given(data_dir):
         ("sea", {"threshold": [4]}, "did you mean thresholds"),
         ("sea", {"label": 1}, "sea has no option 'label'"),
         ("kdd99", {"noise": 1}, "kdd99 has no option 'noise'"),
+        ("kdd99", {"target": "x"}, "must be one of attack, binary, family"),
+        ("-", {"noise": 1}, "a file has no option 'noise'"),
     ],
 )
 def test_what_is_not_there_is_refused_with_help(name, options, message):
     with pytest.raises(InputError, match=message):
         open_stream(name, options=options)
+    with pytest.raises(InputError, match=message):
+        check_options(name, options)
 
 
 def test_options_of_a_generator_are_its_own_and_the_common_ones():
-    assert {"thresholds", "noise", "n_rows", "seed"} <= set(generator_options("sea"))
+    assert {"thresholds", "noise", "n_rows", "seed"} <= set(option_types("sea"))
+
+
+def test_options_come_with_their_types():
+    assert option_types("sea")["thresholds"] == Sequence[float]
+    assert option_types("kdd99")["target"] == str | None
+    assert option_types("-")["header"] == bool | None
+
+
+def test_a_name_that_is_too_long_for_a_file_is_no_stream():
+    with pytest.raises(InputError, match="there is no file and no stream"):
+        option_types("x" * 5000)

@@ -1,12 +1,12 @@
 """Where streams drift: positions that end and positions that do not."""
 
 import itertools
-import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from devfnn.errors import InputError
 from devfnn.streams.positions import (
     EndlessPositions,
     positions_after,
@@ -68,9 +68,13 @@ def test_a_search_ends(both, position):
     assert "10" not in positions
 
 
-def test_endless_positions_are_as_long_as_can_be_and_show_the_first():
+def test_endless_positions_have_no_length_and_show_the_first():
     positions = EndlessPositions((10, 25), period=20)
-    assert len(positions) == sys.maxsize
+    with pytest.raises(InputError, match="without end"):
+        len(positions)
+    with pytest.raises(InputError, match="without end"):
+        list(positions)
+    assert positions
     assert repr(positions) == "(10, 25, 30, ... without end)"
 
 

@@ -231,9 +231,10 @@ def test_labels_can_be_delayed_by_the_clock(clock, delay, nothing):
 
 
 def test_the_last_delay_counts():
-    stream = table(numbered("abcd", map(np.int64, [0, 1, 2, 3]))).stream.chunks(rows=1)
-    assert learned(stream.delay_labels(time=2).delay_labels(rows=1)) == [[], [0], [1], [2], [3]]
-    twice = stream.delay_labels(rows=1).delay_labels(time=2)
+    stream = table(numbered("abcd", map(np.int64, [0, 5, 10, 15]))).stream.chunks(rows=1)
+    twice = stream.delay_labels(time=10).delay_labels(rows=1)
+    assert learned(twice) == [[], [0], [1], [2], [3]]
+    twice = stream.delay_labels(rows=1).delay_labels(time=10)
     assert learned(twice) == [[], [], [0], [1], [2, 3]]
 
 

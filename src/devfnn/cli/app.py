@@ -1,5 +1,8 @@
 """All commands in one place."""
 
+import io
+import sys
+
 import typer
 
 import devfnn
@@ -20,5 +23,8 @@ def version() -> None:
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; what a terminal cannot show is shown by its code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     app(prog_name="devfnn")

@@ -1,27 +1,28 @@
 """Which stream a command works on: one name, and what can be said about it."""
 
-import collections.abc
 import dataclasses
-import inspect
 import pathlib
-import typing
-from collections.abc import Iterator
 from typing import Annotated, Any
 
 import rich.console
 import typer
 
-from devfnn.cli.values import parsed_changes, plainest
+from devfnn.cli.typed import parsed_options
+from devfnn.cli.values import plainest
 from devfnn.display.progress import download_bar
-from devfnn.errors import InputError
-from devfnn.streams.files.options import FileOptions
-from devfnn.streams.finding import open_stream
+from devfnn.errors import DataError, InputError
+from devfnn.streams.finding import check_options, open_stream, option_types
 from devfnn.streams.generators.catalogue import GENERATORS
-from devfnn.streams.generators.drifting import StreamOptions
 from devfnn.streams.stream import Stream
 
 ENDLESS_ROWS = 100_000
 """Rows taken of a stream without end when nobody says how many."""
+
+LONGEST_DELAY = 2**62
+"""Labels that are delayed for longer come at the end all the same; sums of rows stay below 2^63."""
+
+FLAGS = {"chunk_rows": "--chunk-rows", "n_rows": "--rows", "seed": "--seed", "label": "--label"}
+"""Options of streams that the command line has by other names."""
 
 Name = Annotated[
     str, typer.Argument(metavar="STREAM", help="A generator, a data set, a file, or - for a pipe.")
@@ -37,11 +38,27 @@ DataDir = Annotated[
 ]
 Options = Annotated[
     list[str] | None,
-    typer.Option("--with", metavar="NAME=VALUE", help="An option of the stream; may be repeated."),
+    typer.Option(
+        "--with",
+        metavar="NAME=VALUE",
+        help="An option of the stream, as `data info` lists them; may be repeated.",
+    ),
+]
+Skip = Annotated[int, typer.Option(min=0, metavar="ROWS", help="Leave out the first rows.")]
+Shuffle = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="ROWS", help="Shuffle the rows within buffers of so many."),
+]
+HideLabels = Annotated[
+    float,
+    typer.Option(min=0.0, max=1.0, metavar="RATE", help="Share of labels not to be learned."),
+]
+DelayLabels = Annotated[
+    int, typer.Option(min=0, metavar="ROWS", help="Let labels come so many rows later.")
 ]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Choice:
     """What was said about a stream on the command line."""
 
@@ -51,46 +68,66 @@ class Choice:
     seed: int | None = None
     label: str | None = None
     data_dir: pathlib.Path | None = None
-    changes: tuple[str, ...] = ()
+    changes: list[str] | None = None
+    skip: int = 0
+    shuffle: int | None = None
+    hide_labels: float = 0.0
+    delay_labels: int = 0
 
     def open(self, console: rich.console.Console) -> Stream:
         """The stream; a data set that is not there is downloaded under a bar."""
-        with download_bar(console) as progress:
-            stream = open_stream(
-                self.name, data_dir=self.data_dir, progress=progress, options=self._options()
-            )
-        stream = stream.chunks(rows=self.chunk_rows)
+        stream = self.opened_whole(console).chunks(rows=self.chunk_rows)
+        if self.skip:
+            stream = stream.skip(self.skip)
         if self.rows is not None or stream.is_endless:
             stream = stream.take(self.rows or ENDLESS_ROWS)
+        seed = self.seed or 0
+        if self.shuffle is not None:
+            stream = stream.shuffle(self.shuffle, seed=seed)
+        if self.hide_labels:
+            stream = stream.hide_labels(self.hide_labels, seed=seed)
+        if self.delay_labels:
+            stream = stream.delay_labels(rows=min(self.delay_labels, LONGEST_DELAY))
         return stream
 
-    def _options(self) -> dict[str, Any]:
-        options = parsed_changes(self.changes)
-        lists = set(_list_options(self.name))
-        for name, value in options.items():
-            if name in lists and not isinstance(value, list):
-                options[name] = [value]
+    def opened_whole(self, console: rich.console.Console) -> Stream:
+        """The stream as it is, perhaps without end."""
+        options = self.options()
+        try:
+            with download_bar(console) as progress:
+                return open_stream(
+                    self.name, data_dir=self.data_dir, progress=progress, options=options
+                )
+        except (InputError, DataError):
+            raise
+        except (TypeError, ValueError, OverflowError) as error:
+            if not options:
+                raise
+            raise InputError(f"{self.name} does not take these options: {error}") from error
+
+    def options(self) -> dict[str, Any]:
+        """All options of the stream, checked as far as that can be done without opening it."""
+        options = parsed_options(self.changes or (), option_types(self.name))
+        for option in options:
+            if option in FLAGS:
+                raise InputError(
+                    f"{option} is not for --with: {FLAGS[option]} sets it, where it matters"
+                )
         if self.label is not None:
             if self.name in GENERATORS:
                 raise InputError(f"--label is for files; {self.name} knows its labels")
-            options["label"] = None if self.label.lower() == "none" else _place_or_name(self.label)
+            options["label"] = None if self.has_no_label else _place_or_name(self.label)
         if self.seed is not None and self.name in GENERATORS:
-            options.setdefault("seed", self.seed)
+            options["seed"] = self.seed
+        check_options(self.name, options)
         return options
+
+    @property
+    def has_no_label(self) -> bool:
+        """Whether it was said that there are no labels."""
+        return self.label is not None and self.label.lower() == "none"
 
 
 def _place_or_name(text: str) -> str | int:
     value = plainest(text)
     return value if type(value) is int else text
-
-
-def _list_options(name: str) -> Iterator[str]:
-    """Options that take a list, so that a single value is one too."""
-    hints: dict[str, Any] = dict(typing.get_type_hints(FileOptions))
-    if name in GENERATORS:
-        hints = dict(typing.get_type_hints(StreamOptions))
-        parameters = inspect.signature(GENERATORS[name].make).parameters
-        hints |= {each.name: each.annotation for each in parameters.values()}
-    for option, hint in hints.items():
-        if typing.get_origin(hint) is collections.abc.Sequence:
-            yield option

@@ -1,61 +1,55 @@
 """`devfnn data`: what streams there are, and what is in them."""
 
-import json
 import pathlib
-from collections.abc import Hashable
-from typing import Annotated, Any
+from typing import Annotated
 
 import rich.console
 import typer
 
 from devfnn.cli.choosing import Choice, ChunkRows, DataDir, Label, Name, Options, Rows, Seed
-from devfnn.cli.facts import data_set_facts, data_set_row, generator_facts, stream_facts
-from devfnn.cli.values import check_folder, refusing_bad_data
-from devfnn.display.progress import rows_bar
-from devfnn.display.streams import (
-    chunks_table,
-    classes_table,
-    facts_table,
-    features_table,
-    head_table,
-    names_table,
+from devfnn.cli.describing import class_names, described, show_bad_rows, show_overview
+from devfnn.cli.facts import (
+    Fact,
+    data_set_facts,
+    data_set_row,
+    file_facts,
+    generator_facts,
+    plain,
+    stream_facts,
+    texts,
 )
-from devfnn.errors import DataError
+from devfnn.cli.refusals import interrupted, refusing_bad_data
+from devfnn.cli.results import JsonFile, result_file
+from devfnn.display.literal import literal
+from devfnn.display.progress import rows_bar
+from devfnn.display.streams import facts_table, head_tables, names_table
+from devfnn.errors import DataError, InputError
 from devfnn.streams.datasets.catalogue import DATA_SETS
 from devfnn.streams.datasets.lookup import locate
-from devfnn.streams.describing import Description, describe
+from devfnn.streams.datasets.opening import described as known_data_set
 from devfnn.streams.exporting import export_parquet
 from devfnn.streams.generators.catalogue import GENERATORS
-from devfnn.streams.stream import Stream
 from devfnn.streams.transforms.rows import joined
 
 data = typer.Typer(help="Streams: list, look at, describe, fetch, export.", no_args_is_help=True)
 
-JsonFile = Annotated[
-    pathlib.Path | None,
-    typer.Option("--json", metavar="FILE", dir_okay=False, help="Write the result here."),
-]
+PARQUET = (".parquet", ".pq", "")
+"""How the names of Parquet files end."""
 
 
 @data.command("list")
 def list_streams(data_dir: DataDir = None, json_file: JsonFile = None) -> None:
     """All generators and data sets by name."""
-    with refusing_bad_data():
-        check_folder(json_file)
+    with refusing_bad_data(), result_file(json_file) as result:
+        sets = [data_set_row(data_set, data_dir) for data_set in DATA_SETS.values()]
+        generators = {name: each.summary for name, each in GENERATORS.items()}
+        result.write({"data_sets": [plain(row) for row in sets], "generators": generators})
     screen = _screen()
-    sets = [data_set_row(data_set, data_dir) for data_set in DATA_SETS.values()]
-    columns = ("data set", "rows", "features", "classes", "licence", "where")
-    screen.print(names_table("Data sets", columns, sets))
-    generators = [(name, each.summary) for name, each in GENERATORS.items()]
-    screen.print(names_table("Generators", ("generator", "what it makes"), generators))
+    rows = [list(texts(row).values()) for row in sets]
+    screen.print(names_table("Data sets", list(texts(sets[0])), rows))
+    columns = ("generator", "what it makes")
+    screen.print(names_table("Generators", columns, list(generators.items())))
     screen.print("More: devfnn data info NAME. Files: give their path, or - for a pipe.")
-    _write(
-        json_file,
-        {
-            "data_sets": [dict(zip(columns, row, strict=True)) for row in sets],
-            "generators": dict(generators),
-        },
-    )
 
 
 @data.command()
@@ -67,17 +61,25 @@ def info(
     json_file: JsonFile = None,
 ) -> None:
     """Everything known about a generator, a data set or a file: size, licence, citation, source."""
-    with refusing_bad_data():
-        check_folder(json_file)
-        if name in DATA_SETS:
-            facts = data_set_facts(DATA_SETS[name], data_dir)
-        elif name in GENERATORS:
-            facts = generator_facts(name)
-        else:
-            choice = Choice(name, label=label, data_dir=data_dir, changes=tuple(options or ()))
-            facts = stream_facts(choice.open(_progress()))
-    _screen().print(facts_table(name, facts))
-    _write(json_file, facts)
+    with refusing_bad_data(), result_file(json_file) as result:
+        choice = Choice(name=name, label=label, data_dir=data_dir, changes=options)
+        facts = _facts(choice)
+        result.write(plain(facts))
+    _screen().print(facts_table(name, texts(facts)))
+
+
+def _facts(choice: Choice) -> list[Fact]:
+    """What is known of a stream, with its options; a data set is not downloaded for it."""
+    if choice.name not in DATA_SETS:
+        stream = choice.opened_whole(_progress())
+        facts_of = generator_facts if choice.name in GENERATORS else file_facts
+        return facts_of(choice.name, stream)
+    data_set, options = DATA_SETS[choice.name], choice.options()
+    facts = data_set_facts(data_set, choice.data_dir, options.pop("target", None))
+    if options and locate(data_set, choice.data_dir) is not None:
+        as_read = {fact.name: fact for fact in stream_facts(choice.opened_whole(_progress()))}
+        facts = [as_read.get(fact.name, fact) for fact in facts]
+    return facts
 
 
 @data.command()
@@ -87,11 +89,13 @@ def fetch(
 ) -> None:
     """Download a data set, unless it is here already."""
     with refusing_bad_data():
-        if name not in DATA_SETS:
-            raise DataError(f"there is no data set {name!r}; `devfnn data list` shows them")
-        Choice(name, data_dir=data_dir).open(_progress())
-    located = locate(DATA_SETS[name], data_dir)
-    _screen().print(f"{name} is in {located.path if located else 'memory'}", soft_wrap=True)
+        if name in GENERATORS:
+            raise InputError(f"{name} is a generator: it is made, not downloaded")
+        data_set = known_data_set(name)
+        Choice(name=name, data_dir=data_dir).open(_progress())
+        located = locate(data_set, data_dir)
+        assert located is not None
+    _screen().print(literal(f"{name} is in {located.path}"), soft_wrap=True)
 
 
 @data.command()
@@ -105,12 +109,21 @@ def head(
 ) -> None:
     """The first rows, as a model would see them."""
     with refusing_bad_data():
-        choice = Choice(name, rows, rows, seed, label, data_dir, tuple(options or ()))
+        choice = Choice(
+            name=name,
+            rows=rows,
+            chunk_rows=rows,
+            seed=seed,
+            label=label,
+            data_dir=data_dir,
+            changes=options,
+        )
         stream = choice.open(_progress())
         chunks = list(stream)
         if not chunks:
             raise DataError(f"{name} has no rows")
-    _screen().print(head_table(joined(chunks), stream.feature_names, name, _names(stream)))
+    screen, names = _screen(), stream.feature_names
+    screen.print(*head_tables(joined(chunks), names, class_names(stream), screen.width))
 
 
 @data.command("describe")
@@ -124,32 +137,35 @@ def describe_stream(
     options: Options = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Class balance, ranges and missing values, chunk by chunk and over all."""
-    with refusing_bad_data():
-        check_folder(json_file)
-        choice = Choice(name, rows, chunk_rows, seed, label, data_dir, tuple(options or ()))
+    """Class balance, ranges and missing values, chunk by chunk and over all.
+
+    Ctrl-C shows what was read so far.
+    """
+    with refusing_bad_data(), result_file(json_file) as result:
+        choice = Choice(
+            name=name,
+            rows=rows,
+            chunk_rows=chunk_rows,
+            seed=seed,
+            label=label,
+            data_dir=data_dir,
+            changes=options,
+        )
         stream = choice.open(_progress())
-        parts = _described(stream)
-        if not parts:
-            raise DataError(f"{name} has no rows")
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = whole + part
-    screen = _screen()
-    screen.print(f"{whole.n_rows:,} rows in {len(parts):,} chunks")
-    screen.print(chunks_table(parts, stream.feature_names, stream.drift_positions))
-    screen.print(classes_table(whole, _names(stream)))
-    screen.print(features_table(whole, stream.feature_names))
-    _show_bad_rows(stream, screen)
-    _write(
-        json_file,
-        {
-            "stream": name,
-            "drift_positions": list(stream.drift_positions),
-            "overall": whole.to_dict(stream.feature_names),
-            "chunks": [part.to_dict(stream.feature_names) for part in parts],
-        },
-    )
+        overview, is_whole = described(stream, result, _progress())
+        if overview.whole is None:
+            raise DataError(f"{name} has no rows") if is_whole else KeyboardInterrupt
+        result.write(
+            {
+                "stream": name,
+                "is_interrupted": not is_whole,
+                "drift_positions": list(stream.drift_positions),
+                "overall": overview.whole.to_dict(stream.feature_names),
+            }
+        )
+    show_overview(overview, stream, _screen())
+    if not is_whole:
+        raise interrupted()
 
 
 @data.command()
@@ -165,39 +181,17 @@ def export(
 ) -> None:
     """Write a stream to a Parquet file."""
     with refusing_bad_data():
-        choice = Choice(name, rows, 500, seed, label, data_dir, tuple(options or ()))
+        if file.suffix.lower() not in PARQUET or file.name == "-":
+            better = file.with_name(f"{file.stem.strip('-') or name}.parquet")
+            raise InputError(f"export writes Parquet: call the file {better}, not {file}")
+        choice = Choice(
+            name=name, rows=rows, seed=seed, label=label, data_dir=data_dir, changes=options
+        )
         stream = choice.open(_progress())
         with rows_bar(_progress(), "writing", stream.n_rows) as progress:
             n_rows = export_parquet(stream, file, label=label_name, progress=progress)
-    _screen().print(f"{n_rows:,} rows in {file}", soft_wrap=True)
-    _show_bad_rows(stream, _screen())
-
-
-def _names(stream: Stream) -> dict[Hashable, str]:
-    """What classes are called, where they have names."""
-    if not stream.class_names:
-        return {}
-    return dict(zip(stream.classes, stream.class_names, strict=True))
-
-
-def _described(stream: Stream) -> list[Description]:
-    """Descriptions of all chunks, under a bar."""
-    parts: list[Description] = []
-    n_rows = 0
-    with rows_bar(_progress(), "reading", stream.n_rows) as progress:
-        for part in describe(stream):
-            parts.append(part)
-            n_rows += part.n_rows
-            progress(n_rows)
-    return parts
-
-
-def _show_bad_rows(stream: Stream, screen: rich.console.Console) -> None:
-    if stream.bad_rows is None or not stream.bad_rows.n_rows:
-        return
-    screen.print(f"{stream.bad_rows.n_rows:,} bad rows were left out, the first of them:")
-    for row, reason in stream.bad_rows.examples:
-        screen.print(f"  row {row:,}: {reason}", markup=False)
+    _screen().print(literal(f"{n_rows:,} rows in {file}"), soft_wrap=True)
+    show_bad_rows(stream, _screen())
 
 
 def _screen() -> rich.console.Console:
@@ -206,8 +200,3 @@ def _screen() -> rich.console.Console:
 
 def _progress() -> rich.console.Console:
     return rich.console.Console(stderr=True)
-
-
-def _write(file: pathlib.Path | None, result: dict[str, Any]) -> None:
-    if file is not None:
-        file.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")

@@ -2,23 +2,38 @@
 
 import contextlib
 import enum
-import json
 import logging
-import pathlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
+import numpy as np
 import rich.console
 import typer
 
 import devfnn
-from devfnn.cli.choosing import Choice, ChunkRows, DataDir, Label, Options, Rows
-from devfnn.cli.values import check_folder, parsed_changes, refusing_bad_data
+from devfnn.cli.choosing import (
+    Choice,
+    ChunkRows,
+    DataDir,
+    DelayLabels,
+    HideLabels,
+    Label,
+    Options,
+    Rows,
+    Shuffle,
+    Skip,
+)
+from devfnn.cli.refusals import interrupted, refusing_bad_data
+from devfnn.cli.results import JsonFile, result_file
+from devfnn.cli.values import parsed_changes
 from devfnn.display import drift_table, result_table, watched
-from devfnn.errors import DataError
+from devfnn.display.literal import literal
+from devfnn.errors import DataError, InputError
 from devfnn.evaluation import ChunkResult, Summary, iter_prequential
+from devfnn.model.intake import LARGEST
 from devfnn.streams import Stream, sea
+from devfnn.types import Chunk
 
 
 class Preset(enum.StrEnum):
@@ -39,39 +54,93 @@ def run(
     label: Label = None,
     data_dir: DataDir = None,
     options: Options = None,
+    skip: Skip = 0,
+    shuffle: Shuffle = None,
+    hide_labels: HideLabels = 0.0,
+    delay_labels: DelayLabels = 0,
     preset: Annotated[Preset, typer.Option(help="Configuration to start from.")] = Preset.default,
     changes: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; may be repeated."),
     ] = None,
-    json_file: Annotated[
-        pathlib.Path | None,
-        typer.Option("--json", metavar="FILE", dir_okay=False, help="Write the result here."),
-    ] = None,
+    json_file: JsonFile = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
 ) -> None:
-    """Train DEVFNN on a stream, predicting every chunk before learning it."""
+    """Train DEVFNN on a stream, predicting every chunk before learning it.
+
+    Ctrl-C ends the run and shows its result so far.
+    """
     screen = rich.console.Console(quiet=quiet)
     progress = rich.console.Console(stderr=True, quiet=quiet)
-    with refusing_bad_data():
+    with refusing_bad_data(), result_file(json_file) as result:
         config = _config(preset, seed, changes or [])
-        check_folder(json_file)
-        choice = Choice(name, rows, chunk_rows, seed, label, data_dir, tuple(options or ()))
+        choice = Choice(
+            name=name,
+            rows=rows,
+            chunk_rows=chunk_rows,
+            seed=seed,
+            label=label,
+            data_dir=data_dir,
+            changes=options,
+            skip=skip,
+            shuffle=shuffle,
+            hide_labels=hide_labels,
+            delay_labels=delay_labels,
+        )
+        if choice.has_no_label or hide_labels == 1.0:
+            said = "--label none" if choice.has_no_label else "--hide-labels 1"
+            raise InputError(f"a run needs labels to learn; with {said} there are none")
         stream = choice.open(progress)
         seconds_ready = _get_ready(config, progress)
         model = devfnn.DEVFNN(config, feature_names=stream.feature_names)
-        results = list(watched(iter_prequential(model, stream), stream.n_rows, progress))
+        run_results = iter_prequential(model, _usable(stream, choice, config))
+        results, is_whole = _gathered(watched(run_results, stream.n_rows, progress))
         if not results:
-            raise DataError(f"{name} has no rows")
+            raise DataError(f"{name} has no rows") if is_whole else KeyboardInterrupt
+        if is_whole and not model.n_labels_used:
+            raise DataError(f"nothing was learned: no row of {name} has a label to learn")
+        about = {"stream": name, "is_interrupted": not is_whole, "seconds_ready": seconds_ready}
+        result.write(about | _report(results, stream, config))
     n_rows = results[-1].n_rows
-    screen.print(
-        result_table(results, f"DEVFNN ({preset}) on {name}, {n_rows:,} rows, seed {seed}")
-    )
+    title = f"DEVFNN ({preset}) on {name}, {n_rows:,} rows, seed {seed}"
+    screen.print(result_table(results, title if is_whole else f"{title}, interrupted"))
     screen.print(drift_table(results, stream.drift_positions, n_rows))
     screen.print(f"Kernels were ready after {seconds_ready:.1f} s, not counted above.")
-    if json_file is not None:
-        report = _report(results, stream, config) | {"seconds_ready": seconds_ready}
-        json_file.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    if not is_whole:
+        raise interrupted()
+
+
+def _usable(stream: Stream, choice: Choice, config: devfnn.Config) -> Iterator[Chunk]:
+    """The chunks of a stream, up to a value that the model would refuse."""
+    n_before = choice.skip
+    for chunk in stream:
+        is_missing = np.isnan(chunk.X)
+        is_bad = np.abs(np.where(is_missing, 0.0, chunk.X)) > LARGEST
+        if config.missing == "error":
+            is_bad |= is_missing
+        if is_bad.any():
+            row, feature = np.argwhere(is_bad)[0]
+            what = (
+                "is missing. To learn without it: --set missing=skip. "
+                "To put the mean in its place: --with missing=mean"
+                if is_missing[row, feature]
+                else f"is {chunk.X[row, feature]:g}; beyond {LARGEST:g} nothing can be learned"
+            )
+            place = f"{n_before + row + 1:,}" + (" as shuffled" if choice.shuffle else "")
+            raise DataError(f"{choice.name}, row {place}: {stream.feature_names[feature]!r} {what}")
+        n_before += len(chunk.y)
+        yield chunk
+
+
+def _gathered(results: Iterable[ChunkResult]) -> tuple[list[ChunkResult], bool]:
+    """All results, and whether there are no more or Ctrl-C was pressed."""
+    gathered = []
+    try:
+        for result in results:
+            gathered.append(result)
+    except KeyboardInterrupt:
+        return gathered, False
+    return gathered, True
 
 
 def _config(preset: Preset, seed: int, changes: Sequence[str]) -> devfnn.Config:
@@ -79,7 +148,7 @@ def _config(preset: Preset, seed: int, changes: Sequence[str]) -> devfnn.Config:
     from devfnn.model import presets
 
     start = {Preset.default: presets.default, Preset.static: presets.static}[preset]()
-    return start.replace(**{"seed": seed} | parsed_changes(changes))
+    return start.replace(**({"seed": seed} | parsed_changes(changes)))
 
 
 def _get_ready(config: devfnn.Config, console: rich.console.Console) -> float:
@@ -103,7 +172,7 @@ class _ConsoleHandler(logging.Handler):
         self.console = console
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.console.print(record.getMessage(), markup=False)
+        self.console.print(literal(record.getMessage()))
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ import rich.console
 import rich.progress
 import rich.table
 
+from devfnn.display.literal import title
 from devfnn.evaluation import ChunkResult, Summary
 from devfnn.events import DriftFound
 
@@ -20,6 +21,9 @@ PLAIN_LINES = 10
 
 FIRST_LINE = 1000
 """Rows after which the first of them comes if the length of the run is not known."""
+
+MOST_CONCEPTS = 40
+"""Lines of the table of drifts."""
 
 NO_VALUE = "-"
 
@@ -73,12 +77,16 @@ def _with_bar(
 ) -> Iterator[ChunkResult]:
     """Results under a live progress bar."""
     standing = _Standing()
+    how_far = (rich.progress.BarColumn(bar_width=None), rich.progress.TaskProgressColumn())
+    how_many = (
+        rich.progress.SpinnerColumn(finished_text=" "),
+        rich.progress.TextColumn("{task.completed:,} rows"),
+    )
     columns = (
-        rich.progress.BarColumn(bar_width=None),
-        rich.progress.TaskProgressColumn(),
+        *(how_many if n_rows is None else how_far),
         rich.progress.TextColumn("{task.fields[standing]}"),
     )
-    with rich.progress.Progress(*columns, console=console, expand=True) as progress:
+    with rich.progress.Progress(*columns, console=console, expand=n_rows is not None) as progress:
         task = progress.add_task("", total=n_rows, standing="")
         for result in results:
             progress.update(task, completed=result.n_rows, standing=standing.update(result))
@@ -107,14 +115,14 @@ def _next_line(done: int, n_rows: int | None) -> int:
     return -(-tenth * n_rows // PLAIN_LINES)
 
 
-def result_table(results: Sequence[ChunkResult], title: str) -> rich.table.Table:
+def result_table(results: Sequence[ChunkResult], name: str) -> rich.table.Table:
     """Accuracy, size and speed of a run."""
     summary = Summary.of(results)
     last = results[-1]
     spread = _percent(summary.accuracy_mean)
     if summary.accuracy_std is not None:
         spread += f" ± {_percent(summary.accuracy_std)}"
-    table = rich.table.Table(title=title, show_header=False)
+    table = rich.table.Table(title=title(name), show_header=False)
     table.add_row("accuracy, mean ± std over chunks", spread)
     table.add_row("accuracy over all predicted rows", _percent(summary.accuracy))
     table.add_row("rules, mean (at the end)", _mean_and_last(summary.rules_mean, last.n_rules))
@@ -138,9 +146,13 @@ def drift_table(
     table = rich.table.Table(title="Drift")
     table.add_column("new concept from row", justify="right")
     table.add_column("drift found at row")
-    for start, end in itertools.pairwise([0, *true_positions, n_rows]):
+    starts = [0, *(position for position in true_positions if position < n_rows)]
+    for start, end in itertools.islice(itertools.pairwise([*starts, n_rows]), MOST_CONCEPTS):
         rows = ", ".join(_count(row) for row in found if start < row <= end)
         table.add_row(_count(start), rows or NO_VALUE)
+    if len(starts) > MOST_CONCEPTS:
+        n_more = sum(row > starts[MOST_CONCEPTS] for row in found)
+        table.add_row(f"{len(starts) - MOST_CONCEPTS:,} more", f"{n_more:,} more")
     return table
 
 

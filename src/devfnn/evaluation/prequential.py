@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from devfnn.errors import InputError
 from devfnn.events import Event
@@ -80,8 +79,8 @@ def iter_prequential(model: Classifier, source: Iterable[Chunk]) -> Iterator[Chu
         start = time.perf_counter()
         predicted = model.predict(chunk.X) if has_learned and len(chunk.y) else None
         middle = time.perf_counter()
-        n_correct, n_scored = _score(predicted, chunk.y)
-        lessons = list(_known_lessons(chunk))
+        n_correct, n_scored = _score(predicted, chunk)
+        lessons = list(chunk.lessons())
         resumed = time.perf_counter()
         events = [event for lesson in lessons for event in model.learn(lesson.X, lesson.y)]
         end = time.perf_counter()
@@ -101,32 +100,14 @@ def iter_prequential(model: Classifier, source: Iterable[Chunk]) -> Iterator[Chu
         )
 
 
-def _known_lessons(chunk: Chunk) -> Iterator[Chunk]:
-    """What may be learned, without rows whose labels nobody knows."""
-    for lesson in chunk.lessons():
-        is_known = _is_known(lesson.y)
-        if is_known.all():
-            yield lesson
-        elif is_known.any():
-            yield lesson.rows(is_known)
-
-
-def _score(predicted: object | None, y: object) -> tuple[int | None, int]:
+def _score(predicted: object | None, chunk: Chunk) -> tuple[int | None, int]:
     """How many predictions are right, and of how many; None if there is nothing to compare."""
     if predicted is None:
         return None, 0
-    predictions, labels = np.asarray(predicted), np.asarray(y)
-    if predictions.shape != labels.shape:  # the comparison would mean nothing
-        raise InputError(f"predictions have shape {predictions.shape}, labels {labels.shape}")
-    is_known = _is_known(labels)
+    predictions = np.asarray(predicted)
+    if predictions.shape != chunk.y.shape:  # the comparison would mean nothing
+        raise InputError(f"predictions have shape {predictions.shape}, labels {chunk.y.shape}")
+    is_known = chunk.is_known()
     n_scored = int(np.count_nonzero(is_known))
-    n_correct = int(np.count_nonzero((predictions == labels) & is_known))
+    n_correct = int(np.count_nonzero((predictions == chunk.y) & is_known))
     return (n_correct if n_scored else None), n_scored
-
-
-def _is_known(y: object) -> npt.NDArray[np.bool_]:
-    """Which labels are not None."""
-    labels = np.asarray(y)
-    if labels.dtype != object:
-        return np.ones(labels.shape, np.bool_)
-    return np.array([label is not None for label in labels], np.bool_)

@@ -1,8 +1,12 @@
 """Sources of rows: iterables of chunks that know nothing of models."""
 
+from devfnn.streams.arrays import from_arrays
 from devfnn.streams.concatenation import concatenate
 from devfnn.streams.datasets.opening import dataset
+from devfnn.streams.describing import describe
+from devfnn.streams.exporting import export_parquet
 from devfnn.streams.files.reading import read
+from devfnn.streams.finding import open_stream
 from devfnn.streams.generators.agrawal import Agrawal, agrawal
 from devfnn.streams.generators.concept import Concept
 from devfnn.streams.generators.drifting import drifting
@@ -31,11 +35,15 @@ __all__ = [
     "agrawal",
     "concatenate",
     "dataset",
+    "describe",
     "drifting",
+    "export_parquet",
+    "from_arrays",
     "hyperplane",
     "imbalanced_sea",
     "led",
     "mixed",
+    "open_stream",
     "rbf",
     "read",
     "rfid",

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 
 from devfnn.errors import InputError
 from devfnn.streams.arguments import whole_number
+from devfnn.streams.courses import course_of
 from devfnn.streams.drift import Schedule
 from devfnn.streams.positions import positions_behind
 from devfnn.streams.stream import Stream
@@ -24,7 +25,8 @@ def concatenate(
 
     Without positions each stream is read to its end and the next begins. With positions, or with
     `rows_per_concept`, the streams take turns: each goes on where it was left, and after the last
-    comes the first again.
+    comes the first again. The whole ends when the next row should come from a stream that has
+    none left. Drifts within the streams are known where streams take turns abruptly, at positions.
 
     Parameters
     ----------
@@ -58,21 +60,21 @@ def concatenate(
     if positions is None and rows_per_concept is None:
         if width != 0:
             raise InputError("a gradual drift needs positions or rows_per_concept")
-        sizes = [stream.n_rows for stream in streams]
         return dataclasses.replace(
             whole,
             blocks=lambda: chained(starts),
-            n_rows=_total(sizes),
+            n_rows=_total([stream.n_rows for stream in streams]),
             is_endless=any(stream.is_endless for stream in streams),
             drift_positions=_joints(streams),
         )
     schedule = Schedule(tuple(() if positions is None else positions), rows_per_concept, width)
+    course = course_of(streams, schedule)
     return dataclasses.replace(
         whole,
         blocks=lambda: switched(starts, schedule, seed),
-        n_rows=None,
-        is_endless=all(stream.is_endless for stream in streams),
-        drift_positions=schedule.drift_positions(range(len(streams)), None),
+        n_rows=course.n_rows,
+        is_endless=course.is_endless,
+        drift_positions=course.drift_positions,
     )
 
 
@@ -108,9 +110,13 @@ def _joints(streams: Sequence[Stream]) -> Sequence[int]:
 
 
 def _class_names(streams: Sequence[Stream], classes: Sequence[Hashable]) -> tuple[str, ...]:
-    """What the classes of all streams are called; by the first that has a name for it."""
+    """What the classes of all streams are called, if they agree on it."""
     names: dict[Hashable, str] = {}
     for stream in streams:
         for label, name in zip(stream.classes, stream.class_names, strict=False):
-            names.setdefault(label, name)
+            if names.setdefault(label, name) != name:
+                raise InputError(
+                    f"label {label!r} is {names[label]!r} in one stream and {name!r} in another; "
+                    "use stream.relabel(stream.class_names) on both first"
+                )
     return tuple(names.get(label, str(label)) for label in classes) if names else ()

@@ -2,6 +2,8 @@
 
 import collections
 import dataclasses
+import functools
+import operator
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, Self
 
@@ -110,6 +112,51 @@ class Description:
 def describe(chunks: Iterable[Chunk]) -> Iterator[Description]:
     """A description of every chunk that has rows."""
     return (Description.of(chunk) for chunk in chunks if len(chunk.y))
+
+
+class Overview:
+    """A stream in a bounded number of descriptions: neighbours are put together as it goes on.
+
+    Parameters
+    ----------
+    most
+        Parts that are kept at most; from then on each stands for twice as many chunks.
+
+    Examples
+    --------
+    >>> overview = Overview(most=4)
+    >>> for chunk in [Chunk(np.zeros((10, 1)), np.zeros(10, int))] * 9:
+    ...     overview.add(Description.of(chunk))
+    >>> [part.n_rows for part in overview.parts], overview.n_chunks
+    ([40, 40, 10], 9)
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.n_chunks = 0
+        self.whole: Description | None = None
+        """All chunks together; None before the first."""
+        self.parts: list[Description] = []
+        """In order, each of as many chunks, but for the last, which may be of fewer."""
+        self._part_chunks = 1
+
+    def add(self, description: Description) -> None:
+        """Take in the next chunk."""
+        self.whole = description if self.whole is None else self.whole + description
+        if self.n_chunks % self._part_chunks:
+            self.parts[-1] = self.parts[-1] + description
+        else:
+            self.parts.append(description)
+        if len(self.parts) > self.most:
+            self.parts = joined_neighbours(self.parts, 2)
+            self._part_chunks *= 2
+        self.n_chunks += 1
+
+
+def joined_neighbours(parts: Sequence[Description], size: int) -> list[Description]:
+    """Every so many neighbours as one."""
+    starts = range(0, len(parts), size)
+    return [functools.reduce(operator.add, parts[start : start + size]) for start in starts]
 
 
 def _nan(like: npt.NDArray[Any]) -> Floats:

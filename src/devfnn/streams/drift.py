@@ -64,7 +64,7 @@ class Schedule:
                 raise InputError("with rows_per_concept, width and kind are one for all drifts")
         positions = [whole_number("positions", position, low=1) for position in self.positions]
         object.__setattr__(self, "positions", tuple(positions))
-        for width in self._widths():
+        for width in self.widths:
             whole_number("width", width, low=0)
         for kind in self._kinds():
             if kind not in KINDS:
@@ -73,10 +73,10 @@ class Schedule:
 
     def _check_gaps(self) -> None:
         if self.rows_per_concept is not None:
-            starts, widths = [0, self.rows_per_concept], [0, *self._widths()]
+            starts, widths = [0, self.rows_per_concept], [0, *self.widths]
             starts.append(2 * self.rows_per_concept)
         else:
-            starts, widths = [0, *self.positions], [0, *self._widths()]
+            starts, widths = [0, *self.positions], [0, *self.widths]
         for (start, end), width in zip(itertools.pairwise(starts), widths, strict=False):
             if end <= start:
                 raise InputError(f"positions must rise, {end} does not come after {start}")
@@ -85,7 +85,8 @@ class Schedule:
                     f"the drift at row {start} takes {width} rows, but the next begins at row {end}"
                 )
 
-    def _widths(self) -> tuple[int, ...]:
+    @property
+    def widths(self) -> tuple[int, ...]:
         """One width for each position, or one for all if they never end."""
         return self._for_each(self.width, int, "width")
 
@@ -107,7 +108,7 @@ class Schedule:
             return False
         return any(
             width and kind == "incremental"
-            for width, kind in zip(self._widths(), self._kinds(), strict=True)
+            for width, kind in zip(self.widths, self._kinds(), strict=True)
         )
 
     def turnover(self, first: int, n_rows: int) -> Turnover:
@@ -121,7 +122,7 @@ class Schedule:
             concepts = np.searchsorted(np.array(self.positions, np.int64), rows, side="right")
             starts = np.array((0, *self.positions), np.int64)[concepts]
             which = np.maximum(concepts - 1, 0)
-        widths = np.array(self._widths() or (0,), np.int64)[which]
+        widths = np.array(self.widths or (0,), np.int64)[which]
         widths[concepts == 0] = 0
         into = rows - starts
         is_moving = into < widths

@@ -84,15 +84,23 @@ def _write(
             columns = {name: pa.array([], pa.float64()) for name in stream.feature_names}
             empty = pa.table({**columns, label: pa.array([], pa.int64())})
             writer = pq.ParquetWriter(part, empty.schema)
-        writer.add_key_value_metadata({KEY: _note(stream, label, n_rows).to_bytes()})
+        has_times = TIME_COLUMN in writer.schema.names and TIME_COLUMN not in stream.feature_names
+        note = _note(stream, label, n_rows, has_times)
+        writer.add_key_value_metadata({KEY: note.to_bytes()})
     finally:
         if writer is not None:
             writer.close()
     return n_rows
 
 
-def _note(stream: Stream, label: str, n_rows: int) -> Note:
-    return Note(label, stream.class_names, positions_before(stream.drift_positions, n_rows))
+def _note(stream: Stream, label: str, n_rows: int, has_times: bool) -> Note:
+    return Note(
+        labels=(label,),
+        time=TIME_COLUMN if has_times else None,
+        classes=stream.classes,
+        class_names=stream.class_names,
+        drift_positions=positions_before(stream.drift_positions, n_rows),
+    )
 
 
 def _table(stream: Stream, chunk: Chunk, label: str, schema: "pa.Schema | None") -> "pa.Table":

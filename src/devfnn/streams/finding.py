@@ -3,11 +3,12 @@
 import difflib
 import inspect
 import os
-import pathlib
+import typing
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from devfnn.errors import InputError
+from devfnn.streams.datasets import matching
 from devfnn.streams.datasets.catalogue import DATA_SETS
 from devfnn.streams.datasets.opening import dataset
 from devfnn.streams.files.content import STANDARD_INPUT
@@ -42,16 +43,29 @@ def open_stream(
         What the generator, or `read` for data sets and files, takes.
     """
     given = dict(options or {})
+    check_options(name, given)
+    if name in GENERATORS:
+        return GENERATORS[name].make(given.pop("n_rows", None), **given)
+    if name in DATA_SETS:
+        return dataset(name, data_dir=data_dir, progress=progress, **given)
+    return read(name, **given)
+
+
+def option_types(name: str) -> dict[str, Any]:
+    """Options that a stream takes, with their type hints; InputError if there is no such stream.
+
+    >>> option_types("sea")["noise"]
+    <class 'float'>
+    """
     if name in GENERATORS:
         make = GENERATORS[name].make
-        _check_options(name, given, generator_options(name))
-        return make(given.pop("n_rows", None), **given)
+        hints, parameters = typing.get_type_hints(make), inspect.signature(make).parameters
+        own = [each.name for each in parameters.values() if each.kind is not each.VAR_KEYWORD]
+        return {option: hints[option] for option in own} | typing.get_type_hints(StreamOptions)
     if name in DATA_SETS:
-        _check_options(name, given, (*FileOptions.__annotations__, "target"))
-        return dataset(name, data_dir=data_dir, progress=progress, **given)
-    if name == STANDARD_INPUT or pathlib.Path(name).exists():
-        _check_options("files", given, tuple(FileOptions.__annotations__))
-        return read(name, **given)
+        return typing.get_type_hints(FileOptions) | {"target": str | None}
+    if name == STANDARD_INPUT or os.path.exists(name):
+        return typing.get_type_hints(FileOptions)
     close = difflib.get_close_matches(name, [*GENERATORS, *DATA_SETS], n=2)
     hint = f"; did you mean {' or '.join(close)}?" if close else ""
     raise InputError(
@@ -59,16 +73,16 @@ def open_stream(
     )
 
 
-def generator_options(name: str) -> tuple[str, ...]:
-    """Options that a generator takes."""
-    parameters = inspect.signature(GENERATORS[name].make).parameters.values()
-    own = [each.name for each in parameters if each.kind is not each.VAR_KEYWORD]
-    return tuple(dict.fromkeys((*own, *StreamOptions.__annotations__)))
-
-
-def _check_options(name: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    for option in given:
+def check_options(name: str, options: Mapping[str, Any]) -> None:
+    """Refuse options that a stream does not have, without opening it."""
+    known = option_types(name)
+    owner = name if name in GENERATORS or name in DATA_SETS else "a file"
+    for option in options:
         if option not in known:
             close = difflib.get_close_matches(option, known, n=1)
             hint = f"; did you mean {close[0]}?" if close else f": {', '.join(known)}"
-            raise InputError(f"{name} has no option {option!r}{hint}")
+            raise InputError(f"{owner} has no option {option!r}{hint}")
+    if name in DATA_SETS:
+        given = dict(options)
+        target = given.pop("target", None)
+        matching.check_options(DATA_SETS[name], target, typing.cast(FileOptions, given))

@@ -5,9 +5,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import overload
 
+from devfnn.errors import InputError
+
 
 class EndlessPositions(Sequence[int]):
-    """Rows that repeat with a period, for ever. Its length is the largest there is.
+    """Rows that repeat with a period, for ever; so there is no length, and no last one.
 
     Parameters
     ----------
@@ -37,7 +39,7 @@ class EndlessPositions(Sequence[int]):
         rounds = max(0, (shift - self.cycle[-1]) // period)
         n_head = len(self.head)
         later = itertools.chain(range(n_head), itertools.count(n_head + rounds * len(self.cycle)))
-        self.n_left_out = next(index for index in later if self._unshifted(index) > shift)
+        self._first = next(index for index in later if self._unshifted(index) > shift)
 
     def _unshifted(self, index: int) -> int:
         if index < len(self.head):
@@ -53,13 +55,16 @@ class EndlessPositions(Sequence[int]):
         if isinstance(index, slice):
             if index.stop is None or min(index.start or 0, index.stop, index.step or 1) < 0:
                 raise IndexError("a stream without end has no last drift")
-            return tuple(self[place] for place in range(*index.indices(len(self))))
+            return tuple(self[place] for place in range(*index.indices(sys.maxsize)))
         if index < 0:
             raise IndexError("a stream without end has no last drift")
-        return self._unshifted(index + self.n_left_out) - self.shift
+        return self._unshifted(index + self._first) - self.shift
 
     def __len__(self) -> int:
-        return sys.maxsize
+        raise InputError("a stream without end drifts without end: take(n_rows) of it first")
+
+    def __bool__(self) -> bool:
+        return True
 
     def __iter__(self) -> Iterator[int]:
         return (self[index] for index in itertools.count())
@@ -98,7 +103,7 @@ def positions_behind(head: Sequence[int], positions: Sequence[int], n_rows: int)
     if not isinstance(positions, EndlessPositions):
         return (*head, *(position + n_rows for position in positions))
     n_cycle = len(positions.cycle)
-    n_first = max(0, len(positions.head) - positions.n_left_out)
+    n_first = len(positions.head)
     moved = [position + n_rows for position in positions[: n_first + n_cycle]]
     return EndlessPositions(moved[n_first:], positions.period, head=(*head, *moved[:n_first]))
 

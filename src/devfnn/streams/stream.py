@@ -127,7 +127,10 @@ class Stream:
         )
 
     def shuffle(self, buffer_rows: int, *, seed: int = 0) -> "Stream":
-        """Rows in random order within each buffer of so many rows."""
+        """Rows in random order within each buffer of so many rows.
+
+        Drift positions stay those before: a drift is spread over the buffer it falls in.
+        """
         buffer_rows = whole_number("buffer_rows", buffer_rows, low=1)
         seed = whole_number("seed", seed, low=0)
         return self._with(blocks=lambda: rows.shuffled(self.blocks(), buffer_rows, seed))

@@ -142,7 +142,7 @@ def test_a_stream_goes_from_function_to_function():
         ({"functions": [0]}, "function must be a whole number from 1 to 10, not 0"),
         ({"functions": [11]}, "function must be"),
         ({"functions": [1.5]}, "function must be"),
-        ({"functions": []}, "one or more concepts"),
+        ({"functions": []}, "functions must be a list"),
         ({"perturbation": -0.1}, "perturbation must be"),
         ({"kind": "incremental", "width": 10}, "incremental drift needs"),
     ],

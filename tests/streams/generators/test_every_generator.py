@@ -24,7 +24,7 @@ from devfnn.streams import (
 )
 from devfnn.streams.generators.catalogue import GENERATORS
 from devfnn.streams.generators.concept import MovableConcept
-from streams.generators.gathered import assert_same, made, made_in_pieces, whole
+from streams.generators.gathered import assert_same, made, made_in_pieces, situated, started, whole
 
 CONCEPTS = [
     SEA(8.0),
@@ -110,7 +110,7 @@ def test_a_stream_without_a_number_of_rows_never_ends(name):
 @every_generator
 def test_drifts_are_where_the_options_say(name):
     make = GENERATORS[name].make
-    has_concepts = len(make(None).drift_positions) > 0
+    has_concepts = bool(make(None).drift_positions)
     assert make(1000, rows_per_concept=400).drift_positions == ((400, 800) if has_concepts else ())
     assert make(1000, positions=[300]).drift_positions == ((300,) if has_concepts else ())
     assert make(1000, rows_per_concept=None).drift_positions == ()
@@ -123,7 +123,7 @@ def test_drifts_are_where_the_options_say(name):
 @every_generator
 def test_a_drift_changes_the_labels_or_the_features(name):
     make = GENERATORS[name].make
-    if not len(make(None).drift_positions):
+    if not make(None).drift_positions:
         pytest.skip("has one concept, which moves by itself")
     options = {"noise": 0.0, "class_shares": None}
     still = whole(make(10_000, rows_per_concept=None, **options))
@@ -183,26 +183,26 @@ def test_the_catalogue_holds_every_generator_that_is_exported():
 @given(cuts=st.lists(st.integers(1, 299), max_size=8))
 def test_rows_of_a_concept_do_not_depend_on_how_calls_cut_them(concept, cuts):
     draws = np.random.default_rng(1).random((300, concept.n_draws))
-    assert_same(made_in_pieces(concept, draws, cuts), concept.start()(draws))
+    assert_same(made_in_pieces(concept, draws, cuts), started(concept)(draws))
 
 
 @every_concept
 def test_a_concept_can_make_rows_one_by_one(concept):
     draws = np.random.default_rng(2).random((50, concept.n_draws))
-    assert_same(made_in_pieces(concept, draws, range(50)), concept.start()(draws))
+    assert_same(made_in_pieces(concept, draws, range(50)), started(concept)(draws))
 
 
 @every_concept
 def test_a_concept_looks_at_its_own_random_numbers_only(concept):
     draws = np.random.default_rng(3).random((500, concept.n_draws + 4))
-    assert_same(concept.start()(draws), concept.start()(draws[:, : concept.n_draws].copy()))
+    assert_same(started(concept)(draws), started(concept)(draws[:, : concept.n_draws].copy()))
 
 
 @every_concept
 def test_a_concept_leaves_the_random_numbers_as_they_are(concept):
     draws = np.random.default_rng(4).random((500, concept.n_draws))
     before = draws.copy()
-    X, _ = concept.start()(draws)
+    X, _ = started(concept)(draws)
     np.testing.assert_array_equal(draws, before)
     assert X.shape == (500, len(concept.feature_names))
 
@@ -210,8 +210,8 @@ def test_a_concept_leaves_the_random_numbers_as_they_are(concept):
 @every_concept
 def test_makers_of_a_concept_do_not_share_what_they_remember(concept):
     draws = np.random.default_rng(5).random((200, concept.n_draws))
-    first, second = concept.start(), concept.start()
-    expected = concept.start()(draws)
+    first, second = started(concept), started(concept)
+    expected = started(concept)(draws)
     first(draws)
     assert_same(second(draws), expected)
 
@@ -219,7 +219,7 @@ def test_makers_of_a_concept_do_not_share_what_they_remember(concept):
 @every_concept
 def test_extreme_random_numbers_make_rows_all_the_same(concept):
     for extreme in (0.0, 0.5, np.nextafter(1.0, 0.0)):
-        X, classes = concept.start()(np.full((10, concept.n_draws), extreme))
+        X, classes = started(concept)(np.full((10, concept.n_draws), extreme))
         assert np.isfinite(X).all()
         assert set(classes.tolist()) <= set(range(len(concept.classes)))
 
@@ -246,11 +246,11 @@ def test_what_lies_between_two_concepts_begins_with_the_old_and_ends_with_the_ne
     assert isinstance(old, MovableConcept)
     draws = np.random.default_rng(6).random((2000, old.n_draws))
     for concept, share in ((old, 0.0), (new, 1.0)):
-        X, classes = old.between(new, np.full(2000, share))(draws)
-        expected, expected_classes = concept.start()(draws)
+        X, classes = situated(old, old.between(new, np.full(2000, share)))(draws)
+        expected, expected_classes = started(concept)(draws)
         np.testing.assert_allclose(X, expected, atol=1e-9)
         np.testing.assert_array_equal(classes, expected_classes)
-    middle = old.between(new, np.full(2000, 0.5))(draws)
+    middle = situated(old, old.between(new, np.full(2000, 0.5)))(draws)
     for concept in (old, new):
-        rows = concept.start()(draws)
+        rows = started(concept)(draws)
         assert not (np.array_equal(middle[0], rows[0]) and np.array_equal(middle[1], rows[1]))

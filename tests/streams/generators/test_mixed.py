@@ -45,7 +45,7 @@ def test_a_drift_exchanges_the_classes():
     ("bad", "message"),
     [
         ({"functions": [3]}, "function must be a whole number from 1 to 2"),
-        ({"functions": []}, "one or more concepts"),
+        ({"functions": []}, "functions must be a list"),
         ({"kind": "incremental", "width": 10}, "incremental drift needs"),
     ],
 )

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from devfnn.errors import InputError
-from devfnn.streams import RFID, rfid
+from devfnn.streams import RFID, drifting, rfid
 from devfnn.streams.generators.rfid import DISTANCES, MOVE_CHANCE
-from streams.generators.gathered import made, whole
+from streams.generators.gathered import made, started, whole
 
 ENVIRONMENTS = ((2.2, 0.0), (2.5, -4.0), (2.1, 5.0))
 
@@ -53,7 +53,7 @@ def test_all_zones_are_equally_frequent():
 
 
 def test_the_first_row_is_like_any_other(rng):
-    starts = [RFID().start()(draws) for draws in rng.random((4000, 1, 7))]
+    starts = [started(RFID())(draws) for draws in rng.random((4000, 1, 7))]
     X, zones = (np.concatenate(part) for part in zip(*starts, strict=True))
     np.testing.assert_allclose(np.bincount(zones) / len(zones), 0.25, atol=0.03)
     later_X, later_zones = made(RFID(), 50_000)
@@ -106,3 +106,18 @@ def test_zones_can_be_imbalanced():
 def test_an_environment_must_be_finite_numbers(environment):
     with pytest.raises(InputError, match="must be a finite number"):
         rfid(100, environments=[environment])
+
+
+@pytest.mark.parametrize("options", [{}, {"width": 5000}, {"width": 5000, "kind": "incremental"}])
+def test_one_tag_walks_through_all_environments(options):
+    _, y = whole(rfid(40_000, **options))
+    assert np.abs(np.diff(y)).max() == 1
+
+
+def test_environments_that_are_no_pairs_are_refused():
+    with pytest.raises(InputError, match="pairs of exponent and offset"):
+        rfid(100, environments=[2.2, 0.0])
+
+
+def test_zones_keep_their_names_however_concepts_are_put_together():
+    assert drifting([RFID(), RFID(2.5)], 100, positions=[50]).class_names[0] == "zone 1"

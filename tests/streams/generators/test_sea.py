@@ -108,7 +108,9 @@ def test_drift_positions_are_where_the_threshold_changes(
         ({"noise": 1.5}, "noise must be between 0 and 1"),
         ({"noise": float("nan")}, "noise must be between 0 and 1"),
         ({"thresholds": ()}, "thresholds must be"),
-        ({"thresholds": (8.0, float("inf"))}, "thresholds must be"),
+        ({"thresholds": (8.0, float("inf"))}, "threshold must be a finite number"),
+        ({"thresholds": 8}, "thresholds must be a list"),
+        ({"thresholds": ["a"]}, "threshold must be a finite number"),
     ],
 )
 def test_bad_values_are_refused_at_once(bad, message):

@@ -54,7 +54,7 @@ def test_a_stream_goes_from_function_to_function():
     [
         ({"functions": [0]}, "function must be a whole number from 1 to 4"),
         ({"functions": [1, 5]}, "function must be"),
-        ({"functions": []}, "one or more concepts"),
+        ({"functions": []}, "functions must be a list"),
         ({"kind": "incremental", "width": 10}, "incremental drift needs"),
     ],
 )

@@ -46,7 +46,7 @@ def test_a_stream_goes_from_concept_to_concept():
     ("bad", "message"),
     [
         ({"functions": [4]}, "function must be a whole number from 1 to 3"),
-        ({"functions": []}, "one or more concepts"),
+        ({"functions": []}, "functions must be a list"),
         ({"kind": "incremental", "width": 10}, "incremental drift needs"),
     ],
 )

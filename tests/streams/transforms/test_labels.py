@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from devfnn.streams import sea
 from devfnn.streams.transforms import labels
 from devfnn.types import Chunk
 from plain_streams import (
@@ -170,7 +171,7 @@ def test_every_label_arrives_exactly_once(source, size, delay):
     delayed = labels.delayed(iter(chunks), delay, labels.row_clock)
     learned = [row for chunk in delayed for row in all_rows(chunk.lessons())]
     assert sorted(row.features for row in learned) == [
-        row.features for row in source.rows if row.is_labelled
+        row.features for row in source.rows if row.is_labelled and row.label is not None
     ]
 
 
@@ -264,3 +265,10 @@ def test_a_long_delay_of_short_chunks_takes_no_time_for_every_row_that_waits():
         return time.perf_counter() - start
 
     assert seconds(2000) < 10 * min(seconds(1), seconds(1)) + 0.5
+
+
+def test_a_label_renamed_to_none_is_not_learned():
+    stream = sea(1000).relabel({1: None})
+    labels = {label for chunk in stream for lesson in chunk.lessons() for label in lesson.y}
+    assert labels == {0}
+    assert stream.classes == (0,)

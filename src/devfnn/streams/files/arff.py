@@ -4,13 +4,14 @@ import csv
 import dataclasses
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pyarrow as pa
 
 from devfnn.errors import DataError
 from devfnn.streams.files.content import Content
 from devfnn.streams.files.delimited import DelimitedLayout, parse_delimited
+from devfnn.streams.files.notes import Note
 from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.files.pieces import line_pieces
 from devfnn.streams.files.recoding import BYTE_ORDER_MARK, UTF8, not_in
@@ -40,8 +41,7 @@ class ArffReader:
     """An ARFF file. Its last column is the label unless another is called so."""
 
     n_rows = None
-    class_names: Sequence[str] = ()
-    labels: Sequence[str] = ()
+    note = Note()
 
     def __init__(self, content: Content, options: ReadOptions) -> None:
         self._content = content

@@ -45,8 +45,6 @@ def cast_columns(
 
     bad: rows that are not in the table already, counted from 1 within the piece
     """
-    gone = {row.row - 1 for row in bad}
-    places = [row for row in range(table.num_rows + len(bad)) if row not in gone]
     found: dict[int, str] = {}
     for name, data_type in types.items():
         column = table.column(name).combine_chunks()
@@ -54,14 +52,23 @@ def cast_columns(
             found.setdefault(
                 row, f"{column[row].as_py()!r} in column {name!r} is no {_word(data_type)}"
             )
+    left = without_rows(table, found, bad)
+    columns = {name: _cast(left.table.column(name).combine_chunks(), types[name]) for name in types}
+    return Parsed(pa.table(columns), left.places, left.bad)
+
+
+def without_rows(table: pa.Table, reasons: Mapping[int, str], bad: Sequence[BadRow]) -> Parsed:
+    """A table without some rows, which are bad for a reason, and without those before.
+
+    bad: rows that are not in the table already, counted from 1 within the piece
+    """
+    gone = {row.row - 1 for row in bad}
+    places = [row for row in range(table.num_rows + len(bad)) if row not in gone]
     keep = np.ones(table.num_rows, bool)
-    keep[list(found)] = False
-    kept = table.filter(pa.array(keep))
-    columns = [_cast(kept.column(name).combine_chunks(), types[name]) for name in types]
-    more = [BadRow(places[row] + 1, reason) for row, reason in found.items()]
+    keep[list(reasons)] = False
+    more = [BadRow(places[row] + 1, reason) for row, reason in reasons.items()]
     left = [place for row, place in enumerate(places) if keep[row]]
-    table = pa.table(dict(zip(types, columns, strict=True)))
-    return Parsed(table, left, sorted([*bad, *more]))
+    return Parsed(table.filter(pa.array(keep)), left, sorted([*bad, *more]))
 
 
 def _misfits(column: Any, data_type: pa.DataType, first: int) -> list[int]:
@@ -78,16 +85,13 @@ def _misfits(column: Any, data_type: pa.DataType, first: int) -> list[int]:
 
 
 def _cast(column: Any, data_type: pa.DataType) -> Any:
-    """Texts, or bytes that may be texts, as another type."""
-    column = column.cast(pa.string())
+    """Texts as another type."""
     if arrow_types.is_dictionary(data_type):
         return column.dictionary_encode()
     return column.cast(data_type)
 
 
 def _word(data_type: pa.DataType) -> str:
-    if arrow_types.is_dictionary(data_type) or arrow_types.is_string(data_type):
-        return "text in UTF-8"
     if arrow_types.is_boolean(data_type):
         return "truth value"
     if arrow_types.is_timestamp(data_type):

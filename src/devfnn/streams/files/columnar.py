@@ -1,8 +1,9 @@
 """Parquet and Arrow IPC: formats that carry their types and come in batches."""
 
+import dataclasses
 import io
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import cast
 
 import pyarrow as pa
@@ -28,15 +29,16 @@ FILE_MAGIC = b"ARROW1"
 class _ColumnarReader:
     """What both have in common: types are known, so only what options change is cast."""
 
-    class_names: Sequence[str] = ()
-    labels: Sequence[str] = ()
+    note = Note()
     n_rows: int | None = None
-    drift_positions: Sequence[int] = ()
+    _schema: pa.Schema | None = None
 
     def __init__(self, content: Content, options: ReadOptions) -> None:
         self._content = content
         batches = self._batches()
         kept = list(_first_batches(batches, options.inspect_rows))
+        if not kept and self._schema is not None:
+            kept = [pa.RecordBatch.from_pylist([], self._schema)]
         if not kept:
             raise DataError(f"{content.name} has no rows")
         self.first_piece = pa.Table.from_batches(kept).slice(0, options.inspect_rows)
@@ -68,12 +70,11 @@ class ParquetReader(_ColumnarReader):
     def __init__(self, content: Content, options: ReadOptions) -> None:
         with pq.ParquetFile(content.settle()) as file:
             self.n_rows = file.metadata.num_rows
+            self._schema = file.schema_arrow
             note = Note.of(file.metadata.metadata)
-            if note.label is not None and note.label in file.schema_arrow.names:
-                self.labels = (note.label,)
-                self.drift_positions = note.drift_positions
-                if options.label in (AUTO, note.label):
-                    self.class_names = note.class_names
+        if {*note.labels, note.time} - {None} <= set(self._schema.names):
+            is_usual = options.label in (AUTO, *note.labels)
+            self.note = note if is_usual else dataclasses.replace(note, classes=(), class_names=())
         super().__init__(content, options)
 
     def _batches(self) -> Iterator[pa.RecordBatch]:

@@ -1,21 +1,29 @@
 """CSV: any delimiter, with or without names, parsed by pyarrow in pieces."""
 
 import dataclasses
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from devfnn.errors import DataError
 from devfnn.streams.bad_rows import BadRow
-from devfnn.streams.files.casting import cast_columns
+from devfnn.streams.files.casting import cast_columns, without_rows
 from devfnn.streams.files.content import Content
+from devfnn.streams.files.notes import Note
 from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.files.pieces import QuotedRows, line_pieces
 from devfnn.streams.files.sniffing import QUOTE, decimal_point_of, sniffed, warn_of_odd_numbers
-from devfnn.streams.files.tables import Column, Kind, Parsed, columns_of, empty_table
+from devfnn.streams.files.tables import Parsed, columns_of, empty_table
+
+BROKEN = "\ufdd0"
+"""Stands for bytes that are no text; Unicode keeps it free for such use."""
+
+REPLACEMENT = "\ufffd"
 
 SPACED = ("%s", " %s", "%s ", " %s ")
 """How a text that stands for a missing value may be written."""
@@ -25,8 +33,7 @@ class DelimitedReader:
     """A CSV file. Its header, delimiter and types are inferred from its first rows."""
 
     n_rows = None
-    class_names: Sequence[str] = ()
-    labels: Sequence[str] = ()
+    note = Note()
 
     def __init__(self, content: Content, options: ReadOptions) -> None:
         self._content = content
@@ -35,13 +42,14 @@ class DelimitedReader:
         self._rows = QuotedRows(QUOTE.encode(), looks.delimiter.encode())
         self._start = looks.start
         self.first_piece = looks.first_piece
+        first = _marked(looks.first_piece)
         self._layout = DelimitedLayout(looks.delimiter, QUOTE, None, tuple(options.missing_values))
-        self.first = _parsed(self.first_piece, self._names, self._layout, None, [])
+        self.first = _parsed(first, self._names, self._layout, None, [])
         decimal_point = decimal_point_of(self.first, looks.delimiter)
         if decimal_point != self._layout.decimal_point:
             self._layout = dataclasses.replace(self._layout, decimal_point=decimal_point)
-            self.first = _parsed(self.first_piece, self._names, self._layout, None, [])
-        self.columns = [_text_if_bytes(column) for column in columns_of(self.first)]
+            self.first = _parsed(first, self._names, self._layout, None, [])
+        self.columns = columns_of(self.first)
         warn_of_odd_numbers(self.first, options, content.name)
 
     def pieces(self) -> Iterator[bytes]:
@@ -73,6 +81,8 @@ def parse_delimited(
     bad: list[BadRow] = []
     if not piece.strip(b"\r\n"):  # a delimiter may be a space
         return Parsed(empty_table(types))
+    if not _is_text(piece):
+        return _parse_slowly(piece, names, layout, types)
     try:
         table = _without_spaces(_parsed(piece, names, layout, types, bad), layout)
     except pa.ArrowInvalid:
@@ -89,10 +99,39 @@ def _parse_slowly(
 ) -> Parsed:
     """The same, value by value, to find out which do not fit."""
     bad: list[BadRow] = []
-    raw = _parsed(piece, names, layout, {name: pa.binary() for name in types}, bad)
-    texts = cast_columns(raw, {name: pa.string() for name in types}, bad)
-    columns = {name: _plain(texts.table.column(name), types[name], layout) for name in types}
-    return cast_columns(pa.table(columns), types, texts.bad)
+    texts = {name: pa.string() for name in types}
+    table = _parsed(_marked(piece), names, layout, texts, bad)
+    parsed = without_rows(table, _broken_texts(table), bad)
+    columns = {name: _plain(parsed.table.column(name), types[name], layout) for name in types}
+    return cast_columns(pa.table(columns), types, parsed.bad)
+
+
+def _is_text(piece: bytes) -> bool:
+    if piece.isascii():
+        return True
+    try:
+        piece.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _marked(piece: bytes) -> bytes:
+    """Text with a mark in place of bytes that are not UTF-8, over which pyarrow stumbles."""
+    text = piece.decode(errors="surrogateescape")
+    return re.sub("[\udc80-\udcff]+", BROKEN, text).encode()
+
+
+def _broken_texts(table: pa.Table) -> dict[int, str]:
+    """Rows with marks, and what to say about them."""
+    found: dict[int, str] = {}
+    for name in table.column_names:
+        column = table.column(name)
+        has_mark = pc.match_substring(column, BROKEN).fill_null(False)
+        for row in np.flatnonzero(has_mark.to_numpy()).tolist():
+            value = column[row].as_py().replace(BROKEN, REPLACEMENT)
+            found.setdefault(row, f"{value!r} in column {name!r} is no text in UTF-8")
+    return found
 
 
 def _parsed(
@@ -159,12 +198,6 @@ def _trimmed(texts: Any, layout: DelimitedLayout) -> Any:
         return texts
     is_missing = pc.is_in(trimmed, pa.array(layout.missing_values, pa.string()))
     return pc.if_else(is_missing, pa.scalar(None, pa.string()), trimmed)
-
-
-def _text_if_bytes(column: Column) -> Column:
-    """Bytes are texts, of which some are bad."""
-    is_text = column.kind is Kind.other
-    return dataclasses.replace(column, kind=Kind.text) if is_text else column
 
 
 def _names(first: Sequence[str], has_header: bool, given: Sequence[str] | None) -> list[str]:

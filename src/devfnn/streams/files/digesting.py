@@ -1,7 +1,8 @@
 """Tables to chunks: features as numbers, labels, times, and rows that are bad after all."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,13 +30,17 @@ class Category:
     codes: Ints
     values: Sequence[str]
 
+    def rows(self, index: slice | npt.NDArray[np.bool_]) -> "Category":
+        """Some of the rows."""
+        return Category(self.codes[index], self.values)
+
 
 @dataclasses.dataclass(frozen=True)
 class Digest:
     """Rows as numbers, but for the categories, which depend on all rows before."""
 
     chunk: Chunk
-    categories: tuple[Category, ...]
+    categories: Mapping[str, Category]
     bad: Sequence[BadRow]
     """Counted from 1 within the piece."""
     n_rows: int
@@ -43,70 +48,69 @@ class Digest:
 
     def until(self, n_rows: int) -> "Digest":
         """Only the first rows."""
-        categories = tuple(Category(each.codes[:n_rows], each.values) for each in self.categories)
-        return Digest(self.chunk.rows(slice(n_rows)), categories, (), n_rows)
+        first = slice(n_rows)
+        categories = {name: each.rows(first) for name, each in self.categories.items()}
+        return Digest(self.chunk.rows(first), categories, (), n_rows)
 
 
 class Digester:
     """Turns tables of one layout into numbers. Keeps nothing: threads may share it."""
 
     def __init__(
-        self, layout: Layout, label: LabelColumn | None, first: pa.Table, missing: str
+        self, layout: Layout, label: LabelColumn | None, first: pa.Table, options: ReadOptions
     ) -> None:
         self._layout = layout
         self._label = label
-        self._refuses_missing = missing == "bad"
-        self.category_columns = [each for each in layout.features if each.kind is Kind.text]
-        self.first_values = {
-            column.name: _different_texts(first.column(column.name))
-            for column in self.category_columns
+        self._options = options
+        self._categories = [each for each in layout.features if each.kind is Kind.text]
+        self._first_values = {
+            column.name: _different_texts(first.column(column.name)) for column in self._categories
+        }
+        names = self._names()
+        edges = list(itertools.accumulate(map(len, names.values()), initial=0))
+        self._places = dict(
+            zip(names, itertools.starmap(slice, itertools.pairwise(edges)), strict=True)
+        )
+        self.feature_names = _different(list(itertools.chain(*names.values())))
+
+    def _names(self) -> dict[str, tuple[str, ...]]:
+        """Names of the features that each column becomes."""
+        encoders = self.encoders()
+        names: dict[str, tuple[str, ...]] = {}
+        for column in self._layout.features:
+            names[column.name] = (column.name,)
+            if column.name in encoders:
+                names[column.name] = encoders[column.name].names
+            elif column.name in self._layout.cyclic:
+                names[column.name] = cyclic_names(column.name)
+        return names
+
+    def encoders(self) -> dict[str, CategoryEncoder]:
+        """Encoders that have seen nothing yet, one for each category."""
+        return {
+            column.name: encoder_for(column, self._first_values[column.name], self._options)
+            for column in self._categories
         }
 
-    def encoders(self, options: ReadOptions) -> list[CategoryEncoder]:
-        """Encoders that have seen nothing yet, one for each category."""
-        return [
-            encoder_for(column, self.first_values[column.name], options)
-            for column in self.category_columns
-        ]
-
-    def names(self, encoders: Sequence[CategoryEncoder]) -> tuple[str, ...]:
-        """Names of all features."""
-        names: list[str] = []
-        of_categories = iter(encoders)
-        for column in self._layout.features:
-            if column.kind is Kind.text:
-                names.extend(next(of_categories).names)
-            else:
-                names.extend(self._own_names(column))
-        return _different(names)
-
-    def _own_names(self, column: Column) -> tuple[str, ...]:
-        return cyclic_names(column.name) if column.name in self._layout.cyclic else (column.name,)
-
-    def digest(self, parsed: Parsed, widths: Sequence[int]) -> Digest:
-        """Numbers of a table; columns of categories are left for `encode`.
-
-        widths: columns that each category will take
-        """
+    def digest(self, parsed: Parsed) -> Digest:
+        """Numbers of a table; columns of categories are left for `encoded`."""
         table = parsed.table
-        of_categories = iter(widths)
-        n_columns = sum(widths) + sum(
-            len(self._own_names(each))
-            for each in self._layout.features
-            if each.kind is not Kind.text
-        )
-        X = np.empty((table.num_rows, n_columns))
-        place = 0
+        X = np.empty((table.num_rows, len(self.feature_names)))
         for column in self._layout.features:
+            out = X[:, self._places[column.name]]
             if column.kind is Kind.text:
-                width = next(of_categories)
-                X[:, place : place + width] = 0.0
+                out[:] = 0.0
             else:
-                width = len(self._own_names(column))
-                self._write(table, column, X[:, place : place + width])
-            place += width
-        categories = tuple(_category(table.column(column.name)) for column in self.category_columns)
+                self._write(table, column, out)
+        categories = {each.name: _category(table.column(each.name)) for each in self._categories}
         return self._checked(parsed, X, categories)
+
+    def encoded(self, digest: Digest, encoders: Mapping[str, CategoryEncoder]) -> Chunk:
+        """The chunk of a digest with its categories written; to be called in order of the rows."""
+        for name, category in digest.categories.items():
+            out = digest.chunk.X[:, self._places[name]]
+            encoders[name].encode(category.codes, category.values, out)
+        return digest.chunk
 
     def _write(self, table: pa.Table, column: Column, out: npt.NDArray[np.float64]) -> None:
         numbers = _numbers(_whole(table.column(column.name)))
@@ -116,7 +120,7 @@ class Digester:
             out[:, 0] = numbers
 
     def _checked(
-        self, parsed: Parsed, X: npt.NDArray[np.float64], categories: tuple[Category, ...]
+        self, parsed: Parsed, X: npt.NDArray[np.float64], categories: dict[str, Category]
     ) -> Digest:
         """A digest without rows that have infinite values, a misfit for a label, or gaps."""
         table = parsed.table
@@ -124,15 +128,15 @@ class Digester:
         chunk = Chunk(X, y, self._times(table), labelled)
         reasons = {row: f"the label {_label_text(table, self._label, row)}" for row in misfits}
         reasons |= {row: "a value is infinite" for row in _rows_with(np.isinf, X)}
-        if self._refuses_missing:
-            rows = [*_rows_with(np.isnan, X), *(_gaps(categories))]
+        if self._options.missing == "bad":
+            rows = [*_rows_with(np.isnan, X), *_gaps(categories.values())]
             reasons |= {row: "a value is missing" for row in rows}
         if not reasons:
             return Digest(chunk, categories, parsed.bad, parsed.n_rows)
         keep = np.ones(table.num_rows, bool)
         keep[list(reasons)] = False
         bad = [BadRow(parsed.place(row), reason) for row, reason in reasons.items()]
-        kept = tuple(Category(each.codes[keep], each.values) for each in categories)
+        kept = {name: each.rows(keep) for name, each in categories.items()}
         return Digest(chunk.rows(keep), kept, sorted([*parsed.bad, *bad]), parsed.n_rows)
 
     def _labels(self, table: pa.Table) -> tuple[Any, npt.NDArray[np.bool_] | None, list[int]]:
@@ -150,31 +154,6 @@ class Digester:
             times = column.cast(pa.timestamp(unit)).to_numpy(zero_copy_only=False)
             return np.asarray(times)
         return _numbers(column)
-
-
-def encoded(digest: Digest, encoders: Sequence[CategoryEncoder], places: Sequence[slice]) -> Chunk:
-    """The chunk of a digest, with its categories written; to be called in the order of the rows."""
-    for category, encoder, place in zip(digest.categories, encoders, places, strict=True):
-        encoder.encode(category.codes, category.values, digest.chunk.X[:, place])
-    return digest.chunk
-
-
-def category_places(
-    layout: Layout, digester: Digester, encoders: Sequence[CategoryEncoder]
-) -> list[slice]:
-    """Which columns each category takes."""
-    names = digester.names(encoders)
-    places, start = [], 0
-    of_categories = iter(encoders)
-    for column in layout.features:
-        if column.kind is Kind.text:
-            width = len(next(of_categories).names)
-            places.append(slice(start, start + width))
-        else:
-            width = len(digester._own_names(column))
-        start += width
-    assert start == len(names)
-    return places
 
 
 def _whole(column: Any) -> Any:
@@ -233,7 +212,7 @@ def _rows_with(test: Any, X: npt.NDArray[np.float64]) -> list[int]:
     return np.flatnonzero(found.any(axis=1)).tolist() if found.any() else []
 
 
-def _gaps(categories: Sequence[Category]) -> Iterator[int]:
+def _gaps(categories: Iterable[Category]) -> Iterator[int]:
     for category in categories:
         yield from np.flatnonzero(category.codes < 0).tolist()
 

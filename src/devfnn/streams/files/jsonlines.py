@@ -14,15 +14,16 @@ from devfnn.errors import DataError
 from devfnn.streams.bad_rows import BadRow
 from devfnn.streams.files.casting import cast_columns, fitted
 from devfnn.streams.files.content import Content
+from devfnn.streams.files.notes import Note
 from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.files.pieces import line_pieces
-from devfnn.streams.files.recoding import UTF8, not_in
+from devfnn.streams.files.recoding import BYTE_ORDER_MARK, UTF8, not_in
 from devfnn.streams.files.tables import Parsed, columns_of, empty_table
 
 NESTED = (dict, list)
 
 # A line that is null is a row to pyarrow, and a piece of nothing else makes it crash.
-_NULL_AT_FIRST = re.compile(rb"(?:\xef\xbb\xbf)?\s*n")
+_NULL_AT_FIRST = re.compile(rb"\s*n")
 _NULL_LATER = re.compile(rb"\n\s*n")
 
 
@@ -30,13 +31,13 @@ class JsonLinesReader:
     """A file of JSON objects. Fields that the first rows do not have are passed over."""
 
     n_rows = None
-    class_names: Sequence[str] = ()
-    labels: Sequence[str] = ()
+    note = Note()
 
     def __init__(self, content: Content, options: ReadOptions) -> None:
         self._content = content
         self._missing = frozenset(options.missing_values)
-        lines = content.text_head().splitlines(keepends=True)[: options.inspect_rows]
+        head = content.text_head().removeprefix(BYTE_ORDER_MARK)
+        lines = head.splitlines(keepends=True)[: options.inspect_rows]
         self.first_piece = b"".join(lines)
         rows = [row for row in map(_row, lines) if isinstance(row, dict)]
         names = list(dict.fromkeys(name for row in rows for name in row))
@@ -54,6 +55,7 @@ class JsonLinesReader:
             yield from line_pieces(handle, self._content.name)
 
     def parse(self, piece: bytes, types: dict[str, pa.DataType]) -> Parsed:
+        piece = piece.removeprefix(BYTE_ORDER_MARK)
         if not piece.strip():
             return Parsed(empty_table(types))
         if _NULL_AT_FIRST.match(piece) or _NULL_LATER.search(piece):

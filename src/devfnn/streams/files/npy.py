@@ -77,7 +77,7 @@ def read_header(member: IO[bytes], name: str) -> Header:
     """The header of an array; objects, which could run code, are refused."""
     try:
         header = _parsed_header(member)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
+    except Exception as error:  # NumPy reads it as Python, so anything may be wrong with it
         raise DataError(f"array {name!r} is damaged: {error}") from None
     if header.dtype.hasobject:
         raise DataError(f"array {name!r} holds Python objects, which are not read from files")

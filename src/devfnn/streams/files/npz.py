@@ -18,6 +18,7 @@ from devfnn.errors import DataError
 from devfnn.streams.bad_rows import BadRow
 from devfnn.streams.files.casting import fitted
 from devfnn.streams.files.content import Content, reading
+from devfnn.streams.files.notes import Note
 from devfnn.streams.files.npy import Rows, archive_errors, headers, open_array
 from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.files.tables import Column, Kind, Parsed, columns_of
@@ -43,11 +44,12 @@ class NpzReader:
             self._headers = headers(archive)
             shape = self._shape_of_matrix()
             self.n_rows: int | None = shape[0]
-            self.labels = self._labels(shape[0], options)
+            self._labels = self._label_arrays(shape[0], options)
             self._names = self._feature_names(archive, shape[1])
             self._categories = self._read_categories(archive)
             codes = self._read_categorical(archive)
-            self.class_names = self._read_class_names(archive, options)
+            class_names = self._read_class_names(archive, options)
+        self.note = Note(tuple(self._labels), class_names=class_names)
         row_bytes = max(1, self._headers[MATRIX].row_bytes)
         self._block_rows = max(1, min(ROWS_AT_A_TIME, BYTES_AT_A_TIME // row_bytes))
         first = next(self._blocks(min(options.inspect_rows, self._block_rows)), None)
@@ -92,9 +94,11 @@ class NpzReader:
             raise DataError(f"{self._content.name} has no array {MATRIX!r} with the features")
         if len(header.shape) != 2:
             raise DataError(f"{MATRIX!r} must be a matrix, not of shape {header.shape}")
+        if header.dtype.kind not in "biufUM":
+            raise DataError(f"{MATRIX!r} must hold numbers, not {header.dtype}")
         return header.shape[0], header.shape[1]
 
-    def _labels(self, n_rows: int, options: ReadOptions) -> list[str]:
+    def _label_arrays(self, n_rows: int, options: ReadOptions) -> list[str]:
         """Arrays with a label for each row, the usual one first."""
         found = [
             name
@@ -115,7 +119,9 @@ class NpzReader:
         names = [f"x{place}" for place in range(1, n_features + 1)]
         if "feature_names" in self._headers:
             names = [str(name) for name in self._note(archive, "feature_names").ravel()]
-        if len(names) != n_features or len({*names, *self.labels}) < n_features + len(self.labels):
+        if len(names) != n_features or len({*names, *self._labels}) < n_features + len(
+            self._labels
+        ):
             raise DataError(
                 f"{self._content.name}: feature_names must be {n_features} different names, and "
                 "not those of labels"
@@ -150,7 +156,7 @@ class NpzReader:
         """Names of the classes of the label that is wanted, if they are numbers."""
         label = LABELS if options.label == "auto" else options.label
         note = "class_names" if label == LABELS else f"{label}_names"
-        if label not in self.labels or note not in self._headers:
+        if label not in self._labels or note not in self._headers:
             return ()
         if self._headers[str(label)].dtype.kind not in "iuf":
             return ()
@@ -168,7 +174,7 @@ class NpzReader:
         with self._archive() as archive, contextlib.ExitStack() as members:
             arrays = {
                 name: Rows(members.enter_context(open_array(archive, name)), name)
-                for name in (MATRIX, *self.labels)
+                for name in (MATRIX, *self._labels)
             }
             assert self.n_rows is not None
             for start in range(0, self.n_rows, n_rows):
@@ -184,7 +190,7 @@ class NpzReader:
                 columns[name] = _coded(column, self._categories[name])
             else:
                 columns[name] = pa.array(np.ascontiguousarray(column))
-        for name in self.labels:
+        for name in self._labels:
             columns[name] = pa.array(block[name])
         return pa.table(columns)
 

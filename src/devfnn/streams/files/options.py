@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from typing import TypedDict, TypeGuard
 
 from devfnn.errors import InputError
 from devfnn.streams.arguments import whole_number
@@ -82,8 +82,11 @@ class ReadOptions:
     on_bad_row
         `error`, `skip` or `count`: a row with too many or too few values, text in a column of
         numbers, an infinite value.
-    delimiter, header, encoding
+    delimiter, header
         Of a CSV file: what separates values, whether the first row holds names; None finds out.
+        Spaces around values mean nothing; a decimal comma is recognised.
+    encoding
+        Of a CSV, ARFF or JSON file.
     names
         Of a CSV file: names of all columns, for one without a header or in place of it.
     inspect_rows
@@ -120,14 +123,26 @@ class ReadOptions:
         _one_of("categories", self.categories, CATEGORY_CODES)
         _one_of("missing", self.missing, MISSING)
         _one_of("on_bad_row", self.on_bad_row, POLICIES)
+        self._check_text()
+        self._check_columns()
+
+    def _check_columns(self) -> None:
+        for name in ("label", "time"):
+            _columns(name, [each for each in (getattr(self, name),) if each is not None])
+        for name in ("ignore", "categorical", "numeric", "cyclic"):
+            _columns(name, getattr(self, name))
+        _texts("missing_values", self.missing_values)
+        _different_texts("names", () if self.names is None else self.names)
+        if not isinstance(self.category_values, Mapping):
+            raise InputError(f"category_values takes a mapping, not {self.category_values!r}")
+        for column, values in self.category_values.items():
+            _different_texts(f"category_values of {column!r}", values)
+
+    def _check_text(self) -> None:
         if self.delimiter is not None and not _can_delimit(self.delimiter):
             raise InputError(f"delimiter must be one character, not {self.delimiter!r}")
-        for name in ("ignore", "categorical", "numeric", "cyclic", "missing_values", "names"):
-            if isinstance(getattr(self, name), str):
-                raise InputError(f"{name} takes a list, not {getattr(self, name)!r}")
-        _different("names", self.names or ())
-        for column, values in self.category_values.items():
-            _different(f"category_values of {column!r}", values)
+        if self.header not in (None, True, False):
+            raise InputError(f"header must be True, False or None, not {self.header!r}")
         try:
             "".encode(self.encoding)
         except (LookupError, TypeError):
@@ -139,8 +154,24 @@ def _can_delimit(text: object) -> bool:
     return is_one and text not in NO_DELIMITERS
 
 
-def _different(name: str, values: Sequence[str]) -> None:
-    if isinstance(values, str) or len(set(values)) < len(values):
+def _is_list(values: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(values, Sequence) and not isinstance(values, str)
+
+
+def _columns(name: str, columns: object) -> None:
+    """Refuse what are no names or places of columns."""
+    if not _is_list(columns) or not all(type(each) in (str, int) for each in columns):
+        raise InputError(f"{name} takes names or places of columns, not {columns!r}")
+
+
+def _different_texts(name: str, values: object) -> None:
+    _texts(name, values)
+    if _is_list(values) and len(set(values)) < len(values):
+        raise InputError(f"{name} must be a list of different texts, not {values!r}")
+
+
+def _texts(name: str, values: object) -> None:
+    if not _is_list(values) or not all(isinstance(value, str) for value in values):
         raise InputError(f"{name} must be a list of different texts, not {values!r}")
 
 

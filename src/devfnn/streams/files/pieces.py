@@ -119,15 +119,17 @@ def worked_on(
 ) -> Iterator[Result]:
     """The results of work on pieces, in order, with some pieces ahead of what is asked for.
 
-    With `n_ahead` 0 no piece is asked for before the result of the one before it was used.
+    With `n_ahead` 0 no piece is asked for before the result of the one before it was used. An error
+    of the pieces comes after the results of those before it.
     """
     if n_ahead == 0:
         yield from map(work, pieces)
         return
     waiting: collections.deque[concurrent.futures.Future[Result]] = collections.deque()
+    errors: list[DataError] = []
     with concurrent.futures.ThreadPoolExecutor(n_ahead, "devfnn-reader") as pool:
         try:
-            for piece in pieces:
+            for piece in _until_error(pieces, errors):
                 waiting.append(pool.submit(work, piece))
                 if len(waiting) > n_ahead:
                     yield waiting.popleft().result()
@@ -136,6 +138,15 @@ def worked_on(
         finally:
             for future in waiting:
                 future.cancel()
+    if errors:
+        raise errors[0]
+
+
+def _until_error(pieces: Iterator[Piece], errors: list[DataError]) -> Iterator[Piece]:
+    try:
+        yield from pieces
+    except DataError as error:
+        errors.append(error)
 
 
 def threads() -> int:

@@ -1,6 +1,7 @@
 """Any file as a stream: which format it has, what its columns are, then chunk by chunk."""
 
 import contextlib
+import dataclasses
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
@@ -53,37 +54,47 @@ class _FileSource:
     def __init__(self, content: Content, options: ReadOptions) -> None:
         from devfnn.streams.files.digesting import Digester
         from devfnn.streams.files.labels import LabelColumn
-        from devfnn.streams.files.layout import AUTO, Layout
+        from devfnn.streams.files.layout import AUTO, LABEL_NAMES, Layout
 
         self.content = content
-        self.options = options
         self.reader = _reader(content, options)
-        self.layout = Layout.of(self.reader.columns, options, self.reader.labels)
+        self.note = self.reader.note
+        if options.time is None and self.note.time is not None:
+            options = dataclasses.replace(options, time=self.note.time)
+        self.options = options
+        self.layout = Layout.of(self.reader.columns, options, self.note.labels)
         self.label = None
         if self.layout.label is not None:
             name = self.layout.label.name
             column = self.reader.first.column(name).combine_chunks()
-            self.label = LabelColumn.of(name, column, is_guess=options.label == AUTO)
+            is_called_so = name.lower() in LABEL_NAMES or name in self.note.labels
+            is_guess = options.label == AUTO and not is_called_so
+            self.label = LabelColumn.of(name, column, is_guess)
         self.types = self.layout.types(None if self.label is None else self.label.arrow_type)
         # Read as the rest will be: texts of numbers, for instance, are only known from the file.
         with _arrow_errors(content.name):
             self.first = self.reader.parse(self.reader.first_piece, self.types).table
-        self.digester = Digester(self.layout, self.label, self.first, options.missing)
+        self.digester = Digester(self.layout, self.label, self.first, options)
         self.bad_rows = BadRows(options.on_bad_row)
 
     def stream(self) -> Stream:
         """The file as a stream."""
-        class_names = tuple(self.reader.class_names)
         return Stream(
-            feature_names=self.digester.names(self.digester.encoders(self.options)),
-            classes=tuple(range(len(class_names))) or self._first_labels(),
+            feature_names=self.digester.feature_names,
+            classes=self._classes(),
             blocks=self.blocks,
             n_rows=self.reader.n_rows if self.options.on_bad_row == "error" else None,
-            class_names=class_names,
-            drift_positions=tuple(getattr(self.reader, "drift_positions", ())),
+            class_names=self.note.class_names,
+            drift_positions=self.note.drift_positions,
             bad_rows=self.bad_rows,
             chunk_rows=self.options.chunk_rows,
         )
+
+    def _classes(self) -> tuple[Any, ...]:
+        """Labels that may occur, as far as they are known."""
+        if self.note.classes:
+            return self.note.classes
+        return tuple(range(len(self.note.class_names))) or self._first_labels()
 
     def _first_labels(self) -> tuple[Any, ...]:
         """Labels that the file declares, or those of the first rows, as they appear."""
@@ -97,17 +108,14 @@ class _FileSource:
 
     def blocks(self) -> Iterator[Chunk]:
         """One pass over the file."""
-        from devfnn.streams.files.digesting import category_places, encoded
         from devfnn.streams.files.filling import MeanFiller
 
-        encoders = self.digester.encoders(self.options)
-        places = category_places(self.layout, self.digester, encoders)
-        widths = [place.stop - place.start for place in places]
+        encoders = self.digester.encoders()
         filler = MeanFiller() if self.options.missing == "mean" else None
 
         def work(piece: Any) -> "Digest":
             with _arrow_errors(self.content.name):
-                return self.digester.digest(self.reader.parse(piece, self.types), widths)
+                return self.digester.digest(self.reader.parse(piece, self.types))
 
         self.bad_rows.start()
         n_before = 0
@@ -121,7 +129,7 @@ class _FileSource:
                 digest = digest.until(digest.bad[0].row - 1)
             else:
                 self.bad_rows.add(bad, self.content.name)
-            chunk = encoded(digest, encoders, places)
+            chunk = self.digester.encoded(digest, encoders)
             if filler is not None:
                 filler.fill(chunk.X)
             if len(chunk.y):
@@ -143,7 +151,9 @@ def _arrow_errors(name: str) -> Iterator[None]:
     with reading(name):
         try:
             yield
-        except pa.ArrowException as error:
+        except MemoryError:
+            raise DataError(f"{name} is damaged, or has a part too large for the memory") from None
+        except (pa.ArrowException, UnicodeDecodeError) as error:
             raise DataError(f"{name} is damaged or not as it should be: {error}") from None
 
 

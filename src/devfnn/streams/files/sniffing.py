@@ -62,7 +62,9 @@ def sniffed(head: bytes, options: ReadOptions, name: str) -> Looks:
         text = _whole_rows(text, delimiter)
         found = list(itertools.islice(_rows(text, delimiter), options.inspect_rows + 1))
     except csv.Error as error:
-        raise DataError(f"the first rows of {name} are no CSV: {error}") from None
+        raise DataError(
+            f"the first rows of {name} are no CSV: {error}; is there a quote that is never closed?"
+        ) from None
     if not found:
         raise DataError(f"{name} has no rows")
     rows, ends = [row for row, _, _ in found], [mark + end for _, _, end in found]
@@ -71,16 +73,17 @@ def sniffed(head: bytes, options: ReadOptions, name: str) -> Looks:
         raise DataError(f"{name} has names but no rows; header=False if its row holds values")
     start = ends[0] if has_header else mark + found[0][1]
     piece = head[start : ends[has_header:][: options.inspect_rows][-1]]
-    _check_text(piece, options, name)
+    _check_text(head[: ends[0]] if has_header else b"", name)
+    if options.on_bad_row == "error":
+        _check_text(piece, name)
     return Looks(delimiter, rows, has_header, start, piece)
 
 
-def _check_text(piece: bytes, options: ReadOptions, name: str) -> None:
+def _check_text(piece: bytes, name: str) -> None:
     try:
         piece.decode()
     except UnicodeDecodeError:
-        if options.on_bad_row == "error":
-            raise not_in(UTF8, name) from None
+        raise not_in(UTF8, name) from None
 
 
 def _whole_rows(text: str, delimiter: str) -> str:

@@ -11,6 +11,7 @@ from pyarrow import types
 
 from devfnn.errors import DataError
 from devfnn.streams.bad_rows import BadRow
+from devfnn.streams.files.notes import Note
 
 
 class Kind(enum.StrEnum):
@@ -85,12 +86,8 @@ class TableReader(Protocol):
         """Rows of the file, if it says so."""
 
     @property
-    def labels(self) -> Sequence[str]:
-        """Columns that are labels, if the file says so; the first is meant by default."""
-
-    @property
-    def class_names(self) -> Sequence[str]:
-        """Names of the classes 0, 1, ..., if the file says so."""
+    def note(self) -> Note:
+        """What the file declares about its rows."""
 
     def pieces(self) -> Iterator[Any]:
         """The file in pieces of some rows, in order."""

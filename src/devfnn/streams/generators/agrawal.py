@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from devfnn.streams.arguments import share
+from devfnn.streams.arguments import listed, share
 from devfnn.streams.generators.checks import function_number
 from devfnn.streams.generators.concept import Floats, Ints, Maker, picked
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
@@ -231,5 +231,5 @@ def agrawal(
     >>> [chunk.X.shape for chunk in stream]
     [(500, 9), (500, 9)]
     """
-    concepts = [Agrawal(function, perturbation) for function in functions]
+    concepts = [Agrawal(function, perturbation) for function in listed("functions", functions)]
     return drifting(concepts, n_rows, **with_defaults(options, DEFAULTS))

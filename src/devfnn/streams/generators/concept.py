@@ -37,6 +37,18 @@ class Concept(Protocol):
         """Begin to make rows; a maker may remember what it made."""
 
 
+Situation = Callable[[Floats], Floats]
+"""Random numbers of rows, in order, to what concepts make of them: (n_rows, n_draws) to any."""
+
+
+@runtime_checkable
+class SituatedConcept(Concept, Protocol):
+    """A concept that judges something that goes on by itself, whatever the concept."""
+
+    def situation(self) -> Situation:
+        """Begin what goes on; all concepts of a stream share one. Their makers get what it says."""
+
+
 @runtime_checkable
 class MovableConcept(Concept, Protocol):
     """A concept with numbers that can move, for incremental drift."""

@@ -17,6 +17,8 @@ from devfnn.streams.generators.concept import (
     Maker,
     MovableConcept,
     MovingMaker,
+    SituatedConcept,
+    Situation,
     picked,
 )
 from devfnn.streams.generators.imbalance import MAX_ROUNDS, ClassShares
@@ -113,6 +115,10 @@ def drifting(
     """
     if n_rows is not None:
         whole_number("n_rows", n_rows, low=1)
+    unknown = options.keys() - StreamOptions.__annotations__.keys()
+    if unknown:
+        known = ", ".join(StreamOptions.__annotations__)
+        raise TypeError(f"there is no option {min(unknown)!r}; all streams take {known}")
     recipe = Recipe(**options)
     schedule = recipe.schedule()
     concepts = tuple(concepts)
@@ -131,6 +137,7 @@ def drifting(
         blocks=blocks,
         is_endless=True,
         drift_positions=schedule.drift_positions(concepts, None),
+        class_names=tuple(getattr(first, "class_names", ())),
         chunk_rows=recipe.chunk_rows,
     )
     return stream if n_rows is None else stream.take(n_rows)
@@ -204,6 +211,7 @@ class _Run:
         self.makers: dict[int, Maker] = {
             number: concepts[number].start() for number in set(self.originals.tolist())
         }
+        self.situation = _situation(concepts)
         rngs = [np.random.default_rng([recipe.seed, purpose]) for purpose in range(5)]
         self.for_features, self.for_noise, self.for_mixing, self.for_classes, self.for_retries = (
             rngs
@@ -234,7 +242,7 @@ class _Run:
     def _made(self, block: _Block) -> tuple[Floats, Ints]:
         """Features and classes of a block."""
         n_rows = len(block.sources)
-        draws = self.for_features.random((n_rows, self.n_draws))
+        draws = self.situation(self.for_features.random((n_rows, self.n_draws)))
         X = np.empty((n_rows, len(self.concepts[0].feature_names)))
         classes = np.empty(n_rows, np.int64)
         for source, rows in _grouped(block.sources):
@@ -266,7 +274,7 @@ class _Run:
 
     def _remake(self, X: Floats, classes: Ints, block: _Block, wrong: Ints) -> None:
         """Other rows instead of some of a block, from where these came."""
-        draws = self.for_retries.random((len(wrong), self.n_draws))
+        draws = _situation(self.concepts)(self.for_retries.random((len(wrong), self.n_draws)))
         for source, members in _grouped(block.sources[wrong]):
             rows = wrong[members]
             maker = self._maker(source, block.shares[rows])
@@ -283,6 +291,12 @@ class _Run:
             return classes
         steps = 1 + picked(draws[:, 1], n_classes - 1)
         return np.where(draws[:, 0] < self.noise, (classes + steps) % n_classes, classes)
+
+
+def _situation(concepts: Sequence[Concept]) -> Situation:
+    """What all concepts of a stream share; mostly nothing but the random numbers."""
+    first = concepts[0]
+    return first.situation() if isinstance(first, SituatedConcept) else lambda draws: draws
 
 
 def _grouped(sources: Ints) -> Iterator[tuple[int, slice | Ints]]:

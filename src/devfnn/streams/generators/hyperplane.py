@@ -10,7 +10,7 @@ from typing import Unpack
 import numpy as np
 
 from devfnn.errors import InputError
-from devfnn.streams.arguments import share, whole_number
+from devfnn.streams.arguments import MOST_FEATURES, share, whole_number
 from devfnn.streams.generators.checks import finite_number, number_up_to
 from devfnn.streams.generators.concept import Floats, Ints, Maker, numbered_names
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
@@ -56,7 +56,7 @@ class Hyperplane:
     @classmethod
     def from_seed(cls, n_features: int, seed: int) -> "Hyperplane":
         """A plane that stands still, its weights uniform from 0 to 1."""
-        n_features = whole_number("n_features", n_features, low=1)
+        n_features = whole_number("n_features", n_features, low=1, high=MOST_FEATURES)
         seed = whole_number("seed", seed, low=0)
         return cls(tuple(np.random.default_rng(seed).random(n_features).tolist()))
 

@@ -10,7 +10,7 @@ from typing import Unpack
 
 import numpy as np
 
-from devfnn.streams.arguments import share, whole_number
+from devfnn.streams.arguments import listed, share, whole_number
 from devfnn.streams.generators.checks import number_up_to
 from devfnn.streams.generators.concept import Floats, Ints, Maker, numbered_names, picked
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
@@ -119,5 +119,7 @@ def led(
     >>> [chunk.X.shape for chunk in stream]
     [(500, 24), (500, 24)]
     """
-    concepts = [LED(n_swapped, attribute_noise, n_irrelevant) for n_swapped in swaps]
+    concepts = [
+        LED(n_swapped, attribute_noise, n_irrelevant) for n_swapped in listed("swaps", swaps)
+    ]
     return drifting(concepts, n_rows, **with_defaults(options, DEFAULTS))

@@ -10,6 +10,7 @@ from typing import Unpack
 
 import numpy as np
 
+from devfnn.streams.arguments import listed
 from devfnn.streams.generators.checks import function_number
 from devfnn.streams.generators.concept import Floats, Ints, Maker
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
@@ -73,5 +74,5 @@ def mixed(
     >>> [chunk.X.shape for chunk in stream]
     [(500, 4), (500, 4)]
     """
-    concepts = [Mixed(function) for function in functions]
+    concepts = [Mixed(function) for function in listed("functions", functions)]
     return drifting(concepts, n_rows, **with_defaults(options, DEFAULTS))

@@ -13,7 +13,7 @@ from typing import NamedTuple, Unpack
 import numpy as np
 
 from devfnn.errors import InputError
-from devfnn.streams.arguments import whole_number
+from devfnn.streams.arguments import MOST_FEATURES, whole_number
 from devfnn.streams.generators.checks import finite_number, number_up_to
 from devfnn.streams.generators.concept import Floats, Ints, Maker, normal_draws, numbered_names
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
@@ -63,7 +63,7 @@ class RandomRBF:
     n_moving: int | None = None
 
     def __post_init__(self) -> None:
-        whole_number("n_features", self.n_features, low=1)
+        whole_number("n_features", self.n_features, low=1, high=MOST_FEATURES)
         whole_number("n_classes", self.n_classes, low=1)
         whole_number("n_centroids", self.n_centroids, low=self.n_classes)
         whole_number("seed", self.seed, low=0)

@@ -14,8 +14,9 @@ from typing import Unpack
 
 import numpy as np
 
+from devfnn.errors import InputError
 from devfnn.streams.generators.checks import finite_number
-from devfnn.streams.generators.concept import Floats, Ints, Maker, normal_draws, picked
+from devfnn.streams.generators.concept import Floats, Ints, Maker, Situation, normal_draws, picked
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
 from devfnn.streams.stream import Stream
 
@@ -57,36 +58,44 @@ class RFID:
 
     feature_names = ("signal_strength",)
     classes = (0, 1, 2, 3)
+    class_names = ("zone 1", "zone 2", "zone 3", "zone 4")
     n_draws = 7
 
     def __post_init__(self) -> None:
         finite_number("exponent", self.exponent)
         finite_number("offset", self.offset)
 
+    def situation(self) -> Situation:
+        return _Walk()
+
     def start(self) -> Maker:
-        return _Walk(self.exponent, self.offset)
+        return lambda walk: _received(walk, self.exponent, self.offset)
 
     def between(self, other: "RFID", shares: Floats) -> Maker:
-        return _Walk(
-            self.exponent + shares * (other.exponent - self.exponent),
-            self.offset + shares * (other.offset - self.offset),
-        )
+        exponents = self.exponent + shares * (other.exponent - self.exponent)
+        offsets = self.offset + shares * (other.offset - self.offset)
+        return lambda walk: _received(walk, exponents, offsets)
+
+
+def _received(
+    walk: Floats, exponents: float | Floats, offsets: float | Floats
+) -> tuple[Floats, Ints]:
+    """Signal strengths and zones along a walk."""
+    zones, distances, disturbances = walk.T
+    strengths = STRENGTH_AT_1_M + offsets - 10.0 * exponents * np.log10(distances) + disturbances
+    return strengths[:, None], zones.astype(np.int64)
 
 
 class _Walk:
-    """Makes rows while a tag walks from zone to zone.
+    """A tag that goes from zone to zone, in whatever environment."""
 
-    exponents, offsets: one for all rows, or one for each
-    """
-
-    def __init__(self, exponents: float | Floats, offsets: float | Floats) -> None:
-        self.exponents = exponents
-        self.offsets = offsets
+    def __init__(self) -> None:
         self.place = -1
         """Where the tag is on its way there and back, from 0 to 7; -1 before the first row."""
         self.shadow = 0.0
 
-    def __call__(self, draws: Floats) -> tuple[Floats, Ints]:
+    def __call__(self, draws: Floats) -> Floats:
+        """Zone, distance from the reader, and dB lost or won by chance, (n_rows, 3)."""
         is_first = self.place < 0
         if is_first:
             self.place = int(picked(draws[0, 1], 2 * len(DISTANCES)))
@@ -94,9 +103,7 @@ class _Walk:
         zones = self._zones(draws)
         shadows = self._shadows(draws[:, 0], SHADOWING * normal[:, 0], is_first)
         distances = np.array(DISTANCES)[zones] * (1.0 + WANDERING * (2.0 * draws[:, 2] - 1.0))
-        strengths = STRENGTH_AT_1_M + self.offsets - 10.0 * self.exponents * np.log10(distances)
-        strengths = strengths + shadows + MEASURING_ERROR * normal[:, 1]
-        return strengths[:, None], zones
+        return np.stack([zones, distances, shadows + MEASURING_ERROR * normal[:, 1]], axis=1)
 
     def _zones(self, draws: Floats) -> Ints:
         """Zones in which the tag is, (n_rows,).
@@ -150,7 +157,12 @@ def rfid(
     >>> [chunk.X.shape for chunk in stream]
     [(500, 1), (500, 1)]
     """
-    concepts = [RFID(exponent, offset) for exponent, offset in environments]
-    stream = drifting(concepts, n_rows, **with_defaults(options, DEFAULTS))
-    names = tuple(f"zone {number}" for number in range(1, len(DISTANCES) + 1))
-    return dataclasses.replace(stream, class_names=names)
+    try:
+        concepts = [RFID(exponent, offset) for exponent, offset in environments]
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"environments must be pairs of exponent and offset, not {environments!r}"
+        ) from None
+    return drifting(concepts, n_rows, **with_defaults(options, DEFAULTS))

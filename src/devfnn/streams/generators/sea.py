@@ -6,13 +6,13 @@ imbalanced data", IEEE TKDE 25, 2013; the thresholds 4, 7, 4, 7 are those the pa
 """
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from typing import Unpack
 
 import numpy as np
 
-from devfnn.errors import InputError
+from devfnn.streams.arguments import listed
+from devfnn.streams.generators.checks import finite_number
 from devfnn.streams.generators.concept import Floats, Ints, Maker
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
 from devfnn.streams.stream import Stream
@@ -40,8 +40,7 @@ class SEA:
     n_draws = 3
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.threshold):
-            raise InputError(f"thresholds must be finite numbers, not {self.threshold!r}")
+        finite_number("threshold", self.threshold)
 
     def start(self) -> Maker:
         return lambda draws: _made(draws, self.threshold)
@@ -81,9 +80,7 @@ def sea(
     >>> [chunk.X.shape for chunk in stream]
     [(500, 3), (500, 3), (500, 3), (500, 3)]
     """
-    if not len(thresholds):
-        raise InputError(f"thresholds must be one or more finite numbers, not {thresholds!r}")
-    concepts = [SEA(threshold) for threshold in thresholds]
+    concepts = [SEA(threshold) for threshold in listed("thresholds", thresholds)]
     return drifting(concepts, n_rows, **with_defaults(options, DEFAULTS))
 
 

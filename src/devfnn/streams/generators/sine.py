@@ -11,6 +11,7 @@ from typing import Unpack
 
 import numpy as np
 
+from devfnn.streams.arguments import listed
 from devfnn.streams.generators.checks import function_number
 from devfnn.streams.generators.concept import Floats, Ints, Maker, numbered_names
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
@@ -88,5 +89,5 @@ def sine(
     >>> [chunk.X.shape for chunk in stream]
     [(500, 4), (500, 4)]
     """
-    concepts = [Sine(function, has_irrelevant) for function in functions]
+    concepts = [Sine(function, has_irrelevant) for function in listed("functions", functions)]
     return drifting(concepts, n_rows, **with_defaults(options, DEFAULTS))

@@ -9,6 +9,7 @@ from typing import Unpack
 
 import numpy as np
 
+from devfnn.streams.arguments import listed
 from devfnn.streams.generators.checks import function_number
 from devfnn.streams.generators.concept import Floats, Ints, Maker, picked
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
@@ -83,5 +84,5 @@ def stagger(
     >>> [chunk.X.shape for chunk in stream]
     [(40, 3), (40, 3), (40, 3)]
     """
-    concepts = [Stagger(function) for function in functions]
+    concepts = [Stagger(function) for function in listed("functions", functions)]
     return drifting(concepts, n_rows, **with_defaults(options, DEFAULTS))

@@ -82,7 +82,7 @@ class _Tap:
 
     def refill(self) -> bool:
         """Read the next rows, in place of what is left; False if there are no more."""
-        self._block = next((block for block in self._blocks if len(block.y)), None)
+        self._block = next(self._blocks, None)
         return self._block is not None
 
     def draw(self, n_rows: int) -> Chunk:

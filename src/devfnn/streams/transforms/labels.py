@@ -24,7 +24,7 @@ def hidden(blocks: Iterator[Chunk], rate: float, seed: int) -> Iterator[Chunk]:
 
 
 def relabelled(blocks: Iterator[Chunk], names: Mapping[Hashable, Hashable]) -> Iterator[Chunk]:
-    """Labels by other names; a label without one keeps its own."""
+    """Labels by other names; a label without one keeps its own, and one named None is unknown."""
     for block in blocks:
         new = np.empty(len(block.y), object)
         new[:] = [names.get(label, label) for label in block.y.tolist()]

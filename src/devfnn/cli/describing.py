@@ -1,0 +1,63 @@
+"""`devfnn data describe`: a stream read once, in bounded memory, and shown."""
+
+from collections.abc import Hashable
+
+import rich.console
+
+from devfnn.cli.refusals import finishing
+from devfnn.cli.results import ResultFile
+from devfnn.display.literal import literal
+from devfnn.display.progress import rows_bar
+from devfnn.display.streams import MOST_LINES, chunks_table, classes_table, features_table
+from devfnn.streams.describing import Overview, describe
+from devfnn.streams.stream import Stream
+
+
+def described(
+    stream: Stream, result: ResultFile, console: rich.console.Console
+) -> tuple[Overview, bool]:
+    """A stream in few numbers, and whether it was read to its end or until Ctrl-C.
+
+    Each chunk goes to the result as it comes, and is not kept.
+    """
+    overview = Overview(most=2 * MOST_LINES)
+    n_rows = 0
+    try:
+        with rows_bar(console, "reading", stream.n_rows) as progress:
+            for part in describe(stream):
+                with finishing():
+                    overview.add(part)
+                    if result.is_wanted:
+                        result.add("chunks", part.to_dict(stream.feature_names))
+                n_rows += part.n_rows
+                progress(n_rows)
+    except KeyboardInterrupt:
+        return overview, False
+    return overview, True
+
+
+def show_overview(overview: Overview, stream: Stream, screen: rich.console.Console) -> None:
+    """Chunks, classes and features as tables."""
+    assert overview.whole is not None
+    chunks = "1 chunk" if overview.n_chunks == 1 else f"{overview.n_chunks:,} chunks"
+    screen.print(f"{overview.whole.n_rows:,} rows in {chunks}")
+    screen.print(chunks_table(overview, stream.feature_names, stream.drift_positions))
+    screen.print(classes_table(overview.whole, class_names(stream)))
+    screen.print(features_table(overview.whole, stream.feature_names))
+    show_bad_rows(stream, screen)
+
+
+def class_names(stream: Stream) -> dict[Hashable, str]:
+    """What classes are called, where they have names."""
+    if not stream.class_names:
+        return {}
+    return dict(zip(stream.classes, stream.class_names, strict=True))
+
+
+def show_bad_rows(stream: Stream, screen: rich.console.Console) -> None:
+    """Say which rows were left out, if they were counted."""
+    if stream.bad_rows is None or not stream.bad_rows.n_rows:
+        return
+    screen.print(f"{stream.bad_rows.n_rows:,} bad rows were left out, the first of them:")
+    for row, reason in stream.bad_rows.examples:
+        screen.print(literal(f"  row {row:,}: {reason}"))
