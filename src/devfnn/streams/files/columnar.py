@@ -1,5 +1,6 @@
 """Parquet and Arrow IPC: formats that carry their types and come in batches."""
 
+import abc
 import dataclasses
 import io
 import itertools
@@ -26,7 +27,7 @@ BATCH_VALUES = 1 << 21
 FILE_MAGIC = b"ARROW1"
 
 
-class _ColumnarReader:
+class _ColumnarReader(abc.ABC):
     """What both have in common: types are known, so only what options change is cast."""
 
     note = Note()
@@ -48,8 +49,9 @@ class _ColumnarReader:
         # What was looked at of a pipe cannot be read again.
         self._once = itertools.chain(kept, batches) if content.is_pipe else None
 
+    @abc.abstractmethod
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        raise NotImplementedError
+        """The rows of the file, from the first, some at a time."""
 
     def pieces(self) -> Iterator[pa.RecordBatch]:
         if self._once is None:
