@@ -404,3 +404,8 @@ def test_bad_values_are_refused_at_once(bad, message):
 def test_what_does_not_fit_the_clock_is_refused_with_the_first_row(stream, message):
     with pytest.raises(InputError, match=message):
         list(stream)
+
+
+def test_a_single_name_is_not_a_list_of_names():
+    with pytest.raises(InputError, match="select takes a list of names, not 'f1'"):
+        sea(10).select("f1")

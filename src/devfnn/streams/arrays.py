@@ -1,6 +1,7 @@
 """Rows that are in memory already, as a stream."""
 
-from collections.abc import Hashable, Iterator, Sequence
+import functools
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,14 +48,10 @@ def from_arrays(
             raise InputError(f"{name} must have one value for each of {len(rows)} rows of X")
     chunk = Chunk(rows, labels, known_times)
     chunk = chunk if chunk.is_known().all() else chunk._replace(labelled=chunk.is_known())
-
-    def blocks() -> Iterator[Chunk]:
-        return iter([chunk])
-
     return Stream(
         feature_names=_names(X, rows.shape[1], feature_names),
         classes=_classes(chunk),
-        blocks=blocks,
+        blocks=functools.partial(iter, (chunk,)),
         n_rows=len(rows),
         chunk_rows=chunk_rows,
     )

@@ -1,6 +1,7 @@
 """Streams one after the other, with drift where they meet."""
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Hashable, Sequence
 
@@ -62,7 +63,7 @@ def concatenate(
             raise InputError("a gradual drift needs positions or rows_per_concept")
         return dataclasses.replace(
             whole,
-            blocks=lambda: chained(starts),
+            blocks=functools.partial(chained, starts),
             n_rows=_total([stream.n_rows for stream in streams]),
             is_endless=any(stream.is_endless for stream in streams),
             drift_positions=_joints(streams),
@@ -71,7 +72,7 @@ def concatenate(
     course = course_of(streams, schedule)
     return dataclasses.replace(
         whole,
-        blocks=lambda: switched(starts, schedule, seed),
+        blocks=functools.partial(switched, starts, schedule, seed),
         n_rows=course.n_rows,
         is_endless=course.is_endless,
         drift_positions=course.drift_positions,

@@ -1,10 +1,9 @@
 """Stream: what every source of rows is, whether made, read or downloaded."""
 
 import dataclasses
+import functools
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 from devfnn.errors import InputError
 from devfnn.streams.arguments import share, whole_number
@@ -14,6 +13,9 @@ from devfnn.streams.transforms import labels, rows, times
 from devfnn.streams.transforms.times import Span
 from devfnn.types import Chunk
 
+Blocks = Callable[[], Iterator[Chunk]]
+"""Starts a stream. Mostly a partial function, so that streams can be sent to other processes."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Stream:
@@ -22,7 +24,7 @@ class Stream:
     Nothing is read or made before it is asked for, and nothing is kept. The methods that change a
     stream return a new one and can be put one after the other, in any order:
     `sea().take(10_000).hide_labels(0.5).delay_labels(rows=200).chunks(rows=100)`. Chunks are cut
-    last, and labels delayed after that.
+    last, and labels delayed after that. Streams can be pickled, but for pipes.
 
     Parameters
     ----------
@@ -46,7 +48,7 @@ class Stream:
 
     feature_names: tuple[str, ...]
     classes: tuple[Hashable, ...]
-    blocks: Callable[[], Iterator[Chunk]] = dataclasses.field(repr=False)
+    blocks: Blocks = dataclasses.field(repr=False)
     n_rows: int | None = None
     is_endless: bool = False
     drift_positions: Sequence[int] = ()
@@ -90,7 +92,7 @@ class Stream:
         if n_left is not None or self.is_endless:
             n_left = n_rows if n_left is None else min(n_left, n_rows)
         return self._with(
-            blocks=lambda: rows.taken(self.blocks(), n_rows),
+            blocks=self._through(rows.taken, n_rows),
             n_rows=n_left,
             is_endless=False,
             drift_positions=positions_before(self.drift_positions, n_rows),
@@ -100,7 +102,7 @@ class Stream:
         """All but the first rows."""
         n_rows = whole_number("n_rows", n_rows, low=0)
         return self._with(
-            blocks=lambda: rows.skipped(self.blocks(), n_rows),
+            blocks=self._through(rows.skipped, n_rows),
             n_rows=None if self.n_rows is None else max(0, self.n_rows - n_rows),
             drift_positions=positions_after(self.drift_positions, n_rows),
         )
@@ -120,7 +122,7 @@ class Stream:
             positions = repeated_positions(positions, n_rows, times)
             n_rows = None if times is None else n_rows * times
         return self._with(
-            blocks=lambda: rows.repeated(self.blocks, times),
+            blocks=functools.partial(rows.repeated, self.blocks, times),
             n_rows=n_rows,
             is_endless=times is None,
             drift_positions=positions,
@@ -133,20 +135,17 @@ class Stream:
         """
         buffer_rows = whole_number("buffer_rows", buffer_rows, low=1)
         seed = whole_number("seed", seed, low=0)
-        return self._with(blocks=lambda: rows.shuffled(self.blocks(), buffer_rows, seed))
+        return self._with(blocks=self._through(rows.shuffled, buffer_rows, seed))
 
     def select(self, names: Sequence[str]) -> "Stream":
         """Only these features, in this order."""
+        if isinstance(names, str):
+            raise InputError(f"select takes a list of names, not {names!r}")
         names = tuple(names)
         places = [self._place(name) for name in names]
         if not places or len(set(places)) < len(places):
             raise InputError("select takes one or more names, each of them once")
-
-        def blocks() -> Iterator[Chunk]:
-            for block in self.blocks():
-                yield block._replace(X=np.ascontiguousarray(block.X[:, places]))
-
-        return self._with(blocks=blocks, feature_names=names)
+        return self._with(blocks=self._through(rows.selected, places), feature_names=names)
 
     def drop(self, names: Sequence[str]) -> "Stream":
         """All features but these."""
@@ -177,7 +176,7 @@ class Stream:
         renamed = dict(names)
         classes = dict.fromkeys(renamed.get(each, each) for each in self.classes)
         return self._with(
-            blocks=lambda: labels.relabelled(self.blocks(), renamed),
+            blocks=self._through(labels.relabelled, renamed),
             classes=tuple(each for each in classes if each is not None),
             class_names=(),
         )
@@ -186,7 +185,7 @@ class Stream:
         """A share of the labels, drawn at random, may not be learned; all may be scored."""
         rate = share("rate", rate)
         seed = whole_number("seed", seed, low=0)
-        return self._with(blocks=lambda: labels.hidden(self.blocks(), rate, seed))
+        return self._with(blocks=self._through(labels.hidden, rate, seed))
 
     def delay_labels(self, rows: int | None = None, *, time: Span | None = None) -> "Stream":
         """Labels come after so many more rows, or so much later.
@@ -213,6 +212,10 @@ class Stream:
         """Times of rows, for labels that are delayed."""
         return times.checked_times("time", chunk.times, times.numpy_span(self.label_delay))
 
+    def _through(self, transform: Callable[..., Iterator[Chunk]], *arguments: Any) -> Blocks:
+        """Starts the stream and sends its blocks through a transform."""
+        return functools.partial(_started_through, self.blocks, transform, arguments)
+
     def _with(self, **changes: Any) -> "Stream":
         return dataclasses.replace(self, **changes)
 
@@ -222,3 +225,9 @@ class Stream:
             known = ", ".join(self.feature_names)
             raise InputError(f"there is no feature {name!r}; the stream has {known}")
         return self.feature_names.index(name)
+
+
+def _started_through(
+    start: Blocks, transform: Callable[..., Iterator[Chunk]], arguments: tuple[Any, ...]
+) -> Iterator[Chunk]:
+    return transform(start(), *arguments)

@@ -1,6 +1,7 @@
 """A file as the rows of a data set: the same columns and labels from any format, or an error."""
 
 import dataclasses
+import functools
 import pathlib
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, cast
@@ -12,7 +13,7 @@ from devfnn.streams.datasets.description import DataSet
 from devfnn.streams.datasets.lookup import Located
 from devfnn.streams.files.options import ColumnName, FileOptions, ReadOptions
 from devfnn.streams.files.reading import read
-from devfnn.streams.stream import Stream
+from devfnn.streams.stream import Blocks, Stream
 from devfnn.types import Chunk
 
 OWN_OPTIONS = (
@@ -49,18 +50,27 @@ def open_file(
     # Rows that are left out as bad are not missing.
     is_whole = options.get("on_bad_row", "error") == "error"
 
-    def blocks() -> Iterator[Chunk]:
-        rows = _numbered(stream.blocks(), numbers, located.path)
-        return _counted(rows, data_set, located.path, is_whole)
-
     return dataclasses.replace(
         stream,
         classes=tuple(range(len(class_names))),
         class_names=class_names,
-        blocks=blocks,
+        blocks=functools.partial(
+            _matched, stream.blocks, numbers, data_set, located.path, is_whole
+        ),
         n_rows=data_set.n_rows if is_whole else None,
         drift_positions=data_set.drift_positions,
     )
+
+
+def _matched(
+    start: Blocks,
+    numbers: Mapping[Hashable, int],
+    data_set: DataSet,
+    path: pathlib.Path,
+    is_whole: bool,
+) -> Iterator[Chunk]:
+    """Rows with labels as numbers, counted."""
+    return _counted(_numbered(start(), numbers, path), data_set, path, is_whole)
 
 
 def _features(data_set: DataSet, options: FileOptions) -> FileOptions:

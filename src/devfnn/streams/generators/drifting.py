@@ -1,6 +1,7 @@
 """Any concepts, one after the other, as a stream: drift, noise and imbalance put together."""
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TypedDict, Unpack
@@ -128,13 +129,10 @@ def drifting(
     if recipe.class_shares is not None:
         shares = ClassShares.of(recipe.class_shares, first.classes)
 
-    def blocks() -> Iterator[Chunk]:
-        return _Run(concepts, recipe, schedule, shares).blocks()
-
     stream = Stream(
         feature_names=first.feature_names,
         classes=first.classes,
-        blocks=blocks,
+        blocks=functools.partial(_started, concepts, recipe, schedule, shares),
         is_endless=True,
         drift_positions=schedule.drift_positions(concepts, None),
         class_names=tuple(getattr(first, "class_names", ())),
@@ -189,6 +187,12 @@ class _Block:
     """How much of a concept on its way is there, (n_rows,)."""
     places: Ints
     """Which of its maker's rows each row is, (n_rows,)."""
+
+
+def _started(
+    concepts: Sequence[Concept], recipe: Recipe, schedule: Schedule, shares: ClassShares | None
+) -> Iterator[Chunk]:
+    return _Run(concepts, recipe, schedule, shares).blocks()
 
 
 class _Run:
