@@ -252,3 +252,21 @@ def test_bad_values_are_refused_with_a_clear_message(invoke, arguments, message)
     shown = " ".join(result.stderr.replace("│", " ").split())
     assert message in shown
     assert "Traceback" not in result.output
+
+
+def test_events_say_where_in_the_stream_they_happened(invoke, tmp_path):
+    file = tmp_path / "result.json"
+    result = invoke(*SMALL, "--hide-labels", "0.5", "--json", file)
+    assert result.exit_code == 0, result.output
+    rows = [event["stream_row"] for event in json.loads(file.read_text())["events"]]
+    assert rows == sorted(rows)
+    assert all(row % 250 == 0 for row in rows)
+
+
+def test_bad_rows_of_a_run_are_shown_once(invoke, tmp_path, caplog):
+    file = tmp_path / "rows.csv"
+    file.write_text("a,b\n" + "1,0\n2,1\n" * 600 + "oops,1\n")
+    result = invoke("run", file, "--with", "on_bad_row=count")
+    assert result.exit_code == 0, result.output
+    assert result.output.count("oops") == 1
+    assert "oops" not in caplog.text

@@ -121,3 +121,19 @@ def test_without_a_known_length_rows_are_counted_on_a_terminal():
 
 def test_the_title_of_a_run_is_shown_as_it_is():
     assert "on [/x].csv" in shown(console(), result_table(results(), "on [/x].csv"))
+
+
+def test_without_known_concepts_only_what_was_found_is_shown():
+    console = rich.console.Console(file=io.StringIO(), width=80)
+    console.print(drift_table(results(3, 7), (), 1000))
+    shown = console.file.getvalue()
+    assert "new concept" not in shown
+    assert "400, 800" in shown
+
+
+def test_a_slow_run_of_unknown_length_is_not_silent(monkeypatch):
+    clock = iter(range(0, 1000, 4))
+    monkeypatch.setattr("devfnn.display.runs.time.monotonic", lambda: next(clock))
+    console = rich.console.Console(file=io.StringIO(), width=120)
+    list(watched(iter(results()[:5]), None, console))
+    assert console.file.getvalue().count("rows/s") >= 2

@@ -58,6 +58,7 @@ def show_bad_rows(stream: Stream, screen: rich.console.Console) -> None:
     """Say which rows were left out, if they were counted."""
     if stream.bad_rows is None or not stream.bad_rows.n_rows:
         return
-    screen.print(f"{stream.bad_rows.n_rows:,} bad rows were left out, the first of them:")
+    n_bad = stream.bad_rows.n_rows
+    screen.print("1 bad row was left out:" if n_bad == 1 else f"{n_bad:,} bad rows were left out:")
     for row, reason in stream.bad_rows.examples:
         screen.print(literal(f"  row {row:,}: {reason}"))

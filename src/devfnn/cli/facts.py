@@ -9,11 +9,14 @@ from typing import Any, NamedTuple
 
 from devfnn.cli.choosing import FLAGS
 from devfnn.cli.typed import form
+from devfnn.streams.bad_rows import POLICIES
 from devfnn.streams.datasets.catalogue import DATA_SETS
 from devfnn.streams.datasets.description import DataSet
 from devfnn.streams.datasets.directions import how_to_get
 from devfnn.streams.datasets.lookup import download_folder, locate
 from devfnn.streams.datasets.matching import OWN_OPTIONS
+from devfnn.streams.drift import KINDS
+from devfnn.streams.files.options import CATEGORY_CODES, FORMATS, MISSING
 from devfnn.streams.finding import option_types
 from devfnn.streams.generators.catalogue import GENERATORS
 from devfnn.streams.stream import Stream
@@ -26,6 +29,18 @@ LICENCE_WIDTH = 16
 
 MOST_POSITIONS = 4
 """Drifts that are listed."""
+
+CHOICES = {
+    option: " or ".join(choices)
+    for option, choices in {
+        "categories": CATEGORY_CODES,
+        "format": FORMATS,
+        "kind": KINDS,
+        "missing": MISSING,
+        "on_bad_row": POLICIES,
+    }.items()
+}
+"""What may be chosen, where a text is not just any text."""
 
 Folder = str | os.PathLike[str] | None
 
@@ -141,7 +156,9 @@ def _options(name: str) -> Fact:
     """What `--with` takes, and how it is written."""
     left_out = (*FLAGS, *(OWN_OPTIONS if name in DATA_SETS else ()))
     forms = {
-        option: form(hint) for option, hint in option_types(name).items() if option not in left_out
+        option: CHOICES.get(option) or form(hint)
+        for option, hint in option_types(name).items()
+        if option not in left_out
     }
     return Fact("options", forms, "\n".join(f"{option}={text}" for option, text in forms.items()))
 

@@ -1,6 +1,7 @@
 """What cannot be done, as a message and an exit code, in the words of the command line."""
 
 import contextlib
+import logging
 import re
 import signal
 from collections.abc import Iterator
@@ -8,8 +9,11 @@ from collections.abc import Iterator
 import typer
 
 from devfnn.errors import DataError, InputError
+from devfnn.streams import bad_rows
 from devfnn.streams.files.options import FileOptions
 from devfnn.streams.generators.drifting import StreamOptions
+
+BAD_ROWS_LOG = bad_rows.__name__
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
@@ -22,7 +26,8 @@ _IN_PYTHON = re.compile(rf"\b({_OPTIONS})=(?:'([^'\"]+)'|\"([^'\"]+)\"|(None|Tru
 def refusing_bad_data() -> Iterator[None]:
     """Show bad values with exit code 2, data that cannot be read with 1, and Ctrl-C with 130."""
     try:
-        yield
+        with _not_logged(BAD_ROWS_LOG):  # the commands show them in their own way
+            yield
     except InputError as error:
         raise typer.BadParameter(in_shell_words(str(error))) from None
     except DataError as error:
@@ -30,6 +35,17 @@ def refusing_bad_data() -> Iterator[None]:
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         raise interrupted() from None
+
+
+@contextlib.contextmanager
+def _not_logged(name: str) -> Iterator[None]:
+    """Let a part of the package log nothing."""
+    logger = logging.getLogger(name)
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
 
 
 def interrupted() -> typer.Exit:

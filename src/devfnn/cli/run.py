@@ -24,6 +24,7 @@ from devfnn.cli.choosing import (
     Shuffle,
     Skip,
 )
+from devfnn.cli.describing import show_bad_rows
 from devfnn.cli.refusals import interrupted, refusing_bad_data
 from devfnn.cli.results import JsonFile, result_file
 from devfnn.cli.values import parsed_changes
@@ -105,6 +106,7 @@ def run(
     title = f"DEVFNN ({preset}) on {name}, {n_rows:,} rows, seed {seed}"
     screen.print(result_table(results, title if is_whole else f"{title}, interrupted"))
     screen.print(drift_table(results, stream.drift_positions, n_rows))
+    show_bad_rows(stream, screen)
     screen.print(f"Kernels were ready after {seconds_ready:.1f} s, not counted above.")
     if not is_whole:
         raise interrupted()
@@ -197,5 +199,9 @@ def _report(
         "drift_positions": list(stream.drift_positions),
         "summary": Summary.of(results).to_dict(),
         "accuracies": [result.accuracy for result in results],
-        "events": [event.to_dict() for result in results for event in result.events],
+        "events": [
+            event.to_dict() | {"stream_row": result.n_rows}
+            for result in results
+            for event in result.events
+        ],
     }

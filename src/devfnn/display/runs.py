@@ -3,6 +3,7 @@
 import collections
 import dataclasses
 import itertools
+import time
 from collections.abc import Iterable, Iterator, Sequence
 
 import rich.console
@@ -18,6 +19,9 @@ RECENT_CHUNKS = 10
 
 PLAIN_LINES = 10
 """Lines printed over a run that nobody watches on a terminal."""
+
+SILENT_SECONDS = 5.0
+"""Longest silence, if rows come and the length of the run is not known."""
 
 FIRST_LINE = 1000
 """Rows after which the first of them comes if the length of the run is not known."""
@@ -96,12 +100,18 @@ def _with_bar(
 def _with_lines(
     results: Iterable[ChunkResult], n_rows: int | None, console: rich.console.Console
 ) -> Iterator[ChunkResult]:
-    """Results with a plain line after every tenth of the run, or when the rows have doubled."""
+    """Results with a plain line after every tenth of the run.
+
+    If its length is not known: when the rows have doubled, or nothing was said for a while.
+    """
     standing = _Standing()
     next_line = FIRST_LINE if n_rows is None else -(-n_rows // PLAIN_LINES)
+    said_at = time.monotonic()
     for result in results:
         line = standing.update(result)
-        if result.n_rows >= next_line:
+        is_late = n_rows is None and time.monotonic() - said_at > SILENT_SECONDS
+        if result.n_rows >= next_line or is_late:
+            said_at = time.monotonic()
             console.print(f"{_count(result.n_rows):>11} rows  {line}", soft_wrap=True)
             next_line = _next_line(result.n_rows, n_rows)
         yield result
@@ -140,10 +150,16 @@ def drift_table(
 ) -> rich.table.Table:
     """For every concept: where it begins, and when drift was found while it lasted.
 
+    Where nobody knows of concepts, only what was found.
+
     A drift is found at the end of a chunk: only then are all its labels known.
     """
     found = [result.n_rows for result in results if _has_drift(result)]
     table = rich.table.Table(title="Drift")
+    if not true_positions:
+        table.add_column("drift found at row")
+        table.add_row(", ".join(map(_count, found)) or NO_VALUE)
+        return table
     table.add_column("new concept from row", justify="right")
     table.add_column("drift found at row")
     starts = [0, *(position for position in true_positions if position < n_rows)]

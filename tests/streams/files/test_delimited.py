@@ -211,3 +211,26 @@ def test_text_in_other_encodings_is_the_same(table, n_bytes, encoding):
         other = read(io.BytesIO(text.encode(encoding)), categories="onehot", encoding=encoding)
         assert other.feature_names == same.feature_names
         np.testing.assert_array_equal(whole(other).X, whole(same).X)
+
+
+def test_a_column_that_is_nearly_numbers_with_a_decimal_comma_is_told_of(caplog):
+    rows = "".join(f"{k},5;{k % 2}\n" for k in range(50)) + "-;1\n"
+    with caplog.at_level(logging.WARNING):
+        read(io.BytesIO(b"a;b\n" + rows.encode()))
+    assert "column 'a' is read as categories" in caplog.text
+    stream = read(io.BytesIO(b"a;b\n" + rows.encode()), numeric=["a"], on_bad_row="count")
+    assert whole(stream).X[:3, 0].tolist() == [0.5, 1.5, 2.5]
+
+
+def test_one_bad_row_among_a_few_does_not_hide_the_delimiter():
+    stream = read(io.BytesIO(b"a;b;y\n1;2;x\n3;4;z;9\n5;6;x\n"), on_bad_row="count")
+    assert whole(stream).X.tolist() == [[1.0, 2.0], [5.0, 6.0]]
+
+
+def test_other_marks_replace_the_usual_ones_but_nothing_is_always_missing():
+    text = b"a,b,label\n1,x,no\n-,y,\n3,NA,yes\n"
+    stream = read(io.BytesIO(text), missing_values=["-"], categories="codes")
+    rows = whole(stream)
+    assert rows.y.tolist() == ["no", None, "yes"]
+    assert np.isnan(rows.X[1, 0])
+    assert rows.X[:, 1].tolist() == [0.0, 1.0, 2.0]

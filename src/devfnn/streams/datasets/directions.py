@@ -20,4 +20,4 @@ def by_hand(file: RemoteFile, folder: pathlib.Path) -> str:
     what = f"download {mirror.url}"
     if mirror.member is not None:
         what += f", unpack {mirror.member} from it"
-    return f"{what}, and put it as {file.name} into {folder}"
+    return f"{what}, and put it as {file.name} into {folder} or the folder that DEVFNN_DATA names"

@@ -45,7 +45,7 @@ class ArffReader:
 
     def __init__(self, content: Content, options: ReadOptions) -> None:
         self._content = content
-        missing = tuple(dict.fromkeys((*options.missing_values, "?")))
+        missing = tuple(dict.fromkeys((*options.missing_marks, "?")))
         self._layout = DelimitedLayout(",", '"', None, missing)
         head = content.text_head()
         data = _DATA.search(head)

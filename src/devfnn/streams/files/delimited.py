@@ -43,14 +43,14 @@ class DelimitedReader:
         self._start = looks.start
         self.first_piece = looks.first_piece
         first = _marked(looks.first_piece)
-        self._layout = DelimitedLayout(looks.delimiter, QUOTE, None, tuple(options.missing_values))
+        self._layout = DelimitedLayout(looks.delimiter, QUOTE, None, options.missing_marks)
         self.first = _parsed(first, self._names, self._layout, None, [])
         decimal_point = decimal_point_of(self.first, looks.delimiter)
         if decimal_point != self._layout.decimal_point:
             self._layout = dataclasses.replace(self._layout, decimal_point=decimal_point)
             self.first = _parsed(first, self._names, self._layout, None, [])
         self.columns = columns_of(self.first)
-        warn_of_odd_numbers(self.first, options, content.name)
+        warn_of_odd_numbers(self.first, decimal_point, options, content.name)
 
     def pieces(self) -> Iterator[bytes]:
         with self._content.open_text() as handle:

@@ -35,7 +35,7 @@ class JsonLinesReader:
 
     def __init__(self, content: Content, options: ReadOptions) -> None:
         self._content = content
-        self._missing = frozenset(options.missing_values)
+        self._missing = frozenset(options.missing_marks)
         head = content.text_head().removeprefix(BYTE_ORDER_MARK)
         lines = head.splitlines(keepends=True)[: options.inspect_rows]
         self.first_piece = b"".join(lines)

@@ -78,7 +78,8 @@ class ReadOptions:
         the feature so far. A missing category has zeros in all its one-hot columns. A missing
         label is None, and not to be learned.
     missing_values
-        Texts that stand for a missing value.
+        Texts that stand for a missing value, instead of the usual ones. Nothing at all is always
+        missing.
     on_bad_row
         `error`, `skip` or `count`: a row with too many or too few values, text in a column of
         numbers, an infinite value.
@@ -125,6 +126,14 @@ class ReadOptions:
         _one_of("on_bad_row", self.on_bad_row, POLICIES)
         self._check_text()
         self._check_columns()
+        object.__setattr__(
+            self, "missing_values", tuple({"": None} | dict.fromkeys(self.missing_values))
+        )
+
+    @property
+    def missing_marks(self) -> tuple[str, ...]:
+        """All texts that stand for a missing value."""
+        return tuple(dict.fromkeys(("", *self.missing_values)))
 
     def _check_columns(self) -> None:
         for name in ("label", "time"):

@@ -126,7 +126,8 @@ def _delimiter(text: str) -> str:
         rows = itertools.islice(_rows(text, delimiter), LINES_FOR_DELIMITER)
         widths = [len(row) for row, _, _ in rows]
         usual = max(set(widths), key=widths.count) if widths else 1
-        if widths[:1] != [usual] or widths.count(usual) < USUAL_SHARE * len(widths):
+        enough = min(USUAL_SHARE * len(widths), len(widths) - 1)  # one bad row among a few
+        if widths[:1] != [usual] or widths.count(usual) < max(enough, 2 if len(widths) > 1 else 1):
             continue
         if usual > most:
             best, most = delimiter, usual
@@ -146,7 +147,7 @@ def _has_header(rows: Sequence[Sequence[str]], options: ReadOptions) -> bool:
     alone, names do not come again.
     """
     first, others = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
-    missing = set(options.missing_values)
+    missing = set(options.missing_marks)
     columns = list(zip(*others, strict=True)) if others else [()] * len(first)
     above = [
         name for name, values in zip(first, columns, strict=True) if _are_numbers(values, missing)
@@ -189,20 +190,26 @@ def decimal_point_of(first: pa.Table, delimiter: str) -> str:
         return "."
     for column in _texts(first):
         has_comma = pc.any(pc.match_substring(column, ",")).as_py()
-        if has_comma and pc.all(pc.match_substring_regex(column, COMMA_NUMBER)).as_py():
+        if has_comma and _n_numbers(column, COMMA_NUMBER) >= MOSTLY * len(column):
             return ","
     return "."
 
 
-def warn_of_odd_numbers(first: pa.Table, options: ReadOptions, name: str) -> None:
+def _n_numbers(column: Any, pattern: str) -> int:
+    return int(pc.sum(pc.match_substring_regex(column, pattern)).as_py() or 0)
+
+
+def warn_of_odd_numbers(
+    first: pa.Table, decimal_point: str, options: ReadOptions, name: str
+) -> None:
     """Log columns of texts that would be numbers but for a few values."""
+    pattern = NUMBER if decimal_point == "." else COMMA_NUMBER
     named = {*options.categorical, *options.category_values, *options.numeric, *options.ignore}
     for column_name, column in zip(first.column_names, _columns(first), strict=True):
         if column is None or column_name in named:
             continue
-        is_number = pc.match_substring_regex(column, NUMBER)
-        n_numbers = pc.sum(is_number).as_py() or 0
-        if MOSTLY * len(column) <= n_numbers < len(column):
+        is_number = pc.match_substring_regex(column, pattern)
+        if MOSTLY * len(column) <= _n_numbers(column, pattern) < len(column):
             odd = column.filter(pc.invert(is_number))[0].as_py()
             logger.warning(
                 "%s: column %r is read as categories, for not all its values are numbers, as %r; "
