@@ -290,7 +290,7 @@ def test_names_and_labels_are_shown_as_they_are(invoke, tmp_path, command):
     for text in ("temp [/C]", "speed [m/s]", "[/x]", "[b]"):
         assert text in result.stdout
     if command == "info":
-        assert "x [/red].csv" in result.stdout
+        assert "x [/red].csv" in shown(result)
 
 
 def test_paths_are_shown_as_they_are(invoke, tmp_path):
