@@ -39,7 +39,7 @@ def test_ctrl_c_ends_a_run_on_a_pipe_and_shows_its_result(tmp_path):
     assert "Traceback" not in messages
     report = json.loads(file.read_text())
     assert report["is_interrupted"] is True
-    assert report["summary"]["n_rows"] >= 1000
+    assert report["summary"]["n_rows"] >= 500  # Ctrl-C may come between a chunk and its result
 
 
 def test_ctrl_c_shows_what_was_described(invoke, tmp_path, monkeypatch):
