@@ -24,7 +24,8 @@ class Stream:
     Nothing is read or made before it is asked for, and nothing is kept. The methods that change a
     stream return a new one and can be put one after the other, in any order:
     `sea().take(10_000).hide_labels(0.5).delay_labels(rows=200).chunks(rows=100)`. Chunks are cut
-    last, and labels delayed after that. Streams can be pickled, but for pipes.
+    last, and labels delayed after that. Streams can be pickled, but for pipes
+    and packed files that are read through a copy on disk.
 
     Parameters
     ----------
