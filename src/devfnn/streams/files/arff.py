@@ -11,6 +11,7 @@ import pyarrow as pa
 from devfnn.errors import DataError
 from devfnn.streams.files.content import Content
 from devfnn.streams.files.delimited import DelimitedLayout, parse_delimited
+from devfnn.streams.files.layout import TYPES
 from devfnn.streams.files.notes import Note
 from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.files.pieces import line_pieces
@@ -30,11 +31,6 @@ _PAIR = re.compile(rf"\s*(\d+)\s+({_QUOTED}|[^,]*?)\s*(?:,|$)")
 _ISO_DATE = re.compile(r"yyyy-MM-dd('T'|T| )?(HH:mm(:ss(\.S+)?)?)?")
 
 _NUMERIC = ("numeric", "real", "integer")
-_TYPES = {
-    Kind.number: pa.float64(),
-    Kind.text: pa.dictionary(pa.int32(), pa.string()),
-    Kind.time: pa.timestamp("us"),
-}
 
 
 class ArffReader:
@@ -58,7 +54,7 @@ class ArffReader:
         self.first_piece = b"".join(lines[: options.inspect_rows])
         if not self.first_piece.strip():
             raise DataError(f"{content.name} has no rows")
-        types = {each.name: _TYPES[each.kind] for each in self.columns if each.kind in _TYPES}
+        types = {each.name: TYPES[each.kind] for each in self.columns if each.kind in TYPES}
         self.first = self.parse(self.first_piece, types).table
 
     def pieces(self) -> Iterator[bytes]:
