@@ -1,11 +1,19 @@
 """What happened to the structure of a model, and the numbers that caused it.
 
 `learn` returns these; reports, the command line and tests read the same list. Layers and rules are
-counted from 0, rows from the first row the model ever learned.
+counted from 0, rows from the first row the model ever learned; the prequential loop counts rows of
+the stream instead, whatever was learned of them.
 """
 
 import dataclasses
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+ACCEPTED: dict[Any, tuple[type, ...]] = {int: (int,), float: (float, int), str: (str,)}
+"""Types of values by the type of their field."""
+
+SHARES = ("error_before", "error_after", "bound")
+"""Fields that are told in percent."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -19,9 +27,35 @@ class Event:
         """Name of the event, as it is counted in reports."""
         return type(self).__name__
 
+    @property
+    def explanation(self) -> str:
+        """Why it happened, in words, with the numbers that caused it."""
+        fields = dataclasses.asdict(self)
+        shares = {f"{name}_%": 100.0 * value for name, value in fields.items() if name in SHARES}
+        return self._explanation.format(**fields, **shares)
+
+    _explanation: ClassVar[str] = ""
+    """What `explanation` says, with the names of fields in braces."""
+
     def to_dict(self) -> dict[str, Any]:
         """The event as plain data, with its kind."""
         return {"kind": self.kind, **dataclasses.asdict(self)}
+
+    @staticmethod
+    def from_dict(data: Any) -> "Event":
+        """The event that `to_dict` gave; ValueError if it is none."""
+        name = data.get("kind") if isinstance(data, Mapping) else None
+        kind = globals().get(name) if isinstance(name, str) else None
+        if not (isinstance(kind, type) and issubclass(kind, Event)) or kind is Event:
+            raise ValueError(f"there is no event {name!r}")
+        types = {field.name: field.type for field in dataclasses.fields(kind)}
+        if set(data) != {"kind", *types}:
+            raise ValueError(f"{name} has the fields {', '.join(types)}, and no others")
+        fields = {field: data[field] for field in types}
+        for field, value in fields.items():
+            if isinstance(value, bool) or not isinstance(value, ACCEPTED[types[field]]):
+                raise ValueError(f"{field} of {name} cannot be {value!r}")
+        return kind(**fields)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,6 +69,11 @@ class RuleBorn(Event):
     log_volume: float
     winner_distance: float
 
+    _explanation: ClassVar[str] = (
+        "a row unlike all before (quality {data_quality:.3g}, bound {quality_bound:.3g}), "
+        "{winner_distance:.3g} from the nearest rule of layer {layer}, founded rule {rule}"
+    )
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RuleRecalled(Event):
@@ -46,6 +85,11 @@ class RuleRecalled(Event):
     quality_bound: float
     log_volume: float
     winner_distance: float
+
+    _explanation: ClassVar[str] = (
+        "rows like those of archived rule {rule} of layer {layer} came back "
+        "(quality {data_quality:.3g}, bound {quality_bound:.3g})"
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -59,6 +103,10 @@ class RulePruned(Event):
     limit: float
     utility: float
 
+    _explanation: ClassVar[str] = (
+        "rule {rule} of layer {layer}: {reason} {value:.3g} fell below {limit:.3g}"
+    )
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FeatureOff(Event):
@@ -67,6 +115,10 @@ class FeatureOff(Event):
     feature: str
     score: float
     threshold: float
+
+    _explanation: ClassVar[str] = (
+        "{feature} says too little about the classes: score {score:.3g}, threshold {threshold:.3g}"
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -77,6 +129,10 @@ class FeatureOn(Event):
     score: float
     threshold: float
 
+    _explanation: ClassVar[str] = (
+        "{feature} says enough again: score {score:.3g}, threshold {threshold:.3g}"
+    )
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RangeChanged(Event):
@@ -86,6 +142,10 @@ class RangeChanged(Event):
     low: float
     high: float
 
+    _explanation: ClassVar[str] = (
+        "{feature} kept leaving its range, which is now {low:.6g} to {high:.6g}"
+    )
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FeatureAsleep(Event):
@@ -93,6 +153,10 @@ class FeatureAsleep(Event):
 
     feature: str
     escapes: int
+
+    _explanation: ClassVar[str] = (
+        "{feature} left its range on the same side {escapes} times, like a clock"
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -103,6 +167,8 @@ class FeatureAwake(Event):
     low: float
     high: float
 
+    _explanation: ClassVar[str] = "{feature} varies now, between {low:.6g} and {high:.6g}"
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LayersMerged(Event):
@@ -112,6 +178,11 @@ class LayersMerged(Event):
     dropped: int
     compression_index: float
     threshold: float
+
+    _explanation: ClassVar[str] = (
+        "layers {kept} and {dropped} say the same: compression index {compression_index:.3g}, "
+        "threshold {threshold:.3g}"
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -124,6 +195,11 @@ class DriftWarned(Event):
     kept_rows: int
     dropped_rows: int
 
+    _explanation: ClassVar[str] = (
+        "errors moved from {error_before_%:.1f} % to {error_after_%:.1f} %, close to the bound "
+        "{bound_%:.1f} %; {kept_rows} rows are kept"
+    )
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DriftFound(Event):
@@ -134,6 +210,11 @@ class DriftFound(Event):
     bound: float
     cut: int
 
+    _explanation: ClassVar[str] = (
+        "errors moved from {error_before_%:.1f} % to {error_after_%:.1f} %, "
+        "beyond the bound {bound_%:.1f} %"
+    )
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LayerAdded(Event):
@@ -143,6 +224,10 @@ class LayerAdded(Event):
     n_inputs: int
     trained_rows: int
 
+    _explanation: ClassVar[str] = (
+        "after a drift, layer {layer} was trained on {trained_rows} rows with {n_inputs} inputs"
+    )
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClassAdded(Event):
@@ -150,3 +235,5 @@ class ClassAdded(Event):
 
     label: str
     index: int
+
+    _explanation: ClassVar[str] = "the label {label} was never seen before; it is class {index}"

@@ -2,49 +2,31 @@
 
 import dataclasses
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from devfnn.errors import InputError
+from devfnn.evaluation.learners import Predictions, adapted
+from devfnn.evaluation.measures import Tally
+from devfnn.evaluation.plan import Lesson, Step, Turn, skipped, turns
+from devfnn.evaluation.procedure import Procedure
+from devfnn.evaluation.results import ChunkResult
+from devfnn.evaluation.scorer import Scorer
+from devfnn.evaluation.sheet import Sheet
 from devfnn.events import Event
-from devfnn.types import Chunk, Classifier
+from devfnn.kernels.state import Floats, Ints
+from devfnn.types import Chunk
+
+SIZE_EVERY = 20
+"""Chunks after which the size of a model is measured again, since that takes time."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ChunkResult:
-    """One chunk, predicted and then learned. None stands for what was not measured."""
-
-    index: int
-    """Number of the chunk, from 0."""
-    chunk_rows: int
-    """Rows in the chunk."""
-    n_rows: int
-    """Rows so far, this chunk included."""
-    n_correct: int | None
-    """Rows predicted right; None if none was scored, as in the first chunk, which only trains."""
-    n_scored: int
-    """Rows that were predicted and whose labels are known."""
-    events: tuple[Event, ...]
-    """What learning the chunk changed in the structure of the model."""
-    seconds_predict: float
-    """Time to predict the chunk."""
-    seconds_learn: float
-    """Time to learn the chunk."""
-    n_rules: int | None = None
-    """Rules after learning, if the model counts them."""
-    n_layers: int | None = None
-    """Layers that vote after learning, if the model counts them."""
-    n_labels: int | None = None
-    """Labels the model has used so far, if it counts them."""
-
-    @property
-    def accuracy(self) -> float | None:
-        """Share of the scored rows predicted right."""
-        return None if self.n_correct is None else self.n_correct / self.n_scored
-
-
-def iter_prequential(model: Classifier, source: Iterable[Chunk]) -> Iterator[ChunkResult]:
+def iter_prequential(
+    model: Any, source: Iterable[Chunk], procedure: Procedure | None = None
+) -> Iterator[ChunkResult]:
     """Test on every chunk, then train on it; the first chunk trains only.
 
     The loop runs as far as its results are asked for, so it can be watched, paused and stopped.
@@ -57,10 +39,13 @@ def iter_prequential(model: Classifier, source: Iterable[Chunk]) -> Iterator[Chu
     Parameters
     ----------
     model
-        Changed by what it learns. If it has `n_rules`, `n_live_layers` or `n_labels_used`, the
-        results carry them.
+        Changed by what it learns. DEVFNN, or anything with `learn` and `predict`; a model of River,
+        CapyMOA, or of scikit-learn with `partial_fit`. If it has `n_rules`, `n_live_layers`,
+        `n_labels_used`, ..., the results carry them.
     source
         The chunks, in order.
+    procedure
+        Row by row, warm-up, holdout, delays, a label budget.
 
     Examples
     --------
@@ -72,42 +57,210 @@ def iter_prequential(model: Classifier, source: Iterable[Chunk]) -> Iterator[Chu
     >>> results[0].accuracy is None, results[-1].accuracy > 0.9
     (True, True)
     """
-    n_rows, has_learned = 0, False
-    chunks = (chunk for chunk in source if len(chunk.y) or chunk.late is not None)
-    for index, chunk in enumerate(chunks):
-        n_rows += len(chunk.y)
-        start = time.perf_counter()
-        predicted = model.predict(chunk.X) if has_learned and len(chunk.y) else None
-        middle = time.perf_counter()
-        n_correct, n_scored = _score(predicted, chunk)
-        lessons = list(chunk.lessons())
-        resumed = time.perf_counter()
-        events = [event for lesson in lessons for event in model.learn(lesson.X, lesson.y)]
-        end = time.perf_counter()
-        has_learned = has_learned or len(lessons) > 0
-        yield ChunkResult(
-            index=index,
-            chunk_rows=len(chunk.y),
-            n_rows=n_rows,
-            n_correct=n_correct,
-            n_scored=n_scored,
-            events=tuple(events),
-            seconds_predict=middle - start,
-            seconds_learn=end - resumed,
-            n_rules=getattr(model, "n_rules", None),
-            n_layers=getattr(model, "n_live_layers", None),
-            n_labels=getattr(model, "n_labels_used", None),
+    yield from Prequential(model, source, procedure)
+
+
+class Prequential:
+    """The loop as an object, for those who want to look at it between chunks, or to store it.
+
+    Iterating goes on where it stands. Parameters as in `iter_prequential`.
+    """
+
+    def __init__(
+        self, model: Any, source: Iterable[Chunk], procedure: Procedure | None = None
+    ) -> None:
+        self.model = model
+        self.procedure = procedure or Procedure()
+        self.source = source
+        self.n_chunks = 0
+        self.n_rows = 0
+        self.is_between_chunks = True
+        self._names: Sequence[str] = getattr(source, "feature_names", ())
+        classes = getattr(source, "classes", ())
+        self.scorer = Scorer(classes, self.procedure.window_chunks)
+        self._learner = adapted(
+            model, by_row=self.procedure.by_row, feature_names=self._names, classes=classes
+        )
+        self._has_learned = bool(getattr(model, "n_rows", 0))
+        self._n_given = 0
+        self._n_offered = 0
+        self._n_own_rows = 0
+        self._n_labels_before = getattr(model, "n_labels_used", 0)
+        self._structure: dict[str, Any] = {}
+
+    def __iter__(self) -> Iterator[ChunkResult]:
+        planned = turns(self.source, self.procedure, self._names)
+        for turn in skipped(planned, self.n_chunks):
+            yield self._take(turn)
+
+    # ---- storing
+
+    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Where the loop stands, without the model: plain data, and arrays."""
+        plain = {
+            "labels": [_plain_label(label) for label in self.scorer.codes.labels],
+            "n_chunks": self.n_chunks,
+            "n_rows": self.n_rows,
+            "has_learned": self._has_learned,
+            "n_given": self._n_given,
+            "n_offered": self._n_offered,
+            "n_own_rows": self._n_own_rows,
+            "n_labels_before": self._n_labels_before,
+            "structure": self._structure,
+        }
+        return plain, self.scorer.state()
+
+    def restore(self, plain: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
+        """Go on where another loop over the same stream stood, with the model it had by then."""
+        self.scorer.restore(plain["labels"], arrays)
+        self.n_chunks, self.n_rows = int(plain["n_chunks"]), int(plain["n_rows"])
+        self._has_learned = bool(plain["has_learned"])
+        self._n_given, self._n_offered = int(plain["n_given"]), int(plain["n_offered"])
+        self._n_own_rows = int(plain["n_own_rows"])
+        self._n_labels_before = int(plain["n_labels_before"])
+        self._structure = dict(plain["structure"])
+        if self._structure and self._structure["feature_mask"] is not None:
+            self._structure["feature_mask"] = tuple(self._structure["feature_mask"])
+
+    # ---- one chunk
+
+    def _take(self, turn: Turn) -> ChunkResult:
+        """Predict and learn a chunk."""
+        self.is_between_chunks = False
+        index, n_rows = self.n_chunks, len(turn.chunk.y)
+        is_tested, is_learned = self.procedure.is_tested(index), self.procedure.is_learned(index)
+        sheet = Sheet(self.scorer, n_rows)
+        events: list[Event] = []
+        seconds_predict = seconds_learn = 0.0
+        for step in turn.steps:
+            start = time.perf_counter()
+            if step.before:
+                events += self._learn(step.before)
+            middle = time.perf_counter()
+            said = self._predicted(step) if is_tested else None
+            predicted = time.perf_counter()
+            if said is not None:
+                sheet.write(said, len(step.rows.y))
+            else:
+                sheet.skip(len(step.rows.y))
+            resumed = time.perf_counter()
+            if step.after and is_learned:
+                events += self._learn(step.after)
+            seconds_learn += (middle - start) + (time.perf_counter() - resumed)
+            seconds_predict += predicted - middle
+        self.n_chunks += 1
+        self.n_rows += n_rows
+        tally, auc_windowed = sheet.scored(turn.chunk, self.procedure.unpredicted, is_tested)
+        self.is_between_chunks = True
+        return self._result(
+            n_rows, tuple(events), (seconds_predict, seconds_learn), tally, auc_windowed
         )
 
+    def _predicted(self, step: Step) -> Predictions | None:
+        if not self._has_learned or not len(step.rows.y):
+            return None
+        return self._learner.predict(step.rows.X)
 
-def _score(predicted: object | None, chunk: Chunk) -> tuple[int | None, int]:
-    """How many predictions are right, and of how many; None if there is nothing to compare."""
-    if predicted is None:
-        return None, 0
-    predictions = np.asarray(predicted)
-    if predictions.shape != chunk.y.shape:  # the comparison would mean nothing
-        raise InputError(f"predictions have shape {predictions.shape}, labels {chunk.y.shape}")
-    is_known = chunk.is_known()
-    n_scored = int(np.count_nonzero(is_known))
-    n_correct = int(np.count_nonzero((predictions == chunk.y) & is_known))
-    return (n_correct if n_scored else None), n_scored
+    def _learn(self, lessons: list[Lesson]) -> list[Event]:
+        """Learn what may be learned; events come back by rows of the stream."""
+        found: list[Event] = []
+        for rows, places in lessons:
+            n_before = getattr(self.model, "n_rows", self._n_own_rows)
+            chosen = self._chosen(rows.X)
+            self._n_given += len(rows.y) if chosen is None else int(np.count_nonzero(chosen))
+            events = self._learner.learn(rows.X, rows.y, chosen)
+            if events:
+                found += _on_the_clock_of_the_stream(events, n_before, places)
+            self._n_own_rows += len(rows.y)
+            self._has_learned = True
+        return found
+
+    def _chosen(self, X: Floats) -> npt.NDArray[np.bool_] | None:
+        """The rows whose labels the model gets, if it has to ask; the first ones anyway."""
+        budget = self.procedure.label_budget
+        if budget is None and not self._learner.asks_itself:
+            return None
+        self._n_offered += len(X)
+        if self._has_learned:
+            wanted = self._learner.wanted(X)
+        else:
+            wanted = np.ones(len(X), np.bool_)
+        if wanted is None:
+            raise InputError(
+                f"{type(self.model).__name__} cannot say which labels it wants, so it has no use "
+                "for a label budget; hide_labels of a stream withholds labels at random"
+            )
+        if budget is None:
+            return wanted
+        n_left = max(0, int(budget * self._n_offered) - self._n_given)
+        if not self._has_learned:
+            n_left = max(n_left, 1)
+        return wanted & (np.cumsum(wanted) <= n_left)
+
+    def _result(
+        self,
+        chunk_rows: int,
+        events: tuple[Event, ...],
+        seconds: tuple[float, float],
+        tally: Tally | None,
+        auc_windowed: float | None,
+    ) -> ChunkResult:
+        weights = getattr(self.model, "voting_weights", None) if self._has_learned else None
+        if events or not self._structure or self.n_chunks % SIZE_EVERY == 0:
+            self._structure = self._measured()
+        return ChunkResult(
+            index=self.n_chunks - 1,
+            chunk_rows=chunk_rows,
+            n_rows=self.n_rows,
+            n_correct=None if tally is None else tally.n_correct,
+            n_scored=0 if tally is None else tally.n_scored,
+            events=events,
+            seconds_predict=seconds[0],
+            seconds_learn=seconds[1],
+            n_labels=self._n_labels(),
+            voting_weights=None if weights is None else tuple(np.asarray(weights).tolist()),
+            tally=tally,
+            auc_windowed=auc_windowed,
+            **self._structure,
+        )
+
+    def _n_labels(self) -> int:
+        """Labels used in this run, whatever the model has learned before."""
+        used = getattr(self.model, "n_labels_used", None)
+        return self._n_given if used is None else int(used) - self._n_labels_before
+
+    def _measured(self) -> dict[str, Any]:
+        """What there is of the model. It changes only with events, so it is not asked for always.
+
+        The size is not part of the structure, and takes longest: measured now and then.
+        """
+        model, has_learned = self.model, self._has_learned
+        mask = getattr(model, "feature_mask", None) if has_learned else None
+        is_due = not self._structure or self.n_chunks % SIZE_EVERY == 0
+        size = getattr(model, "nbytes", None) if is_due else self._structure["n_bytes"]
+        found = {
+            "n_rules": getattr(model, "n_rules", None),
+            "n_layers": getattr(model, "n_live_layers", None),
+            "n_layers_total": getattr(model, "n_layers", None),
+            "n_parameters": getattr(model, "n_parameters", None),
+            "feature_mask": None if mask is None else tuple(np.asarray(mask).tolist()),
+            "n_bytes": size,
+        }
+        return found if has_learned else {}
+
+
+def _on_the_clock_of_the_stream(
+    events: Sequence[Event], n_before: int, places: Ints
+) -> Iterator[Event]:
+    """Events of a lesson by the rows of the stream that had come.
+
+    A model counts the rows it learned; `n_before` of them before the lesson.
+    """
+    last = len(places) - 1
+    for event in events:
+        place = int(places[min(max(0, event.row - n_before), last)])
+        yield event if place == event.row else dataclasses.replace(event, row=place)
+
+
+def _plain_label(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label

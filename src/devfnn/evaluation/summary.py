@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from devfnn.evaluation.prequential import ChunkResult
+from devfnn.evaluation.results import ChunkResult
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -56,10 +56,10 @@ class Summary:
             n_chunks=len(chunks),
             n_rows=n_rows,
             accuracy=_share(scored),
-            accuracy_mean=_mean(accuracies),
+            accuracy_mean=mean(accuracies),
             accuracy_std=statistics.stdev(accuracies) if len(accuracies) > 1 else None,
-            rules_mean=_mean([chunk.n_rules for chunk in chunks]),
-            layers_mean=_mean([chunk.n_layers for chunk in chunks]),
+            rules_mean=mean([chunk.n_rules for chunk in chunks]),
+            layers_mean=mean([chunk.n_layers for chunk in chunks]),
             n_labels=chunks[-1].n_labels if chunks else None,
             rows_per_second=n_rows / seconds if seconds > 0.0 else None,
             events=dict(collections.Counter(e.kind for chunk in chunks for e in chunk.events)),
@@ -77,7 +77,7 @@ def _share(scored: Sequence[ChunkResult]) -> float | None:
     return sum(chunk.n_correct or 0 for chunk in scored) / sum(chunk.n_scored for chunk in scored)
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
+def mean(values: Sequence[float | None]) -> float | None:
     """Mean, or None if there is nothing to average."""
     known = [value for value in values if value is not None]
     return statistics.fmean(known) if known else None

@@ -4,6 +4,8 @@ import logging
 
 import numpy as np
 
+from devfnn.kernels.state import Floats, Ints
+
 _state = {"is_ready": False}
 
 
@@ -37,3 +39,15 @@ def use_every_kernel() -> None:
     model.predict(X)
     model.wants_label(X)
     decouple_input(model._known().layers, 0, 0, model.config.width_floor)
+    _score_a_chunk(y, model.predict_proba(X))
+
+
+def _score_a_chunk(y: Ints, probabilities: Floats) -> None:
+    """Compile the kernels that score predictions."""
+    from devfnn.kernels import scoring
+
+    levels = [scoring.empty_levels(2) for _ in range(3)]
+    past = scoring.Past(np.zeros(2, np.int64), np.zeros(1, np.int64), *levels)
+    rows = scoring.Scored(y, y, probabilities, np.arange(2))
+    scoring.score_rows(rows, scoring.empty_sums(2), past, np.zeros(2))
+    scoring.overall_area(past.total)

@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from devfnn.model.intake import (
 )
 from devfnn.model.network import Network, Rows
 from devfnn.model.rowwise import close_gathered, learn_rows, split_at_new_classes
+from devfnn.model.rules import Rule, rules_of
 from devfnn.model.state import parameter_count
 
 
@@ -121,6 +122,19 @@ class DEVFNN:
     def feature_mask(self) -> Flags:
         """Which features are in use."""
         return self._known().layers.input_mask[0, : self._known().shape.features].copy()
+
+    def rules(
+        self, archived: bool = False, class_names: Mapping[Hashable, str] | None = None
+    ) -> list[Rule]:
+        """The active rules of all live layers in the user's units, the weightiest first.
+
+        With `archived` also those that wait to be recalled, after the others. None before learning.
+        `class_names` says what labels are called, where they are but numbers.
+        """
+        if self._network is None:
+            return []
+        labels = [(class_names or {}).get(label, label) for label in self.classes]
+        return rules_of(self._network, labels, self.feature_names, self.config, archived)
 
     # ---- predict: nothing here changes the model
 

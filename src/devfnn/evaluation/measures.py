@@ -1,0 +1,239 @@
+"""All measures of predictions, from the sums in a `Tally`.
+
+A measure is None where it is not defined: nothing was scored, no probabilities, one class only.
+Averages over classes leave out classes that neither occurred nor were predicted.
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from devfnn.kernels.state import Floats, Ints
+
+LOG_LOSS, SQUARES, WITH_PROBABILITIES, MAJORITY, NO_CHANGE = range(5)
+"""Places of the sums in `Tally.totals`, as in kernels/scoring.py, which loads Numba."""
+
+N_TOTALS = 5
+N_BINS = 10
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """What is counted over predicted rows."""
+
+    confusion: Ints
+    """Rows by truth and prediction, (n_classes, n_classes)."""
+    totals: Floats
+    """Sums over rows, see above."""
+    calibration: Floats
+    """Rows, confidence and rows predicted right, summed in ten bins of the confidence, (3, 10)."""
+    auc: float | None = None
+    """Area under the curve: one class against the others, mean over classes."""
+    has_silence: bool = False
+    """Whether one of the classes stands for rows of which the model said nothing."""
+
+    @property
+    def n_classes(self) -> int:
+        """Classes that a row can be of."""
+        return len(self.confusion) - self.has_silence
+
+    @property
+    def n_scored(self) -> int:
+        """Rows that were predicted and scored."""
+        return int(self.confusion.sum())
+
+    @property
+    def n_correct(self) -> int:
+        """Rows predicted right."""
+        return int(self.confusion.trace())
+
+
+def empty_tally(n_classes: int = 0) -> Tally:
+    """A tally of no rows."""
+    confusion = np.zeros((n_classes, n_classes), np.int64)
+    return Tally(confusion, np.zeros(N_TOTALS), np.zeros((3, N_BINS)))
+
+
+def added(tallies: Iterable[Tally], auc: float | None = None) -> Tally:
+    """The sum of tallies; areas under curves cannot be added, so it is given."""
+    found = list(tallies)
+    total = empty_tally(max((len(tally.confusion) for tally in found), default=0))
+    for tally in found:
+        n_classes = len(tally.confusion)
+        total.confusion[:n_classes, :n_classes] += tally.confusion
+        total.totals[:] += tally.totals
+        total.calibration[:] += tally.calibration
+    has_silence = any(tally.has_silence for tally in found)
+    return dataclasses.replace(total, auc=auc, has_silence=has_silence)
+
+
+def accuracy(tally: Tally) -> float | None:
+    """Share of rows predicted right: the classification rate.
+
+    >>> accuracy(Tally(np.array([[3, 1], [0, 4]]), np.zeros(5), np.zeros((3, 10))))
+    0.875
+    """
+    return _ratio(tally.n_correct, tally.n_scored)
+
+
+def precisions(confusion: Ints) -> Floats:
+    """For every class, the share of its predictions that are right; 0 if there are none."""
+    return _ratios(confusion.diagonal(), confusion.sum(axis=0))
+
+
+def recalls(confusion: Ints) -> Floats:
+    """For every class, the share of its rows that are predicted right; 0 if there are none."""
+    return _ratios(confusion.diagonal(), confusion.sum(axis=1))
+
+
+def f1_scores(confusion: Ints) -> Floats:
+    """For every class, the harmonic mean of precision and recall; 0 if both are."""
+    return _ratios(2 * confusion.diagonal(), confusion.sum(axis=0) + confusion.sum(axis=1))
+
+
+PerClass = Callable[[Ints], Floats]
+
+
+def _macro(scores: PerClass) -> Callable[[Tally], float | None]:
+    """The mean over classes."""
+
+    def mean(tally: Tally) -> float | None:
+        confusion = tally.confusion
+        occurs = (confusion.sum(axis=0) + confusion.sum(axis=1)) > 0
+        return float(scores(confusion)[occurs].mean()) if occurs.any() else None
+
+    return mean
+
+
+def _weighted(scores: PerClass) -> Callable[[Tally], float | None]:
+    """The mean over classes, weighted by their rows."""
+
+    def mean(tally: Tally) -> float | None:
+        support = tally.confusion.sum(axis=1)
+        return _ratio(float(scores(tally.confusion) @ support), tally.n_scored)
+
+    return mean
+
+
+def kappa(tally: Tally) -> float | None:
+    """Cohen's kappa: how much better than predictions of the same frequencies, by chance."""
+    n_rows = tally.n_scored
+    by_chance = float(tally.confusion.sum(axis=0) @ tally.confusion.sum(axis=1))
+    return _gain(tally.n_correct * n_rows, by_chance, n_rows * n_rows)
+
+
+def kappa_m(tally: Tally) -> float | None:
+    """How much better than the majority class so far."""
+    return _gain(tally.n_correct, tally.totals[MAJORITY], tally.n_scored)
+
+
+def kappa_temporal(tally: Tally) -> float | None:
+    """How much better than repeating the label of the row before."""
+    return _gain(tally.n_correct, tally.totals[NO_CHANGE], tally.n_scored)
+
+
+def balanced_accuracy(tally: Tally) -> float | None:
+    """Mean recall of the classes that occurred."""
+    found = _recalls_of_present(tally.confusion)
+    return float(found.mean()) if found.size else None
+
+
+def g_mean(tally: Tally) -> float | None:
+    """Geometric mean of the recalls of the classes that occurred."""
+    found = _recalls_of_present(tally.confusion)
+    return math.prod(found.tolist()) ** (1.0 / found.size) if found.size else None
+
+
+def log_loss(tally: Tally) -> float | None:
+    """Mean of minus the logarithm of the probability of the truth."""
+    return _ratio(tally.totals[LOG_LOSS], tally.totals[WITH_PROBABILITIES])
+
+
+def brier(tally: Tally) -> float | None:
+    """Mean squared error of the probabilities, summed over classes; half of it for two classes."""
+    share = _ratio(tally.totals[SQUARES], tally.totals[WITH_PROBABILITIES])
+    return share / 2.0 if share is not None and tally.n_classes == 2 else share
+
+
+def calibration_error(tally: Tally) -> float | None:
+    """Mean gap between confidence and accuracy over ten bins of the confidence."""
+    n_rows, confidence, n_right = tally.calibration
+    return _ratio(float(np.abs(confidence - n_right).sum()), float(n_rows.sum()))
+
+
+def paper_precision(tally: Tally) -> float | None:
+    """What the paper's Table 1 calls precision: with two classes, the recall of the first."""
+    return _first_of_two(tally, tally.confusion.sum(axis=1))
+
+
+def paper_recall(tally: Tally) -> float | None:
+    """What the paper's Table 1 calls recall: with two classes, the precision of the first."""
+    return _first_of_two(tally, tally.confusion.sum(axis=0))
+
+
+MEASURES: dict[str, Callable[[Tally], float | None]] = {
+    "accuracy": accuracy,
+    "precision": _macro(precisions),
+    "recall": _macro(recalls),
+    "f1": _macro(f1_scores),
+    "precision_weighted": _weighted(precisions),
+    "recall_weighted": _weighted(recalls),
+    "f1_weighted": _weighted(f1_scores),
+    "kappa": kappa,
+    "kappa_m": kappa_m,
+    "kappa_temporal": kappa_temporal,
+    "g_mean": g_mean,
+    "balanced_accuracy": balanced_accuracy,
+    "log_loss": log_loss,
+    "brier": brier,
+    "calibration_error": calibration_error,
+    "auc": lambda tally: tally.auc,
+    "paper_precision": paper_precision,
+    "paper_recall": paper_recall,
+}
+"""Every measure by name."""
+
+
+def measures(tally: Tally) -> dict[str, float | None]:
+    """All measures of a tally."""
+    return {name: measure(tally) for name, measure in MEASURES.items()}
+
+
+def calibration_table(tally: Tally) -> dict[str, Any] | None:
+    """Rows, mean confidence and accuracy by bins of the confidence; None without probabilities."""
+    n_rows, confidence, n_right = tally.calibration.tolist()
+    if not sum(n_rows):
+        return None
+    return {
+        "edges": [place / N_BINS for place in range(N_BINS + 1)],
+        "rows": [int(each) for each in n_rows],
+        "confidence": [_ratio(*pair) for pair in zip(confidence, n_rows, strict=True)],
+        "accuracy": [_ratio(*pair) for pair in zip(n_right, n_rows, strict=True)],
+    }
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return float(part / whole) if whole else None
+
+
+def _ratios(parts: npt.NDArray[Any], wholes: npt.NDArray[Any]) -> Floats:
+    shares: Floats = np.divide(parts, wholes, out=np.zeros(len(parts)), where=wholes > 0)
+    return shares
+
+
+def _gain(right: float, rival: float, most: float) -> float | None:
+    """How much of what a rival got wrong was got right; None if it got nothing wrong."""
+    return _ratio(right - rival, most - rival)
+
+
+def _recalls_of_present(confusion: Ints) -> Floats:
+    found: Floats = recalls(confusion)[confusion.sum(axis=1) > 0]
+    return found
+
+
+def _first_of_two(tally: Tally, wholes: Ints) -> float | None:
+    return _ratio(tally.confusion[0, 0], wholes[0]) if tally.n_classes == 2 else None

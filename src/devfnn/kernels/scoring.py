@@ -1,0 +1,223 @@
+"""Predictions against the truth: the sums from which all measures follow."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from devfnn.kernels._jit import borrowed, kernel, part
+from devfnn.kernels.state import Floats, Ints
+
+N_BINS = 10
+"""Bins of the confidence, for calibration."""
+
+N_LEVELS = 512
+"""Levels of a probability, for the area under the curve: nearly equal steps of its log-odds."""
+
+MOST_DOUBLINGS = 24.0
+"""Odds of more than 2 to this power, or less than its inverse, are not told apart."""
+
+SMALL_PRODUCT = 1e-200
+"""Probabilities are multiplied until their product is below this; then its logarithm is taken."""
+
+LEAST = float(np.finfo(np.float64).eps)
+"""Probabilities closer to 0 or 1 than this count as this far away where logarithms are taken."""
+
+LOG_LOSS, SQUARES, WITH_PROBABILITIES, MAJORITY, NO_CHANGE = range(5)
+"""Places of the sums."""
+
+
+class Scored(NamedTuple):
+    """Rows to be scored."""
+
+    truth: Ints
+    """Code of the class, (k,); -1 for a row that is not scored."""
+    predicted: Ints
+    """Code of the predicted class, (k,), -1 for a row that is not scored; (0,) if the most probable
+    class is predicted."""
+    probabilities: Floats
+    """(k, c), or no rows if the model gives none; NaN in a row without."""
+    columns: Ints
+    """Codes of the columns of the probabilities, (c,)."""
+
+
+class Sums(NamedTuple):
+    """What is counted over rows."""
+
+    confusion: Ints
+    """Rows by truth and prediction, (m, m)."""
+    totals: Floats
+    """Log-loss, squared error, rows with probabilities, rows that the majority class and the last
+    label would have got right, (5,)."""
+    calibration: Floats
+    """Rows, confidence and rows predicted right, by bins of the confidence, (3, N_BINS)."""
+    levels: Ints
+    """Rows by the level of their probability for a class: others, and its own, (m, 2, N_LEVELS)."""
+
+
+class Past(NamedTuple):
+    """What is known from the rows before."""
+
+    counts: Ints
+    """Labels so far by class, (m,)."""
+    last: Ints
+    """Code of the label before, -1 for none, (1,)."""
+    total: Ints
+    """Levels of all rows, (m, 2, N_LEVELS)."""
+    window: Ints
+    """Levels of the rows of the last chunks, (m, 2, N_LEVELS)."""
+    oldest: Ints
+    """Levels of the chunk that leaves the window, (m, 2, N_LEVELS)."""
+
+
+def empty_levels(n_classes: int) -> Ints:
+    """Levels of no rows."""
+    return np.zeros((n_classes, 2, N_LEVELS), np.int64)
+
+
+def empty_sums(n_classes: int) -> Sums:
+    """Sums over no rows."""
+    return Sums(
+        np.zeros((n_classes, n_classes), np.int64),
+        np.zeros(5),
+        np.zeros((3, N_BINS)),
+        empty_levels(n_classes),
+    )
+
+
+@part()
+def level_of(probability):
+    """Level of a probability: its odds on a scale that is straight between powers of two.
+
+    Any scale that keeps the order would do; this one needs no logarithm.
+    """
+    p = min(max(probability, LEAST), 1.0 - LEAST)
+    fraction, power = math.frexp(p / (1.0 - p))
+    doublings = min(max(power + 2.0 * fraction - 2.0, -MOST_DOUBLINGS), MOST_DOUBLINGS)
+    level = int((doublings + MOST_DOUBLINGS) * (N_LEVELS / (2.0 * MOST_DOUBLINGS)))
+    return min(level, N_LEVELS - 1)
+
+
+@part()
+def largest(values):
+    """Place of the largest value, the first of equals."""
+    best = 0
+    for k in range(1, values.shape[0]):
+        if values[k] > values[best]:
+            best = k
+    return best
+
+
+@part()
+def add_probabilities(row, truth, columns, sums):
+    """Add what the probabilities of one row say; returns that of the truth. row: (c,)"""
+    own, squares, has_column = 0.0, 0.0, False
+    for column in range(row.shape[0]):
+        code, p = columns[column], row[column]
+        is_own = code == truth
+        if is_own:
+            own, has_column = p, True
+        squares += (p - is_own) ** 2
+        sums.levels[code, 1 if is_own else 0, level_of(p)] += 1
+    if not has_column:
+        squares += 1.0
+    sums.totals[SQUARES] += squares
+    sums.totals[WITH_PROBABILITIES] += 1.0
+    return min(max(own, LEAST), 1.0 - LEAST)
+
+
+@part()
+def add_confidence(confidence, is_right, calibration):
+    """Count a row in the bin of its confidence."""
+    place = min(max(math.ceil(confidence * N_BINS) - 1, 0), N_BINS - 1)
+    calibration[0, place] += 1.0
+    calibration[1, place] += confidence
+    calibration[2, place] += is_right
+
+
+@kernel()
+def score_rows(rows, sums, past, areas):
+    """Count rows. rows: Scored · sums: Sums, set to 0 first · past: Past · areas: (2,)
+
+    areas: under the curve, of these rows and of the window that they close; NaN where they are not
+    defined. The majority class is that of the labels so far, the row itself
+    included, as MOA has it.
+    """
+    rows, sums, past = borrowed(rows), borrowed(sums), borrowed(past)
+    sums.confusion[:] = 0
+    sums.totals[:] = 0.0
+    sums.calibration[:] = 0.0
+    sums.levels[:] = 0
+    has_probabilities = rows.probabilities.shape[0] > 0
+    has_predictions = rows.predicted.shape[0] > 0
+    product = 1.0
+    for i in range(rows.truth.shape[0]):
+        truth = rows.truth[i]
+        if truth < 0:
+            continue
+        past.counts[truth] += 1
+        if has_predictions:
+            predicted = rows.predicted[i]
+        else:
+            predicted = rows.columns[largest(rows.probabilities[i])]
+        if predicted >= 0:
+            sums.confusion[truth, predicted] += 1
+            sums.totals[MAJORITY] += largest(past.counts) == truth
+            sums.totals[NO_CHANGE] += past.last[0] == truth
+            if has_probabilities and not math.isnan(rows.probabilities[i, 0]):
+                row = rows.probabilities[i]
+                product *= add_probabilities(row, truth, rows.columns, sums)
+                if product < SMALL_PRODUCT:
+                    sums.totals[LOG_LOSS] -= math.log(product)
+                    product = 1.0
+                add_confidence(row.max(), truth == predicted, sums.calibration)
+        past.last[0] = truth
+    sums.totals[LOG_LOSS] -= math.log(product)
+    areas[:] = np.nan
+    if sums.totals[WITH_PROBABILITIES] > 0.0:
+        close_chunk(sums.levels, past, areas)
+
+
+@part()
+def close_chunk(levels, past, areas):
+    """Add the levels of a chunk to those of all rows and of the window."""
+    for k in range(levels.shape[0]):
+        for own in range(2):
+            for level in range(levels.shape[2]):
+                fresh = levels[k, own, level]
+                past.total[k, own, level] += fresh
+                past.window[k, own, level] += fresh - past.oldest[k, own, level]
+                past.oldest[k, own, level] = fresh
+    areas[0] = mean_area(levels)
+    areas[1] = mean_area(past.window)
+
+
+@part()
+def area_under_curve(levels):
+    """Area under the curve of a class; NaN where it is not defined. levels: (2, N_LEVELS)"""
+    below, area, n_own = 0, 0.0, 0
+    for level in range(levels.shape[1]):
+        others, own = levels[0, level], levels[1, level]
+        area += own * (below + 0.5 * others)
+        below += others
+        n_own += own
+    return area / (below * n_own) if below > 0 and n_own > 0 else np.nan
+
+
+@part()
+def mean_area(levels):
+    """Mean area under the curves of the classes that have one; of two classes, that of the last."""
+    total, last, n_defined = 0.0, np.nan, 0
+    for k in range(levels.shape[0]):
+        area = area_under_curve(levels[k])
+        if not math.isnan(area):
+            total += area
+            last = area
+            n_defined += 1
+    return total / n_defined if n_defined > 2 else last
+
+
+@kernel()
+def overall_area(levels):
+    """The same for Python. levels: (m, 2, N_LEVELS)"""
+    return mean_area(levels)

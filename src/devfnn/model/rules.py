@@ -1,0 +1,329 @@
+"""Rules as objects and as text: what a model knows, in the units of its user."""
+
+import dataclasses
+import math
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from devfnn.kernels.state import ARCHIVED, FREE, Floats, Ints
+from devfnn.model.config import Config
+from devfnn.model.network import Network
+from devfnn.scaling import CLIP
+
+MOST_INPUTS = 8
+"""Inputs that a text names unless told otherwise."""
+
+MOST_CLASSES = 4
+"""Classes that a text names; the others are counted."""
+
+LARGE, MOST_DECIMALS = 1e7, 6
+"""Numbers of more digits than that are written with a power of ten."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Rule:
+    """One rule: IF the inputs are near its centre, THEN it expects these classes.
+
+    Inputs that are left out, because they are asleep or masked, say nothing and are not here.
+    Features are in the user's units; what earlier layers say are probabilities.
+    """
+
+    layer: int
+    """Number of its layer, from 0, as in events."""
+    rule: int
+    """Its number in the layer, from 0, as in events."""
+    inputs: tuple[str, ...]
+    """Names of the features in use, then inputs from earlier layers, as "layer 0 says up"."""
+    n_features: int
+    """How many of the inputs are features."""
+    center: Floats
+    """Where it fires most strongly, (n_inputs,)."""
+    covariance: Floats
+    """How far it reaches, (n_inputs, n_inputs)."""
+    probabilities: dict[Hashable, float]
+    """What it says at its own centre, by label, before any layer votes."""
+    n_rows: float
+    """Learned rows that it has won, by their weights: its support."""
+    is_archived: bool
+    """Whether it waits to be recalled, and says nothing meanwhile."""
+    voting_weight: float
+    """Share of its layer in the vote of the network."""
+    ranges: Floats | None = None
+    """From where to where each input goes, (n_inputs, 2), as far as the model knows."""
+
+    @property
+    def spreads(self) -> Floats:
+        """Standard deviation of every input, (n_inputs,)."""
+        spreads: Floats = np.sqrt(np.diagonal(self.covariance))
+        return spreads
+
+    @property
+    def label(self) -> Hashable:
+        """The class that it expects most."""
+        return max(self.probabilities, key=lambda label: self.probabilities[label])
+
+    def text(self, most: int | None = MOST_INPUTS) -> str:
+        """The rule in one line. A value stands with its standard deviation.
+
+        Parameters
+        ----------
+        most
+            Inputs to name; None for all. If there are more, the most specific ones come first:
+            those whose spread is smallest against their range.
+
+        Examples
+        --------
+        >>> rule = Rule(0, 2, ("voltage", "current"), 2, np.array([230.02, 5.21]),
+        ...             np.diag([9.5, 1.02]), {"high": 0.83, "low": 0.17}, 1234.0, False, 1.0)
+        >>> print(rule.text())  # doctest: +NORMALIZE_WHITESPACE
+        IF voltage is about 230 (± 3.1) AND current is about 5.2 (± 1.0)
+        THEN high 83 %, low 17 %  [layer 0, rule 2, 1,234 rows]
+        """
+        named: Sequence[int] = range(len(self.inputs))
+        n_more = 0
+        if most is not None and len(self.inputs) > most:
+            named, n_more = self._most_specific()[:most], len(self.inputs) - most
+        parts = [self._condition(place) for place in named]
+        if n_more:
+            parts.append(f"{n_more:,} more" if parts else f"{n_more:,} inputs are right")
+        where = f"layer {self.layer}, rule {self.rule}, {_rows(self.n_rows)}"
+        condition = " AND ".join(parts) or "anything"
+        archived = ", archived" if self.is_archived else ""
+        return f"IF {condition} THEN {self._conclusion()}  [{where}{archived}]"
+
+    def _most_specific(self) -> list[int]:
+        """Places of the inputs, the narrowest against their range first."""
+        widths = np.ones(len(self.inputs))
+        if self.ranges is not None:
+            widths = self.ranges[:, 1] - self.ranges[:, 0]
+        relative = self.spreads / np.where(widths > 0.0, widths, 1.0)
+        places: list[int] = np.argsort(relative, kind="stable").tolist()
+        return places
+
+    def _condition(self, place: int) -> str:
+        center, spread = float(self.center[place]), float(self.spreads[place])
+        if place < self.n_features:
+            value, reach = about(center, spread)
+            return f"{self.inputs[place]} is about {value} (± {reach})"
+        return f"{self.inputs[place]} with about {percent(center)} (± {percent(spread)})"
+
+    def _conclusion(self) -> str:
+        ordered = sorted(self.probabilities.items(), key=lambda item: -item[1])
+        parts = [f"{_named(label)} {percent(share)}" for label, share in ordered[:MOST_CLASSES]]
+        rest = ordered[MOST_CLASSES:]
+        if rest:
+            others = "1 other" if len(rest) == 1 else f"{len(rest):,} others"
+            parts.append(f"{others} {percent(math.fsum(share for _, share in rest))}")
+        return ", ".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rule as plain data, for JSON.
+
+        `probabilities` is a list of pairs of label and probability, in the order of the classes, so
+        that labels keep their types. A label that is no text, number, truth value, bytes or tuple
+        of these comes back as its text.
+        """
+        data = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        for name in ("center", "covariance", "ranges"):
+            data[name] = None if data[name] is None else data[name].tolist()
+        pairs = self.probabilities.items()
+        data["probabilities"] = [[label_to_json(label), float(share)] for label, share in pairs]
+        return data | {"inputs": list(self.inputs)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Rule":
+        """The rule that `to_dict` turned into plain data."""
+        n_inputs = len(data["inputs"])
+        arrays = {"center": (-1,), "covariance": (n_inputs, n_inputs), "ranges": (n_inputs, 2)}
+        own: dict[str, Any] = {
+            name: np.array(data[name], np.float64).reshape(shape)
+            for name, shape in arrays.items()
+            if data.get(name) is not None
+        }
+        own["probabilities"] = {
+            label_from_json(label): share for label, share in data["probabilities"]
+        }
+        return cls(**(data | own | {"inputs": tuple(data["inputs"])}))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rule) and self.to_dict() == other.to_dict()
+
+
+def rules_of(
+    network: Network,
+    labels: Sequence[Hashable],
+    names: Sequence[str],
+    config: Config,
+    archived: bool = False,
+) -> list[Rule]:
+    """The rules of all live layers: active ones first, then by the layer's vote and by support.
+
+    Parameters
+    ----------
+    network
+        What was learned.
+    labels, names
+        The classes and the features, in the order of the network.
+    config
+        With which it was learned.
+    archived
+        Whether to list also rules that wait to be recalled.
+    """
+    named = _Names(labels, names)
+    rules = [
+        rule
+        for layer in np.flatnonzero(~network.layers.is_merged).tolist()
+        for rule in _rules_of_layer(network, layer, named, config)
+        if archived or not rule.is_archived
+    ]
+    return sorted(rules, key=_rank)
+
+
+def _rank(rule: Rule) -> tuple[bool, float, int, float, int]:
+    return rule.is_archived, -rule.voting_weight, rule.layer, -rule.n_rows, rule.rule
+
+
+class _Names(NamedTuple):
+    """What classes and features are called."""
+
+    labels: Sequence[Hashable]
+    features: Sequence[str]
+
+    def inputs(self) -> Iterator[str]:
+        """Names of all inputs of a network without end."""
+        yield from self.features
+        layer = 0
+        while True:
+            yield from (f"layer {layer} says {label}" for label in self.labels)
+            layer += 1
+
+
+def _rules_of_layer(network: Network, layer: int, names: _Names, config: Config) -> Iterator[Rule]:
+    """Every rule of a layer, active or archived."""
+    layers, n_features = network.layers, network.shape.features
+    n_inputs = int(layers.n_inputs[layer, 0])
+    used = np.flatnonzero(layers.input_mask[layer, :n_inputs])
+    all_names = dict(zip(range(n_inputs), names.inputs(), strict=False))
+    lows, widths = _maps(network, n_inputs, config)
+    lows, widths = lows[used], widths[used]
+    vote = layers.voting_weights[layer] / layers.voting_weights[~layers.is_merged].sum()
+    for slot in np.flatnonzero(layers.status[layer] != FREE).tolist():
+        shares = _said(network, layer, slot, used, config)
+        cov = layers.covs[layer, slot][np.ix_(used, used)]
+        yield Rule(
+            layer=layer,
+            rule=slot,
+            inputs=tuple(all_names[place] for place in used.tolist()),
+            n_features=int(np.count_nonzero(used < n_features)),
+            center=lows + widths * layers.centers[layer, slot, used],
+            covariance=cov * np.outer(widths, widths),
+            probabilities=dict(zip(names.labels, shares.tolist(), strict=True)),
+            n_rows=float(layers.class_counts[layer, slot].sum()),
+            is_archived=bool(layers.status[layer, slot] == ARCHIVED),
+            voting_weight=float(vote),
+            ranges=np.stack([lows, lows + widths], axis=1),
+        )
+
+
+def _maps(network: Network, n_inputs: int, config: Config) -> tuple[Floats, Floats]:
+    """The affine maps of all inputs: the user's value = low + width * the layer's value."""
+    lows, widths = np.zeros(n_inputs), np.ones(n_inputs)
+    if config.scaling == "online":
+        n_features = network.shape.features
+        lows[:n_features], widths[:n_features] = network.scaler.low, network.scaler.width
+    return lows, widths
+
+
+def _said(network: Network, layer: int, slot: int, used: Ints, config: Config) -> Floats:
+    """Class probabilities by one rule's consequent at its own centre.
+
+    Inputs are clipped as those of a prediction are, and outputs become shares in the same way.
+    """
+    layers, n_features = network.layers, network.shape.features
+    reach = np.where(used < n_features, CLIP, 0.0)
+    t = 2.0 * np.clip(layers.centers[layer, slot, used], -reach, 1.0 + reach) - 1.0
+    weights = layers.consequents[layer, slot]
+    outputs = weights[:, 0] + weights[:, 2 * used + 1] @ t
+    outputs += weights[:, 2 * used + 2] @ (2.0 * t * t - 1.0)
+    is_logistic = config.consequent == "logistic"
+    shares: Floats = np.exp(outputs - outputs.max()) if is_logistic else np.maximum(outputs, 0.0)
+    if not shares.any():
+        shares[:] = 1.0
+    shares /= shares.sum()
+    return shares
+
+
+# ---- numbers and labels as text
+
+
+def about(center: float, spread: float) -> tuple[str, str]:
+    """A value and its spread, with two digits of the spread.
+
+    >>> about(230.02, 3.08), about(0.12345, 0.0104), about(1.5e9, 2.4e6)
+    (('230', '3.1'), ('0.123', '0.010'), ('1.5e+09', '2.4e+06'))
+    >>> about(123456.7, 1234.5), about(0.502, 0.13)
+    (('123,500', '1,200'), ('0.50', '0.13'))
+    """
+    if not (spread > 0.0 and math.isfinite(spread) and math.isfinite(center)):
+        return f"{center:g}", f"{spread:g}"
+    decimals = 1 - math.floor(math.log10(spread))
+    if max(abs(center), spread) >= LARGE or decimals > MOST_DECIMALS:
+        size = math.floor(math.log10(abs(center))) if center else 0
+        digits = min(max(size + 1 + decimals, 1), 15)
+        return f"{center:.{digits}g}", f"{spread:.2g}"
+    shown = max(decimals, 0)
+    value, reach = round(center, decimals), round(spread, decimals)
+    n_decimals = 0 if value == round(value) else shown
+    return f"{value + 0.0:,.{n_decimals}f}", f"{reach:,.{shown}f}"  # + 0.0: no negative zero
+
+
+def percent(share: float) -> str:
+    """A share in whole percent, but for none and all.
+
+    >>> percent(0.834), percent(0.001), percent(0.9999), percent(1.0)
+    ('83 %', '< 1 %', '> 99 %', '100 %')
+    """
+    rounded = round(100.0 * share)
+    if rounded == 0 and share > 0.0:
+        return "< 1 %"
+    if rounded == 100 and share < 1.0:
+        return "> 99 %"
+    return f"{rounded:,} %"
+
+
+def _named(label: Hashable) -> str:
+    return label if isinstance(label, str) else f"class {label}"
+
+
+def _rows(n_rows: float) -> str:
+    return "1 row" if n_rows == 1.0 else f"{n_rows:,.0f} rows"
+
+
+def label_to_json(label: Any) -> Any:
+    """A label as JSON can hold it, such that its type is known."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    match plain:
+        case bool() | int() | str():
+            return plain
+        case float():
+            return plain if math.isfinite(plain) else {"float": repr(plain)}
+        case bytes():
+            return {"bytes": plain.hex()}
+        case tuple():
+            return {"tuple": [label_to_json(item) for item in plain]}
+    return str(plain)
+
+
+def label_from_json(plain: Any) -> Hashable:
+    """The label that `label_to_json` wrote."""
+    match plain:
+        case {"float": str() as text}:
+            return float(text)
+        case {"bytes": str() as text}:
+            return bytes.fromhex(text)
+        case {"tuple": [*items]}:
+            return tuple(label_from_json(item) for item in items)
+    label: Hashable = plain
+    return label

@@ -1,0 +1,385 @@
+"""Rules as objects and text: exact units, the rule's own word, what a reader sees."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from devfnn import DEVFNN, Config
+from devfnn.kernels.state import ACTIVE, ARCHIVED
+from devfnn.model.gclass import GClass
+from devfnn.model.rules import MOST_CLASSES, MOST_INPUTS, Rule, about, percent
+from scenes import EAGER, flipped, run, sloped
+
+
+def units_of(X):
+    """The same rows in other units, of very different sizes."""
+    return X * np.array([1000.0, 0.02, 7.0]) + np.array([-5000.0, 1.0, 0.0])
+
+
+def single_rule_model(**changes):
+    """A network of one layer with one rule, on rows in odd units."""
+    X, y = sloped(5)
+    X = X if changes.get("scaling") == "none" else units_of(X)
+    model = GClass(Config(rule_growing=False, **changes), feature_names=["a", "b", "c"])
+    run(model, X, np.where(y, "high", "low"))
+    return model
+
+
+def grown_model(**changes):
+    """A network of several layers and rules."""
+    X, y = flipped(40)
+    model = DEVFNN(Config(**(EAGER | {"merging": False} | changes)))
+    run(model, units_of(X), y)
+    assert model.n_live_layers > 2
+    return model
+
+
+def plain_rule(**changes):
+    """A rule of two features."""
+    rule = Rule(
+        layer=0,
+        rule=2,
+        inputs=("voltage", "current"),
+        n_features=2,
+        center=np.array([230.02, 5.21]),
+        covariance=np.diag([3.08**2, 1.01**2]),
+        probabilities={"high": 0.83, "low": 0.17},
+        n_rows=1234.0,
+        is_archived=False,
+        voting_weight=1.0,
+    )
+    return dataclasses.replace(rule, **changes)
+
+
+# ---- what a rule is
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"scaling": "none"},
+        {"consequent": "least_squares"},
+        {"mixing": "probabilities"},
+        {"normalisation": "floor"},
+    ],
+    ids=str,
+)
+def test_a_rule_alone_says_at_its_centre_what_the_model_predicts_there(changes):
+    model = single_rule_model(**changes)
+    (rule,) = model.rules()
+    expected = model.predict_proba_one(rule.center)
+    assert rule.probabilities == pytest.approx(expected, abs=1e-9)
+    assert 0.05 < rule.probabilities["high"] < 0.95
+
+
+def test_a_centre_outside_its_range_is_clipped_as_rows_are():
+    model = single_rule_model()
+    model._network.layers.centers[0, 0, :3] = [1.4, 0.5, -0.7]
+    (rule,) = model.rules()
+    assert rule.probabilities == pytest.approx(model.predict_proba_one(rule.center), abs=1e-9)
+    assert rule.center[0] > -5000.0 + 1.2 * 1000.0
+
+
+def test_least_squares_without_any_positive_output_is_undecided():
+    model = single_rule_model(consequent="least_squares")
+    model._network.layers.consequents[:] = 0.0
+    assert model.rules()[0].probabilities == {"high": 0.5, "low": 0.5}
+
+
+def test_centre_and_covariance_are_in_the_units_of_the_user():
+    model = grown_model()
+    layers, scaler = model._network.layers, model._network.scaler
+    for rule in model.rules():
+        n = rule.n_features
+        scaled = layers.covs[rule.layer, rule.rule, :n, :n]
+        expected = scaler.low + scaler.width * layers.centers[rule.layer, rule.rule, :n]
+        np.testing.assert_allclose(rule.center[:n], expected, rtol=1e-12)
+        ratio = rule.covariance[:n, :n] / np.outer(scaler.width, scaler.width)
+        np.testing.assert_allclose(ratio, scaled, rtol=1e-12)
+
+
+def test_other_units_give_the_same_rules_in_those_units():
+    X, y = sloped(10)
+    plain, other = DEVFNN(), DEVFNN()
+    run(plain, X, y)
+    run(other, units_of(X), y)
+    factors = units_of(np.ones(3)) - units_of(np.zeros(3))
+    pairs = list(zip(plain.rules(), other.rules(), strict=True))
+    assert len(pairs) >= 2
+    for mine, yours in pairs:
+        np.testing.assert_allclose(units_of(mine.center), yours.center, rtol=1e-6)
+        np.testing.assert_allclose(
+            mine.covariance * np.outer(factors, factors), yours.covariance, rtol=1e-6
+        )
+        assert mine.probabilities == pytest.approx(yours.probabilities, abs=1e-6)
+
+
+def test_without_scaling_the_units_stay():
+    model = single_rule_model(scaling="none")
+    (rule,) = model.rules()
+    np.testing.assert_array_equal(rule.center, model._network.layers.centers[0, 0, :3])
+    np.testing.assert_array_equal(rule.ranges, [[0.0, 1.0]] * 3)
+
+
+def test_a_sleeping_feature_is_left_out():
+    X, y = sloped(5)
+    X[:, 1] = 7.0
+    model = DEVFNN(feature_names=["a", "constant", "c"])
+    run(model, X, y)
+    for rule in model.rules():
+        assert rule.inputs == ("a", "c")
+        assert rule.n_features == 2
+        assert rule.covariance.shape == (2, 2)
+    row = np.array([rule.center[0], 123.0, rule.center[1]])
+    assert np.isfinite(model.predict_proba_one(row)[0])
+
+
+def test_a_masked_feature_is_left_out():
+    X, y = sloped(20)
+    model = DEVFNN(Config(feature_mask=True, feature_threshold=0.8))
+    run(model, X, y)
+    used = tuple(f"x{place}" for place in np.flatnonzero(model.feature_mask))
+    assert len(used) < 3
+    assert {rule.inputs for rule in model.rules()} == {used}
+
+
+def test_before_the_first_map_a_rule_has_no_inputs():
+    model = DEVFNN()
+    model.learn([[1.0, 2.0]], ["only"])
+    rule = model.rules()[0]
+    assert (rule.inputs, rule.n_features, rule.covariance.shape) == ((), 0, (0, 0))
+    assert rule.text().startswith("IF anything THEN only 100 %")
+
+
+def test_inputs_from_earlier_layers_are_probabilities():
+    model = grown_model(augmentation="all")
+    deepest = max(model.rules(), key=lambda rule: rule.layer)
+    assert deepest.n_features == 3
+    says = tuple(f"layer 0 says {label}" for label in model.classes)
+    assert deepest.inputs[:5] == ("x0", "x1", "x2", *says)
+    assert len(deepest.inputs) == 3 + 2 * deepest.layer
+    np.testing.assert_array_equal(deepest.ranges[3:], [[0.0, 1.0]] * (len(deepest.inputs) - 3))
+    text = deepest.text(most=None)
+    assert "AND layer 0 says 0 with about " in text
+    assert "x2 is about " in text
+
+
+# ---- which rules, in which order
+
+
+def test_there_are_no_rules_before_learning():
+    assert DEVFNN().rules() == []
+
+
+def test_rules_are_ordered_by_the_vote_of_their_layer_and_then_by_support():
+    rules = grown_model().rules()
+    keys = [(-rule.voting_weight, rule.layer, -rule.n_rows) for rule in rules]
+    assert keys == sorted(keys)
+    weights = {rule.layer: rule.voting_weight for rule in rules}
+    assert len(weights) > 2
+    assert sum(weights.values()) == pytest.approx(1.0)
+
+
+def test_rules_of_merged_layers_are_left_out():
+    model = grown_model()
+    model._network.layers.is_merged[1] = True
+    rules = model.rules()
+    assert {rule.layer for rule in rules} == set(range(model.n_layers)) - {1}
+    assert len(rules) == model.n_rules
+    weights = {rule.layer: rule.voting_weight for rule in rules}
+    assert sum(weights.values()) == pytest.approx(1.0)
+
+
+def test_archived_rules_come_on_wish_and_last():
+    model = grown_model()
+    status = model._network.layers.status
+    layer, slot = (int(place[0]) for place in np.nonzero(status == ACTIVE))
+    n_before = len(model.rules())
+    status[layer, slot] = ARCHIVED
+    assert len(model.rules()) == n_before - 1
+    rules = model.rules(archived=True)
+    assert [rule.is_archived for rule in rules] == sorted(rule.is_archived for rule in rules)
+    (own,) = (rule for rule in rules if (rule.layer, rule.rule) == (layer, slot))
+    assert own.is_archived
+    assert own.text().endswith("rows, archived]")
+
+
+def test_support_is_what_the_rule_has_won():
+    model = single_rule_model(active_learning=False)
+    assert model.rules()[0].n_rows == 1000.0
+
+
+def test_looking_at_rules_changes_nothing():
+    model = grown_model()
+    before = model.__getstate__()
+    for rule in model.rules(archived=True):
+        rule.center[:] = 0.0
+        rule.covariance[:] = 0.0
+    assert model.__getstate__() == before
+
+
+# ---- text
+
+
+def test_a_rule_reads_as_a_sentence():
+    assert plain_rule().text() == (
+        "IF voltage is about 230 (± 3.1) AND current is about 5.2 (± 1.0) "
+        "THEN high 83 %, low 17 %  [layer 0, rule 2, 1,234 rows]"
+    )
+    assert plain_rule().label == "high"
+
+
+def test_labels_that_are_no_texts_are_called_classes():
+    text = plain_rule(probabilities={0: 0.25, 1: 0.75}, n_rows=1.0).text()
+    assert "THEN class 1 75 %, class 0 25 %  [layer 0, rule 2, 1 row]" in text
+
+
+def wide_rule(n_inputs):
+    """A rule whose last input is the most specific, by its range."""
+    places = np.arange(n_inputs)
+    ranges = np.stack([np.zeros(n_inputs), 1.0 + 10.0 * places], axis=1)
+    return plain_rule(
+        inputs=tuple(f"f{place}" for place in places),
+        n_features=n_inputs,
+        center=np.zeros(n_inputs),
+        covariance=np.eye(n_inputs),
+        ranges=ranges,
+    )
+
+
+def test_of_many_inputs_the_most_specific_are_named_and_the_rest_counted():
+    text = wide_rule(MOST_INPUTS + 5).text()
+    names = [part.removeprefix("IF ").split()[0] for part in text.split(" AND ")]
+    assert names[:-1] == [f"f{place}" for place in range(12, 12 - MOST_INPUTS, -1)]
+    assert " AND 5 more THEN " in text
+
+
+def test_all_inputs_can_be_named_in_their_order():
+    for rule, most in ((wide_rule(MOST_INPUTS), MOST_INPUTS), (wide_rule(30), None)):
+        text = rule.text(most)
+        places = [text.index(f"{name} is ") for name in rule.inputs]
+        assert places == sorted(places)
+        assert "more" not in text
+
+
+def test_no_input_needs_to_be_named():
+    assert wide_rule(3).text(most=0).startswith("IF 3 inputs are right THEN")
+
+
+def test_of_many_classes_the_most_likely_are_named_and_the_rest_counted():
+    shares = {f"c{place}": share for place, share in enumerate([0.05, 0.3, 0.1, 0.2, 0.31, 0.04])}
+    text = plain_rule(probabilities=shares).text()
+    assert "THEN c4 31 %, c1 30 %, c3 20 %, c2 10 %, 2 others 9 %  [" in text
+    assert len(shares) == MOST_CLASSES + 2
+    one_more = dict.fromkeys("abcde", 0.2)
+    assert "d 20 %, 1 other 20 %" in plain_rule(probabilities=one_more).text()
+
+
+def test_names_are_given_as_they_are():
+    assert "\x1b[2J [red] is about" in plain_rule(inputs=("\x1b[2J [red]", "b")).text()
+
+
+@pytest.mark.parametrize(
+    ("center", "spread", "shown"),
+    [
+        (230.04, 3.14, ("230", "3.1")),
+        (0.001234, 0.000045, ("0.001234", "0.000045")),
+        (-0.001, 0.5, ("0", "0.50")),
+        (1e-12, 3e-13, ("1e-12", "3e-13")),
+        (1.7e9, 12.0, ("1700000000", "12")),
+        (12345678.9, 1234.0, ("1.23457e+07", "1.2e+03")),
+        (1e90, 3e99, ("1e+90", "3e+99")),
+        (5.0, 0.0, ("5", "0")),
+        (float("inf"), 1.0, ("inf", "1")),
+        (99999.0, 4567.0, ("100,000", "4,600")),
+        (0.0, 1e-9, ("0", "1e-09")),
+    ],
+)
+def test_numbers_have_the_digits_that_their_spread_allows(center, spread, shown):
+    assert about(center, spread) == shown
+
+
+def test_shares_are_never_shown_as_none_or_all_unless_they_are():
+    assert [percent(share) for share in (0.0, 1e-9, 0.5, 1 - 1e-9, 1.0)] == [
+        "0 %",
+        "< 1 %",
+        "50 %",
+        "> 99 %",
+        "100 %",
+    ]
+
+
+# ---- plain data
+
+
+def through_json(rule):
+    """The rule after it was written and read."""
+    return Rule.from_dict(json.loads(json.dumps(rule.to_dict(), allow_nan=False)))
+
+
+def test_rules_come_back_from_json_exactly():
+    rules = grown_model(augmentation="all").rules(archived=True)
+    for rule in rules:
+        again = through_json(rule)
+        assert again == rule
+        np.testing.assert_array_equal(again.covariance, rule.covariance)
+        np.testing.assert_array_equal(again.ranges, rule.ranges)
+        assert again.text() == rule.text()
+    assert rules[0] != rules[1]
+
+
+def test_a_rule_without_inputs_or_ranges_comes_back():
+    empty = plain_rule(inputs=(), n_features=0, center=np.zeros(0), covariance=np.zeros((0, 0)))
+    assert through_json(empty).covariance.shape == (0, 0)
+    assert through_json(plain_rule()).ranges is None
+    data = plain_rule().to_dict()
+    del data["ranges"]
+    assert Rule.from_dict(data) == plain_rule()
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ("a", "b"),
+        (1, 2),
+        (True, False),
+        (0.5, float("inf")),
+        (b"\x00", b"\xff"),
+        ((1, ("x", b"y")), (2, ())),
+        (1, "1"),
+    ],
+    ids=str,
+)
+def test_labels_keep_their_types(labels):
+    rule = plain_rule(probabilities=dict(zip(labels, (0.25, 0.75), strict=True)))
+    again = through_json(rule).probabilities
+    assert again == rule.probabilities
+    assert [type(label) for label in again] == [type(label) for label in labels]
+
+
+def test_labels_of_numpy_become_plain():
+    rule = plain_rule(probabilities={np.int64(3): 0.25, np.str_("x"): 0.75})
+    assert [type(label) for label in through_json(rule).probabilities] == [int, str]
+
+
+def test_other_labels_become_their_text():
+    rule = plain_rule(probabilities={np.datetime64("2024-01-02"): 1.0})
+    assert through_json(rule).probabilities == {"2024-01-02": 1.0}
+
+
+def test_a_rule_is_no_key():
+    with pytest.raises(TypeError):
+        hash(plain_rule())
+    assert plain_rule() != "rule"
+
+
+def test_classes_are_called_by_their_names(rng):
+    X = rng.random((400, 2))
+    model = DEVFNN()
+    model.learn(X, (X[:, 0] > 0.5).astype(int))
+    rules = model.rules(class_names={0: "low", 1: "high"})
+    assert all(set(rule.probabilities) == {"low", "high"} for rule in rules)
+    assert all("low" in rule.text() and "class" not in rule.text() for rule in rules)
