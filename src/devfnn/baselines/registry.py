@@ -1,0 +1,170 @@
+"""All models by name: DEVFNN, its parts, the simplest rivals, and those of other libraries."""
+
+import dataclasses
+import difflib
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from devfnn.baselines.peers import PEERS
+from devfnn.baselines.simple import Majority, NoChange
+from devfnn.errors import InputError
+from devfnn.model.config import Config
+from devfnn.model.devfnn import DEVFNN
+from devfnn.model.gclass import GClass
+from devfnn.streams.stream import Stream
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelEntry:
+    """A model that can be made for a stream."""
+
+    name: str
+    """What users call it."""
+    description: str
+    """What it is, in one line."""
+    make: Callable[..., Any]
+    """Called with a stream, a configuration or None, a seed, and options by name."""
+    extra: str | None = None
+    """The extra of this package that brings what it needs."""
+    is_random: bool = False
+    """Whether another seed gives another result."""
+    takes_config: bool = False
+    """Whether it has a `Config`; its options are then the parameters in it."""
+
+
+def make_model(
+    name: str,
+    stream: Stream,
+    *,
+    config: Config | None = None,
+    seed: int | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Any:
+    """A new model for a stream, as the library it comes from knows it.
+
+    Parameters
+    ----------
+    name
+        One of `MODELS`.
+    stream
+        Says the names of the features, and the classes as far as they are known.
+    config
+        Where DEVFNN and its parts start from; other models have none and leave it aside.
+    seed
+        Of the model, if it draws anything; by default that of the configuration, else 0.
+    options
+        Arguments of the constructor; for DEVFNN and its parts, parameters of `Config`.
+
+    Examples
+    --------
+    >>> from devfnn.streams import sea
+    >>> make_model("logistic", sea(100), options={"memory": 0.999}).config.memory
+    0.999
+    """
+    if seed is None:
+        seed = config.seed if config is not None else 0
+    return _entry(name).make(stream, config, seed, **(options or {}))
+
+
+def is_random(name: str) -> bool:
+    """Whether another seed gives another result on the same rows.
+
+    >>> is_random("river-arf"), is_random("majority")
+    (True, False)
+    """
+    return _entry(name).is_random
+
+
+def _entry(name: str) -> ModelEntry:
+    if name not in MODELS:
+        close = difflib.get_close_matches(name, MODELS, n=2)
+        hint = f"did you mean {' or '.join(close)}? " if close else ""
+        raise InputError(f"no model is called {name!r}; {hint}There are {', '.join(MODELS)}")
+    return MODELS[name]
+
+
+def _devfnn(
+    kind: Callable[..., DEVFNN],
+    fixed: Mapping[str, Any],
+    stream: Stream,
+    config: Config | None,
+    seed: int,
+    /,
+    **options: Any,
+) -> DEVFNN:
+    """DEVFNN or a part of it, from a configuration with some parameters set."""
+    changes = dict(fixed) | {"seed": seed} | options
+    start = config if config is not None else Config()
+    return kind(start.replace(**changes), feature_names=stream.feature_names)
+
+
+def _blind(
+    kind: Callable[[], Any], name: str, stream: Stream, config: object, seed: int, /, **options: Any
+) -> Any:
+    """A model that takes nothing."""
+    for option in options:
+        raise InputError(f"{name} has no option {option!r}; it has none")
+    return kind()
+
+
+def _own(name: str, description: str, kind: Any, is_random: bool, **fixed: Any) -> ModelEntry:
+    make = functools.partial(_devfnn, kind, fixed)
+    return ModelEntry(name, description, make, is_random=is_random, takes_config=True)
+
+
+def _peer(name: str, description: str, is_random: bool = False) -> ModelEntry:
+    return ModelEntry(name, description, PEERS[name], extra="peers", is_random=is_random)
+
+
+_ONE_RULE = {"rule_growing": False, "active_learning": False}
+
+_ENTRIES = (
+    _own("devfnn", "the deep evolving fuzzy neural network", DEVFNN, True),
+    _own("gclass", "one layer of it: evolving fuzzy rules without depth", GClass, True),
+    _own(
+        "rls",
+        "one rule: recursive least squares on second-order features",
+        GClass,
+        False,
+        consequent="least_squares",
+        **_ONE_RULE,
+    ),
+    _own(
+        "logistic",
+        "one rule: recursive logistic regression on second-order features",
+        GClass,
+        False,
+        consequent="logistic",
+        **_ONE_RULE,
+    ),
+    ModelEntry(
+        "majority",
+        "the label that came most often so far",
+        functools.partial(_blind, Majority, "majority"),
+    ),
+    ModelEntry(
+        "no-change", "the last label learned", functools.partial(_blind, NoChange, "no-change")
+    ),
+    _peer("river-gaussian-nb", "River: Gaussian naive Bayes"),
+    _peer("river-hoeffding-tree", "River: Hoeffding tree"),
+    _peer("river-hoeffding-adaptive-tree", "River: Hoeffding adaptive tree", True),
+    _peer("river-arf", "River: adaptive random forest, 10 trees", True),
+    _peer("river-srp", "River: streaming random patches, 10 trees", True),
+    _peer("river-leveraging-bagging", "River: leveraging bagging of 10 Hoeffding trees", True),
+    _peer("river-logistic", "River: standard scaling, then logistic regression by gradient steps"),
+    _peer("river-knn", "River: standard scaling, then 5 nearest neighbours of 1000 rows", True),
+    _peer("capymoa-naive-bayes", "CapyMOA: naive Bayes"),
+    _peer("capymoa-hoeffding-tree", "CapyMOA: Hoeffding tree"),
+    _peer("capymoa-hat", "CapyMOA: Hoeffding adaptive tree"),
+    _peer("capymoa-arf", "CapyMOA: adaptive random forest, 100 trees", True),
+    _peer("capymoa-srp", "CapyMOA: streaming random patches, 100 trees", True),
+    _peer("capymoa-sgbt", "CapyMOA: streaming gradient boosted trees, 100 steps", True),
+    _peer("capymoa-leveraging-bagging", "CapyMOA: leveraging bagging of 100 trees", True),
+    _peer("sklearn-sgd", "scikit-learn: logistic regression by stochastic gradients", True),
+    _peer("sklearn-mlp", "scikit-learn: multi-layer perceptron, 100 hidden units", True),
+    _peer("sklearn-gaussian-nb", "scikit-learn: Gaussian naive Bayes"),
+)
+
+MODELS: Mapping[str, ModelEntry] = {entry.name: entry for entry in _ENTRIES}
+"""All models by the names users know them by."""

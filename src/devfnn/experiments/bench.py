@@ -1,0 +1,107 @@
+"""How fast models are on this machine, against one plain update in NumPy in the same run."""
+
+import dataclasses
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from devfnn.evaluation.results import ChunkResult
+from devfnn.experiments.running import Run
+from devfnn.experiments.settings import RunSettings, StreamSettings
+
+STREAMS = ("sea", "hyperplane", "agrawal", "led")
+"""From 3 features and 2 classes to 24 features and 10 classes."""
+
+YARDSTICK_ROWS = 2000
+
+
+@dataclasses.dataclass(frozen=True)
+class Timing:
+    """A model on a stream, run several times."""
+
+    model: str
+    stream: str
+    n_features: int
+    n_classes: int
+    rows: int
+    accuracy_mean: float | None
+    rows_per_second: float
+    """Median over the repetitions, of predicting and learning."""
+    times_yardstick: float
+    """How many times as fast as a plain update in NumPy, row by row; median."""
+    loop_share: float
+    """What the loop takes on top of the model's own time; the smallest of the repetitions."""
+    model_bytes: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return dataclasses.asdict(self)
+
+
+def timings(
+    models: Sequence[str], streams: Sequence[str], n_rows: int, n_repeats: int
+) -> Iterator[Timing]:
+    """Time every model on every stream; a result at a time."""
+    for stream in streams:
+        for model in models:
+            yield _timed(model, stream, n_rows, n_repeats)
+
+
+def _timed(model: str, stream: str, n_rows: int, n_repeats: int) -> Timing:
+    name, _, preset = model.partition("@")
+    settings = RunSettings(
+        stream=StreamSettings(name=stream, rows=n_rows, chunk_rows=500),
+        model=name,
+        preset=preset or None,
+    )
+    rates, ratios, shares = [], [], []
+    for repeat in range(n_repeats + 1):
+        run = Run(settings)
+        wall = _drained(run)
+        own = sum(each.seconds_predict + each.seconds_learn for each in run.results)
+        rate = run.loop.n_rows / own
+        if repeat:  # the first one loads compiled code and fills caches
+            rates.append(rate)
+            ratios.append(rate * yardstick_seconds(len(run.stream.feature_names)))
+            shares.append(wall / own - 1.0)
+    result = run.result()
+    return Timing(
+        model=model,
+        stream=stream,
+        n_features=len(run.stream.feature_names),
+        n_classes=len(result["classes"]),
+        rows=result["rows"],
+        accuracy_mean=result["accuracy_mean"],
+        rows_per_second=statistics.median(rates),
+        times_yardstick=statistics.median(ratios),
+        loop_share=min(shares),
+        model_bytes=result["model_bytes"],
+    )
+
+
+def _drained(run: Run) -> float:
+    """Seconds of a whole run over chunks that are there already."""
+    run.source.chunks = list(run.source.chunks)
+    results: list[ChunkResult] = []
+    start = time.perf_counter()
+    for result in run:
+        results.append(result)
+    return time.perf_counter() - start
+
+
+def yardstick_seconds(n_features: int) -> float:
+    """Seconds of one recursive least squares update, as one would write it in NumPy."""
+    rng = np.random.default_rng(0)
+    size = 2 * n_features + 1
+    rows = rng.random((YARDSTICK_ROWS, size))
+    gain, weights = np.eye(size) * 100.0, np.zeros(size)
+    start = time.perf_counter()
+    for row in rows:
+        direction = gain @ row
+        direction /= 1.0 + row @ direction
+        weights += direction * (1.0 - row @ weights)
+        gain -= np.outer(direction, row @ gain)
+    return (time.perf_counter() - start) / YARDSTICK_ROWS

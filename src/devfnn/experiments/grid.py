@@ -1,0 +1,332 @@
+"""Many runs over processes: every model on every stream with every seed, each in a file of its own.
+
+A run whose file is there is not run again; so a grid that was stopped goes on with the same call.
+"""
+
+import concurrent.futures
+import contextlib
+import dataclasses
+import hashlib
+import json
+import multiprocessing
+import os
+import pathlib
+import re
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from devfnn.baselines.registry import MODELS, is_random
+from devfnn.errors import DataError, InputError
+from devfnn.evaluation.ranking import Ranking, rank
+from devfnn.experiments.reading import read_result
+from devfnn.experiments.running import Run
+from devfnn.experiments.settings import RunSettings, StreamSettings, difference
+from devfnn.streams.files.content import STANDARD_INPUT
+from devfnn.streams.generators.catalogue import GENERATORS
+
+FORMAT = 1
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+"""One process is one core, so that times can be compared."""
+
+LONGEST_STEM = 60
+"""Characters of the name of a file that its results carry in theirs."""
+
+CELL = (
+    *("accuracy_mean", "accuracy_std", "accuracy_overall", "f1", "kappa", "rows", "chunks"),
+    *("rows_per_second", "model_bytes", "label_fraction", "seconds_predict", "seconds_learn"),
+    *("rules_mean", "layers_mean"),
+)
+"""What a comparison says of each run."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """One run of a grid."""
+
+    model: str
+    """The model, with its preset if that is not the default: devfnn@static."""
+    settings: RunSettings
+
+    @property
+    def seed(self) -> int:
+        """Of the stream and the model."""
+        return self.settings.stream.seed
+
+    @property
+    def name(self) -> str:
+        """What it is called, also as a file; names of other files get a code, to be told apart."""
+        name = self.settings.stream.name
+        stream = re.sub(r"[^\w.-]", "_", pathlib.PurePath(name).stem)[:LONGEST_STEM]
+        if stream != name:
+            stream += f"-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+        return f"{self.model}__{stream}__{self.seed}"
+
+    def __str__(self) -> str:
+        return f"{self.model} on {self.settings.stream.name}, seed {self.seed}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What became of a cell."""
+
+    cell: Cell
+    result: Mapping[str, Any] | None
+    """The result as plain data; None if it failed."""
+    error: str | None = None
+    was_there: bool = False
+    """Whether it had been run before."""
+
+
+def cells_of(
+    models: Sequence[str],
+    streams: Sequence[StreamSettings],
+    n_seeds: int,
+    *,
+    changes: Mapping[str, Mapping[str, Any]] | None = None,
+    common: Mapping[str, Any] | None = None,
+) -> list[Cell]:
+    """Every model on every stream with every seed.
+
+    Where neither the stream nor the model draws anything, one seed is enough.
+
+    Parameters
+    ----------
+    models
+        Names of models, with a preset after @ if need be.
+    streams
+        Which rows; their seeds are set here.
+    n_seeds
+        Seeds 0, 1, ...
+    changes
+        Parameters by model.
+    common
+        What is the same for all: `scaling` and `procedure` of `RunSettings`.
+    """
+    if unknown := set(changes or {}) - set(models):
+        raise InputError(f"parameters are set for {sorted(unknown)[0]!r}, which is not compared")
+    _check_distinct("model", models)
+    _check_distinct("stream", [stream.name for stream in streams])
+    if any(stream.name == STANDARD_INPUT for stream in streams):
+        raise InputError("a pipe can be read only once; save it to a file to compare models on it")
+    found = []
+    for stream in streams:
+        for model in models:
+            name, _, preset = model.partition("@")
+            is_drawn = stream.name in GENERATORS or stream.hide_labels or stream.shuffle is not None
+            needs_seeds = is_drawn or (name in MODELS and is_random(name))
+            for seed in range(n_seeds if needs_seeds else 1):
+                settings = RunSettings(
+                    stream=dataclasses.replace(stream, seed=seed, options=_seeded(stream, seed)),
+                    model=name,
+                    preset=preset or None,
+                    changes=dict((changes or {}).get(model, {})),
+                    **(common or {}),
+                )
+                found.append(Cell(model, settings))
+    return found
+
+
+def _seeded(stream: StreamSettings, seed: int) -> dict[str, Any]:
+    """Options of a stream with the seed, if it is made."""
+    return {**stream.options, "seed": seed} if stream.name in GENERATORS else dict(stream.options)
+
+
+def _check_distinct(what: str, names: Sequence[str]) -> None:
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if list(names).count(name) > 1)
+        raise InputError(f"the {what} {twice} is named more than once")
+
+
+def run_grid(cells: Sequence[Cell], folder: pathlib.Path, n_jobs: int = 1) -> Iterator[Outcome]:
+    """Run what has not been run; outcomes as they come, those of earlier calls first.
+
+    Parameters
+    ----------
+    cells
+        What to run.
+    folder
+        Where the results go, one file for each. DataError if it holds results of other settings.
+    n_jobs
+        Processes at a time, one core each.
+    """
+    waiting = []
+    for cell in cells:
+        known = _known(cell, folder)
+        if known is None:
+            waiting.append(cell)
+        else:
+            yield Outcome(cell, known, was_there=True)
+    if not waiting:
+        return
+    # Started anew, not forked: threads of numerical libraries and Java do not survive a fork.
+    context = multiprocessing.get_context("spawn")
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(dict.fromkeys(THREADS, "1"))  # processes inherit it when they start
+    pool = concurrent.futures.ProcessPoolExecutor(
+        n_jobs, mp_context=context, initializer=_end_with_parent
+    )
+    try:
+        with _deaf_to_ctrl_c():
+            futures = {pool.submit(_attempt, cell, folder): cell for cell in waiting}
+        for future in concurrent.futures.as_completed(futures):
+            yield _outcome(futures[future], future)
+    finally:
+        _stop(pool)
+        for name, value in before.items():
+            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
+
+
+def _stop(pool: concurrent.futures.ProcessPoolExecutor) -> None:
+    """End the processes; what they had finished is kept."""
+    processes = list((pool._processes or {}).values())
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.terminate()
+
+
+@contextlib.contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """Processes started meanwhile leave Ctrl-C to this one, which ends them."""
+    if threading.current_thread() is not threading.main_thread():  # signals are not ours
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _end_with_parent() -> None:
+    """End this process as soon as the one that started it has ended, be it by a crash."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def _outcome(cell: Cell, future: "concurrent.futures.Future[Mapping[str, Any] | str]") -> Outcome:
+    try:
+        result = future.result()
+    except concurrent.futures.BrokenExecutor:
+        return Outcome(cell, None, "its process, or one beside it, was ended from outside")
+    return Outcome(cell, None, result) if isinstance(result, str) else Outcome(cell, result)
+
+
+def _attempt(cell: Cell, folder: pathlib.Path) -> Mapping[str, Any] | str:
+    """The result, or what went wrong: not every error can be sent to another process."""
+    try:
+        return _run_cell(cell, folder)
+    except (InputError, DataError) as error:
+        return str(error)
+    except Exception as error:  # whatever a model of another library raises
+        return f"{type(error).__name__}: {error}"
+
+
+def _run_cell(cell: Cell, folder: pathlib.Path) -> Mapping[str, Any]:
+    """In a process of its own: run, and write the result at once."""
+    _warm_up(cell)
+    run = Run(cell.settings)
+    for _ in run:
+        pass
+    result = run.result()
+    target = folder / f"{cell.name}.json"
+    draft = target.with_suffix(f".{os.getpid()}.tmp")
+    draft.write_text(json.dumps(result) + "\n", encoding="utf-8")
+    draft.replace(target)
+    return result
+
+
+def _warm_up(cell: Cell) -> None:
+    """Load compiled code, so that it is not timed."""
+    if cell.settings.takes_config:
+        short = dataclasses.replace(
+            cell.settings, stream=StreamSettings(name="sea", rows=300, chunk_rows=100), preset=None
+        )
+        for _ in Run(dataclasses.replace(short, scaling="online")):
+            pass
+
+
+def _known(cell: Cell, folder: pathlib.Path) -> Mapping[str, Any] | None:
+    """The result of an earlier call."""
+    path = folder / f"{cell.name}.json"
+    if not path.exists():
+        return None
+    result = read_result(path)
+    other = difference(cell.settings.to_dict(), result.get("settings") or {})
+    if other is not None:
+        name, mine, theirs = other
+        raise DataError(
+            f"{path} is the result of other settings, {name} = {theirs!r} instead of {mine!r}; "
+            "choose another folder, or remove it"
+        )
+    return result
+
+
+def comparison_of(
+    outcomes: Sequence[Outcome], *, post_hoc: str = "nemenyi", significance: float = 0.05
+) -> dict[str, Any]:
+    """What a grid came to, as plain data. Runs that failed are left out, and named."""
+    done = [outcome for outcome in outcomes if outcome.result is not None]
+    cells = [_cell_record(outcome) for outcome in done]
+    models = list(dict.fromkeys(outcome.cell.model for outcome in outcomes))
+    streams = list(dict.fromkeys(outcome.cell.settings.stream.name for outcome in outcomes))
+    ranking = _ranking(cells, models, streams, post_hoc, significance)
+    return {
+        "format": FORMAT,
+        "models": models,
+        "streams": streams,
+        "seeds": sorted({outcome.cell.seed for outcome in outcomes}),
+        "cells": sorted(
+            cells,
+            key=lambda cell: (
+                streams.index(cell["stream"]),
+                models.index(cell["model"]),
+                cell["seed"],
+            ),
+        ),
+        "failed": [
+            {"cell": str(each.cell), "error": each.error} for each in outcomes if each.error
+        ],
+        "ranking": None if ranking is None else ranking.to_dict(),
+    }
+
+
+def _cell_record(outcome: Outcome) -> dict[str, Any]:
+    result = outcome.result or {}
+    cell = outcome.cell
+    about = {"model": cell.model, "stream": cell.settings.stream.name, "seed": cell.seed}
+    return about | {name: result[name] for name in CELL} | {"file": f"runs/{cell.name}.json"}
+
+
+def _ranking(
+    cells: Sequence[Mapping[str, Any]],
+    models: Sequence[str],
+    streams: Sequence[str],
+    post_hoc: str,
+    significance: float,
+) -> Ranking | None:
+    """Ranks by accuracy, mean over seeds; None if something is missing or there is too little."""
+    scores: dict[str, list[float]] = {}
+    for model in models:
+        scores[model] = []
+        for stream in streams:
+            found = [
+                cell["accuracy_mean"]
+                for cell in cells
+                if (cell["model"], cell["stream"]) == (model, stream)
+            ]
+            if not found or None in found:
+                return None
+            scores[model].append(sum(found) / len(found))
+    if len(models) < 2 or len(streams) < 2:
+        return None
+    return rank(scores, significance=significance, post_hoc=post_hoc)  # type: ignore[arg-type]

@@ -1,0 +1,171 @@
+"""Tables of numbers, and how they are written: text, CSV, LaTeX, HTML, plain data."""
+
+import csv
+import dataclasses
+import html
+import io
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+NO_VALUE = "-"
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "[": "{[}",  # after a line's end, it would be an argument
+    "±": r"$\pm$",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+}
+"""Signs that LaTeX reads as commands."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """What a column shows of every row."""
+
+    key: str
+    """Where its value is in a row."""
+    title: str
+    """What stands above it."""
+    spread: str | None = None
+    """Where the deviation of the value is, if it has one."""
+    decimals: int | None = None
+    """Digits after the point; None for as many as it takes."""
+    factor: float = 1.0
+    """What numbers are multiplied by to be shown: 100 for shares in percent."""
+    beside: str | None = None
+    """Key of the column with which this one is to be compared."""
+
+    def text(self, row: Mapping[str, Any]) -> str:
+        """The value of a row, as one reads it.
+
+        >>> column = Column("mean", "CR", spread="std", decimals=1, factor=100)
+        >>> column.text({"mean": 0.917, "std": 0.05}), column.text({"mean": None})
+        ('91.7 ± 5.0', '-')
+        """
+        value = row.get(self.key)
+        if value is None:
+            return NO_VALUE
+        if isinstance(value, str):
+            return value
+        spread = None if self.spread is None else row.get(self.spread)
+        return self._number(value) + ("" if spread is None else f" ± {self._number(spread)}")
+
+    def _number(self, value: float) -> str:
+        number = self.factor * value
+        return f"{number:g}" if self.decimals is None else f"{number:,.{self.decimals}f}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """Rows of values, and the columns that show them."""
+
+    title: str
+    """What it shows, in one line."""
+    columns: tuple[Column, ...]
+    """From left to right."""
+    rows: tuple[Mapping[str, Any], ...]
+    """Values by key; None for what was not measured. Shares are in [0, 1]."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know, in sentences."""
+    section: str | None = None
+    """Key whose changes part the table, and whose value is not repeated."""
+
+    def sections(self) -> Iterator[list[Mapping[str, Any]]]:
+        """Rows that belong together."""
+        for _, rows in itertools.groupby(self.rows, lambda row: row.get(self.section or "")):
+            yield list(rows)
+
+    def lines(self) -> Iterator[list[list[str]]]:
+        """Cells as one reads them, by sections and rows."""
+        for rows in self.sections():
+            texts = [[column.text(row) for column in self.columns] for row in rows]
+            for line, column in itertools.product(texts[1:], range(len(self.columns))):
+                if self.columns[column].key == self.section:
+                    line[column] = ""
+            yield texts
+
+    def values(self) -> Iterator[list[Any]]:
+        """Names of all values, then the values of every row; deviations have columns of their own.
+
+        These are lines of a CSV file.
+        """
+        pairs = ((column.key, column.spread) for column in self.columns)
+        keys = [key for pair in pairs for key in pair if key is not None]
+        yield list(keys)
+        for row in self.rows:
+            yield [row.get(key) for key in keys]
+
+    def to_text(self) -> str:
+        """In columns of letters of one width."""
+        titles = [column.title for column in self.columns]
+        sections = list(self.lines())
+        every = [titles, *itertools.chain.from_iterable(sections)]
+        widths = [max(map(len, cells)) for cells in zip(*every, strict=True)]
+
+        def aligned(cells: Sequence[str]) -> str:
+            first = [cells[0].ljust(widths[0]), cells[1].ljust(widths[1])]
+            others = [cell.rjust(w) for cell, w in zip(cells[2:], widths[2:], strict=True)]
+            return "  ".join([*first, *others]).rstrip()
+
+        body = "\n\n".join("\n".join(map(aligned, section)) for section in sections)
+        head = [self.title, "", aligned(titles), aligned(["-" * width for width in widths])]
+        return "\n".join([*head, body, *(["", *self.notes] if self.notes else [])]) + "\n"
+
+    def to_csv(self) -> str:
+        """Values, with deviations in columns of their own; empty where there is none."""
+        file = io.StringIO()
+        csv.writer(file, lineterminator="\n").writerows(self.values())
+        return file.getvalue()
+
+    def to_latex(self) -> str:
+        """A tabular; needs the package booktabs."""
+
+        def line(cells: Sequence[str]) -> str:
+            return " & ".join(map(_in_latex, cells)) + r" \\"
+
+        sections = ["\n".join(map(line, section)) for section in self.lines()]
+        comments = ["Needs \\usepackage{booktabs}.", self.title, *self.notes]
+        return "\n".join(
+            [
+                *(f"% {' '.join(comment.split())}" for comment in comments),
+                rf"\begin{{tabular}}{{ll{'r' * (len(self.columns) - 2)}}}",
+                r"\toprule",
+                line([column.title for column in self.columns]),
+                r"\midrule",
+                "\n\\midrule\n".join(sections),
+                r"\bottomrule",
+                r"\end{tabular}",
+                "",
+            ]
+        )
+
+    def to_html(self) -> str:
+        """A table to put into a page, in ASCII."""
+
+        def line(tag: str, cells: Sequence[str]) -> str:
+            return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+        parts = ["<table>", f"<caption>{html.escape(self.title)}</caption>"]
+        parts += ["<thead>", line("th", [column.title for column in self.columns]), "</thead>"]
+        for section in self.lines():
+            parts += ["<tbody>", *(line("td", cells) for cells in section), "</tbody>"]
+        parts += ["</table>", *(f"<p>{html.escape(note)}</p>" for note in self.notes), ""]
+        return "\n".join(parts).encode("ascii", "xmlcharrefreplace").decode("ascii")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table as plain data."""
+        rows = [dict(row) for row in self.rows]
+        return {"format": 1, "title": self.title, "rows": rows, "notes": list(self.notes)}
+
+
+def _in_latex(text: str) -> str:
+    """A text as LaTeX shows it, on one line."""
+    if text == NO_VALUE:
+        return "--"
+    return "".join(_LATEX.get(sign, sign) for sign in " ".join(text.split()))

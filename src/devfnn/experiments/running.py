@@ -1,0 +1,220 @@
+"""A run from its settings to its result."""
+
+import dataclasses
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import devfnn
+from devfnn.baselines.peers import PEERS
+from devfnn.errors import DataError
+from devfnn.evaluation import ChunkResult, Prequential, Procedure
+from devfnn.evaluation.record import drift_record, run_record
+from devfnn.experiments.inputs import Complete, ScaledOnline, scaled_by_range
+from devfnn.experiments.settings import Progress, RunSettings, versions
+from devfnn.model.devfnn import DEVFNN
+from devfnn.streams.stream import Stream
+from devfnn.types import Chunk
+
+FORMAT = 1
+"""Of the results; raised when their keys change."""
+
+Watch = Callable[[Iterable[Chunk]], Iterable[Chunk]]
+"""Looks at chunks on their way to the model."""
+
+
+class Run:
+    """A model on its way through a stream. Iterating goes on where it stands.
+
+    Parameters
+    ----------
+    settings
+        All that the result depends on.
+    progress
+        Called with the bytes of a download.
+    watch
+        Looks at the chunks on their way, to refuse some.
+
+    Examples
+    --------
+    >>> from devfnn.experiments import RunSettings, StreamSettings
+    >>> run = Run(RunSettings(stream=StreamSettings(name="sea", rows=2000)))
+    >>> for result in run:
+    ...     pass
+    >>> run.result()["rows"]
+    2000
+    """
+
+    def __init__(
+        self,
+        settings: RunSettings,
+        *,
+        progress: Progress | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        self.settings = settings
+        opened = settings.stream.open(progress)
+        self.stream: Stream = opened.stream
+        self.n_left_out = opened.n_left_out
+        self.model: Any = settings.make_model(self.stream)
+        self.results: list[ChunkResult] = []
+        self.is_complete = False
+        self.source = _Watched(self._scaled(), self.stream, watch)
+        self.loop = Prequential(self.model, self.source, settings.procedure)
+
+    def __iter__(self) -> Iterator[ChunkResult]:
+        _get_ready(self.model)
+        for result in self.loop:
+            self.results.append(result)
+            yield result
+        self.is_complete = True
+
+    def go_on_with(self, loop: Prequential, results: list[ChunkResult]) -> None:
+        """Take over where an earlier run stood, and what it had measured."""
+        self.model, self.loop, self.results = loop.model, loop, results
+
+    def _scaled(self) -> Iterable[Chunk]:
+        """The stream as the model is to see it. DEVFNN and its parts scale online themselves."""
+        settings, stream = self.settings, self.stream
+        scaled: Iterable[Chunk] = stream
+        if settings.scaling_name == "dataset":
+            scaled = scaled_by_range(stream)
+        elif settings.scaling_name == "online" and not settings.takes_config:
+            scaled = ScaledOnline(stream)
+        if settings.model not in PEERS or PEERS[settings.model].library == "CapyMOA":
+            return scaled
+        n_before = settings.stream.skip
+        return Complete(scaled, stream.feature_names, model=settings.model, n_before=n_before)
+
+    def result(self, command: str | None = None) -> dict[str, Any]:
+        """All that is known about the run, as plain data."""
+        settings = self.settings
+        config = self.model.config if isinstance(self.model, DEVFNN) else None
+        about = {
+            "stream": settings.stream.name,
+            "model": settings.model,
+            "preset": settings.preset_name,
+            "scaling": settings.scaling_name,
+            "seed": settings.stream.seed,
+            "settings": settings.to_dict(),
+            "command": command,
+            "config": None if config is None else config.to_dict(),
+            "rows_left_out": self.n_left_out,
+            "is_complete": self.is_complete,
+        }
+        return about | result_of(self.loop, self.results, self.stream)
+
+
+def evaluate(
+    model: Any, stream: Stream, procedure: Procedure | None = None, *, name: str = "stream"
+) -> dict[str, Any]:
+    """Run any model over a stream; returns what figures, reports and tables are made from.
+
+    Parameters
+    ----------
+    model
+        Whatever `iter_prequential` takes: DEVFNN, models of River, CapyMOA and scikit-learn.
+    stream
+        The rows. They are not scaled here; DEVFNN does that itself.
+    procedure
+        How the run goes.
+    name
+        What the stream is called in figures and reports.
+
+    Examples
+    --------
+    >>> from devfnn import DEVFNN
+    >>> from devfnn.streams import sea
+    >>> result = evaluate(DEVFNN(), sea(2000), name="sea")
+    >>> result["rows"], 0.5 < result["accuracy_overall"] < 1.0
+    (2000, True)
+    """
+    loop = Prequential(model, stream, procedure)
+    _get_ready(model)
+    results = list(loop)
+    config = model.config if isinstance(model, DEVFNN) else None
+    about = {
+        "stream": name,
+        "model": type(model).__name__,
+        "preset": None,
+        "scaling": "none" if config is None else config.scaling,
+        "seed": 0 if config is None else config.seed,
+        "settings": {"procedure": loop.procedure.to_dict()},
+        "command": None,
+        "config": None if config is None else config.to_dict(),
+        "rows_left_out": 0,
+        "is_complete": True,
+    }
+    return about | result_of(loop, results, stream)
+
+
+def result_of(loop: Prequential, results: Sequence[ChunkResult], stream: Stream) -> dict[str, Any]:
+    """What a run measured, and with what, as plain data."""
+    if not results:
+        raise DataError("a stream without rows gives no result")
+    model, procedure = loop.model, loop.procedure
+    record = run_record(
+        results,
+        classes=loop.scorer.codes.labels,
+        class_names=stream.class_names,
+        auc=loop.scorer.auc,
+        window_chunks=procedure.window_chunks,
+    )
+    return {
+        "format": FORMAT,
+        "version": devfnn.__version__,
+        "versions": versions(),
+        "feature_names": list(stream.feature_names),
+        "chunk_rows": stream.chunk_rows,
+        **record,
+        "model_bytes": model_bytes(model),
+        "drift_positions": [row for row in stream.drift_positions if row < record["rows"]],
+        "drift_detection": drift_record(results, stream.drift_positions, by_row=procedure.by_row),
+        "rules": _rules(model, stream),
+    }
+
+
+@dataclasses.dataclass
+class _Watched:
+    """Chunks that somebody looks at on their way."""
+
+    chunks: Iterable[Chunk]
+    stream: Stream
+    watch: Watch | None
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return iter(self.chunks if self.watch is None else self.watch(self.chunks))
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return self.stream.feature_names
+
+    @property
+    def classes(self) -> Any:
+        return self.stream.classes
+
+
+def _rules(model: Any, stream: Stream) -> list[dict[str, Any]] | None:
+    """The rules of DEVFNN, with the classes by their names."""
+    if not isinstance(model, DEVFNN):
+        return None
+    names = dict(zip(stream.classes, stream.class_names, strict=False))
+    return [rule.to_dict() for rule in model.rules(class_names=names)]
+
+
+def _get_ready(model: Any) -> None:
+    """Compile kernels before the clock runs, if that has to be done."""
+    if isinstance(model, DEVFNN):
+        from devfnn.model.compiling import ensure_compiled
+
+        ensure_compiled()
+
+
+def model_bytes(model: Any) -> int | None:
+    """Size of a model: of its arrays if it says so, else of its pickle; None without one."""
+    if hasattr(model, "nbytes"):
+        return int(model.nbytes)
+    try:
+        return len(pickle.dumps(model))
+    except Exception:  # models of other libraries fail in many ways, Java objects among them
+        return None

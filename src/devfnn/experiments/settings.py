@@ -1,0 +1,239 @@
+"""All that a run depends on, as plain data: the stream, the model and the procedure."""
+
+import dataclasses
+import functools
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from devfnn.baselines.registry import MODELS, is_random, make_model
+from devfnn.errors import InputError
+from devfnn.evaluation import Procedure
+from devfnn.experiments.published import PAPER_FOLDS, PAPER_OPTIONS
+from devfnn.model import presets
+from devfnn.model.config import Config
+from devfnn.streams.files.content import STANDARD_INPUT
+from devfnn.streams.finding import open_stream
+from devfnn.streams.generators.catalogue import GENERATORS
+from devfnn.streams.stream import Stream
+
+ENDLESS_ROWS = 100_000
+"""Rows taken of a stream without end when nobody says how many."""
+
+CHUNK_ROWS = 500
+"""Rows of a chunk when nobody says how many."""
+
+LONGEST_DELAY = 2**62
+"""Labels that are delayed for longer come at the end all the same; sums of rows stay below 2^63."""
+
+SCALINGS = ("online", "dataset", "none")
+PRESETS = ("default", "paper", "static")
+
+Progress = Callable[[int, int | None], object]
+
+
+@dataclasses.dataclass(frozen=True)
+class Opened:
+    """A stream that is ready to run."""
+
+    stream: Stream
+    n_left_out: int = 0
+    """Rows at its end that do not fill a fold."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class StreamSettings:
+    """Which rows, in which chunks.
+
+    Without `folds` and `chunk_rows`, the streams of the paper's Table 1 are cut into as many chunks
+    as there, and others into chunks of 500 rows.
+    """
+
+    name: str
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    data_dir: str | None = None
+    rows: int | None = None
+    skip: int = 0
+    folds: int | None = None
+    chunk_rows: int | None = None
+    shuffle: int | None = None
+    hide_labels: float = 0.0
+    delay_labels: int = 0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.folds is not None and self.chunk_rows is not None:
+            raise InputError("chunks are set by folds or by chunk_rows, not by both")
+
+    def open(self, progress: Progress | None = None) -> Opened:
+        """The stream, cut into chunks, with all that was asked for."""
+        seeded = {"seed": self.seed} if self.name in GENERATORS else {}
+        options = {**seeded, **self.options}
+        whole = open_stream(self.name, data_dir=self.data_dir, progress=progress, options=options)
+        stream = whole.skip(self.skip) if self.skip else whole
+        if self.rows is not None or stream.is_endless:
+            stream = stream.take(self.rows or ENDLESS_ROWS)
+        opened = self._cut(whole, stream)
+        stream = opened.stream
+        if self.shuffle is not None:
+            stream = stream.shuffle(self.shuffle, seed=self.seed)
+        if self.hide_labels:
+            stream = stream.hide_labels(self.hide_labels, seed=self.seed)
+        if self.delay_labels:
+            stream = stream.delay_labels(rows=min(self.delay_labels, LONGEST_DELAY))
+        return dataclasses.replace(opened, stream=stream)
+
+    def _cut(self, whole: Stream, stream: Stream) -> Opened:
+        """Chunks of the right size; rows that do not fill the last fold are left out."""
+        if self.chunk_rows is not None:
+            return Opened(stream.chunks(rows=self.chunk_rows))
+        folds = self.folds or PAPER_FOLDS.get(self.name)
+        if folds is None:
+            return Opened(stream.chunks(rows=CHUNK_ROWS))
+        if self.folds is None and self.rows is not None:
+            n_whole = ENDLESS_ROWS if whole.is_endless else self._counted(whole)
+            if self.rows < n_whole:
+                # part of a stream of the paper: in chunks as large as in the whole of it
+                return Opened(stream.chunks(rows=max(1, n_whole // folds)))
+        n_rows = self._counted(stream)
+        if n_rows < folds:
+            raise InputError(f"{n_rows:,} rows cannot be cut into {folds:,} folds")
+        rows = n_rows // folds
+        return Opened(stream.take(rows * folds).chunks(rows=rows), n_rows - rows * folds)
+
+    def _counted(self, stream: Stream) -> int:
+        """Rows of a stream; if they are not known, they are counted."""
+        if stream.n_rows is not None:
+            return stream.n_rows
+        if self.name == STANDARD_INPUT:
+            raise InputError("a pipe cannot be cut into folds, since nobody knows its length")
+        return sum(len(block.y) for block in stream.blocks())
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """A model, a stream and a procedure.
+
+    Parameters
+    ----------
+    stream
+        Which rows.
+    model
+        A name of `devfnn.baselines.MODELS`.
+    preset
+        Where DEVFNN starts from: default, static, or paper for the streams of its Table 1. Other
+        models have none.
+    changes
+        Parameters of `Config`, or of another model's constructor.
+    scaling
+        online: without look-ahead. dataset: by the range of the whole stream, which looks ahead, as
+        the paper does. none: as it is. By default online; with the preset paper, dataset.
+    procedure
+        How the run goes.
+    """
+
+    stream: StreamSettings
+    model: str = "devfnn"
+    preset: str | None = None
+    changes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    scaling: str | None = None
+    procedure: Procedure = dataclasses.field(default_factory=Procedure)
+
+    def __post_init__(self) -> None:
+        if self.scaling is not None and self.scaling not in SCALINGS:
+            raise InputError(f"scaling is one of {', '.join(SCALINGS)}, not {self.scaling!r}")
+        if self.preset is not None and self.preset not in PRESETS:
+            raise InputError(f"a preset is one of {', '.join(PRESETS)}, not {self.preset!r}")
+        is_random(self.model)  # which refuses names of no model, before data are fetched
+        if self.preset not in (None, "default") and not self.takes_config:
+            raise InputError(f"{self.model} has no presets; they are for DEVFNN and its parts")
+        if self.preset == "paper" and self.stream.name in PAPER_OPTIONS:
+            options = PAPER_OPTIONS[self.stream.name] | dict(self.stream.options)
+            object.__setattr__(self, "stream", dataclasses.replace(self.stream, options=options))
+
+    @property
+    def takes_config(self) -> bool:
+        """Whether the model is DEVFNN or a part of it."""
+        return MODELS[self.model].takes_config
+
+    @property
+    def preset_name(self) -> str | None:
+        """The preset, also where it goes without saying."""
+        return (self.preset or "default") if self.takes_config else None
+
+    @property
+    def scaling_name(self) -> str:
+        """The scaling, also where it goes without saying."""
+        return self.scaling or ("dataset" if self.preset == "paper" else "online")
+
+    def config(self) -> Config | None:
+        """The configuration of DEVFNN and its parts; None for other models."""
+        if not self.takes_config:
+            return None
+        config = self._preset().replace(seed=self.stream.seed)
+        if self.scaling_name != "online":
+            config = config.replace(scaling="none")
+        return config.replace(**self.changes)
+
+    def make_model(self, stream: Stream) -> Any:
+        """A new model for the stream."""
+        options = {} if self.takes_config else dict(self.changes)
+        return make_model(
+            self.model, stream, config=self.config(), seed=self.stream.seed, options=options
+        )
+
+    def _preset(self) -> Config:
+        if self.preset == "paper":
+            return presets.paper(self.stream.name)
+        return presets.static() if self.preset == "static" else presets.default()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings as plain data, as JSON has them."""
+        found = {
+            "stream": dataclasses.asdict(self.stream),
+            "model": self.model,
+            "preset": self.preset_name,
+            "changes": dict(self.changes),
+            "scaling": self.scaling_name,
+            "procedure": self.procedure.to_dict(),
+        }
+        plain: dict[str, Any] = json.loads(json.dumps(found, default=str))
+        return plain
+
+
+def difference(mine: dict[str, Any], theirs: dict[str, Any]) -> tuple[str, Any, Any] | None:
+    """The first setting that is not the same in both, as `RunSettings.to_dict` gives them.
+
+    >>> difference({"stream": {"name": "sea"}}, {"stream": {"name": "led"}})
+    ('stream.name', 'sea', 'led')
+    """
+    flat, other = _flat(mine), _flat(theirs)
+    for name in {**flat, **other}:
+        if flat.get(name) != other.get(name):
+            return name, flat.get(name), other.get(name)
+    return None
+
+
+def _flat(settings: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in settings.items():
+        if isinstance(value, dict) and name in ("stream", "procedure"):
+            found |= _flat(value, f"{name}.")
+        elif name != "data_dir":  # the same data may have moved
+            found[prefix + name] = value
+    return found
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """What results are made with."""
+    import importlib.metadata
+    import platform
+
+    found = {"python": platform.python_version()}
+    for package in ("devfnn", "numpy", "numba", "river", "capymoa", "scikit-learn"):
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,104 @@
+"""Models by name."""
+
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from devfnn import DEVFNN, Config, GClass
+from devfnn.baselines import MODELS, is_random, make_model
+from devfnn.errors import InputError
+from devfnn.streams import from_arrays
+
+OWN = ("devfnn", "gclass", "rls", "logistic", "majority", "no-change")
+
+
+@pytest.fixture
+def stream(rng):
+    """Two classes on two sides of a line, with names."""
+    X = rng.random((600, 2))
+    y = np.where(X.sum(axis=1) > 1, "high", "low")
+    return from_arrays(X, y, feature_names=["width", "height"])
+
+
+def test_every_model_has_a_name_and_a_line_about_it():
+    for name, entry in MODELS.items():
+        assert entry.name == name
+        assert 5 < len(entry.description) < 90
+        assert entry.extra == (None if name in OWN else "peers")
+        assert is_random(name) is entry.is_random
+
+
+def test_entries_can_be_sent_to_other_processes():
+    for entry in MODELS.values():
+        assert pickle.loads(pickle.dumps(entry)).name == entry.name
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_our_models_learn_a_stream(stream, name):
+    model = make_model(name, stream)
+    chunks = list(stream.chunks(rows=300))
+    model.learn(chunks[0].X, chunks[0].y)
+    accuracy = (model.predict(chunks[1].X) == chunks[1].y).mean()
+    assert accuracy > (0.9 if MODELS[name].takes_config else 0.3)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "consequent", "is_one_rule"),
+    [
+        ("devfnn", DEVFNN, "logistic", False),
+        ("gclass", GClass, "logistic", False),
+        ("rls", GClass, "least_squares", True),
+        ("logistic", GClass, "logistic", True),
+    ],
+)
+def test_our_models_are_what_they_are_called(stream, name, kind, consequent, is_one_rule):
+    model = make_model(name, stream, config=Config(memory=0.99), seed=7)
+    assert type(model) is kind
+    assert model.feature_names == ["width", "height"]
+    assert model.config.consequent == consequent
+    assert model.config.memory == 0.99
+    assert model.config.seed == 7
+    assert model.config.rule_growing is not is_one_rule
+    assert model.config.active_learning is not is_one_rule
+
+
+def test_the_seed_is_that_of_the_configuration_unless_given(stream):
+    assert make_model("devfnn", stream, config=Config(seed=5)).config.seed == 5
+    assert make_model("devfnn", stream, config=Config(seed=5), seed=0).config.seed == 0
+    assert make_model("devfnn", stream).config.seed == 0
+
+
+def test_options_of_our_models_are_parameters(stream):
+    assert make_model("devfnn", stream, options={"max_rules": 3}).config.max_rules == 3
+    with pytest.raises(InputError, match="no parameter is called 'rules'"):
+        make_model("devfnn", stream, options={"rules": 3})
+
+
+@pytest.mark.parametrize("name", ["majority", "no-change"])
+def test_a_model_without_options_says_so(stream, name):
+    with pytest.raises(InputError, match=f"{name} has no option 'seed'"):
+        make_model(name, stream, options={"seed": 3})
+
+
+def test_an_unknown_name_is_answered_with_the_nearest(stream):
+    with pytest.raises(InputError, match=r"did you mean river-arf or .*There are devfnn, gclass"):
+        make_model("river-afr", stream)
+    with pytest.raises(InputError, match="no model is called 'x'; There are devfnn"):
+        is_random("x")
+
+
+def test_other_libraries_are_not_loaded_for_their_names():
+    code = (
+        "import sys, devfnn.baselines; "
+        "print(*{'river', 'capymoa', 'jpype', 'sklearn', 'scipy', 'numba'} & set(sys.modules))"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == ""

@@ -1,0 +1,300 @@
+"""Results beside published ones, and models beside each other."""
+
+import csv
+import html.parser
+import io
+import json
+
+import pytest
+
+from devfnn.errors import InputError
+from devfnn.experiments.rendering import Column, Table
+from devfnn.experiments.table import paper_table, peer_table
+
+
+def result(stream="electricity", model="devfnn", preset="default", seed=0, **changes):
+    """The result of a run, as far as tables need it."""
+    has_rules = model == "devfnn"
+    return {
+        "format": 1,
+        "stream": stream,
+        "model": model,
+        "preset": preset if has_rules else None,
+        "scaling": "online",
+        "seed": seed,
+        "config": {"memory": 0.9, "seed": seed} if has_rules else None,
+        "accuracy_mean": 0.8,
+        "accuracy_std": 0.1,
+        "paper_precision": 0.75,
+        "paper_recall": 0.7,
+        "rules_mean": 6.0 if has_rules else None,
+        "layers_mean": 2.0 if has_rules else None,
+        "rows": 1000,
+        "chunks": 3,
+        "rows_per_second": 2000.0,
+        "model_bytes": 4096,
+        "per_chunk": {
+            "rows": [333, 666, 999],
+            "accuracy": [None, 0.7, 0.9],
+            "rules": [4, 6, 8] if has_rules else [None, None, None],
+            "layers": [2, 2, 2] if has_rules else [None, None, None],
+        },
+    } | changes
+
+
+def line(table, system, stream="electricity"):
+    """The row of a system on a stream."""
+    found = [
+        row for row in table.rows if (row["system"], row.get("stream", stream)) == (system, stream)
+    ]
+    (row,) = found
+    return row
+
+
+def texts(table):
+    """All lines as one reads them."""
+    return [cells for section in table.lines() for cells in section]
+
+
+def test_what_was_measured_stands_beside_what_was_published():
+    table = paper_table([result()])
+    cells = dict(zip([each.title for each in table.columns], texts(table)[0], strict=True))
+    assert cells == {
+        "stream": "electricity",
+        "system": "DEVFNN (default)",
+        "CR": "80.00 ± 10.00",
+        "CR paper": "70 ± 13",
+        "FR": "6.00 ± 2.00",
+        "FR paper": "4.24 ± 2.25",
+        "P": "0.75",
+        "P paper": "0.75",
+        "R": "0.70",
+        "R paper": "0.78",
+        "HL": "2.00 ± 0.00",
+        "HL paper": "4.24 ± 2.25",
+        "scaling": "online",
+        "seeds": "1",
+        "± seeds": "-",
+    }
+
+
+def test_all_published_systems_are_shown_measured_or_not():
+    rows = paper_table([result(), result(model="river-arf")]).rows
+    assert [row["system"] for row in rows] == [
+        "DEVFNN (default)",
+        "SDEVFNN",
+        "river-arf",
+        "DSSCN",
+        "PNN",
+        "DEN",
+        "HAT",
+    ]
+    assert [row["accuracy_mean"] for row in rows] == [0.8, None, 0.8, None, None, None, None]
+    assert [row["published_accuracy_mean"] for row in rows] == [
+        *(0.7, 0.7, None),
+        *(0.68, 0.59, 0.57, 0.57),
+    ]
+
+
+def test_a_published_system_without_measurement_has_dashes():
+    table = paper_table([result(model="majority")])
+    assert texts(table)[0][:5] == ["electricity", "DEVFNN", "-", "70 ± 13", "-"]
+    assert texts(table)[1][:2] == ["", "SDEVFNN"]
+
+
+def test_presets_are_systems_of_their_own():
+    table = paper_table(
+        [result(), result(preset="paper"), result(preset="static"), result(preset=None)]
+    )
+    names = [row["system"] for row in table.rows][:4]
+    assert names == ["DEVFNN (default)", "DEVFNN (paper)", "DEVFNN", "SDEVFNN"]
+    published = [row["published_rules_mean"] for row in table.rows][:4]
+    assert published == [4.24, 4.24, 4.24, 24]
+
+
+def test_several_seeds_are_one_line_of_means():
+    seeds = [result(seed=seed, accuracy_mean=0.8 + 0.01 * seed) for seed in range(3)]
+    row = line(paper_table(seeds), "DEVFNN (default)")
+    assert row["accuracy_mean"] == pytest.approx(0.81)
+    assert row["accuracy_std"] == pytest.approx(0.1)
+    assert row["n_seeds"] == 3
+    assert row["seeds_std"] == pytest.approx(0.01)
+    assert texts(paper_table(seeds))[0][-2:] == ["3", "1.00"]
+
+
+def test_streams_have_the_order_of_the_paper_and_others_come_last():
+    names = ["rbf", "electricity", "sea-paper", "sea"]
+    table = paper_table([result(stream=name) for name in names])
+    assert list(dict.fromkeys(row["stream"] for row in table.rows)) == [
+        *("sea-paper", "electricity", "rbf", "sea")
+    ]
+    assert [row["system"] for row in table.rows if row["stream"] == "sea"] == ["DEVFNN (default)"]
+    assert line(table, "DEVFNN (default)", "sea")["published_accuracy_mean"] is None
+
+
+def test_two_ways_of_scaling_are_two_lines():
+    table = paper_table([result(), result(scaling="dataset", accuracy_mean=0.9)])
+    assert line(table, "DEVFNN (default), scaling online")["accuracy_mean"] == 0.8
+    assert line(table, "DEVFNN (default), scaling dataset")["accuracy_mean"] == 0.9
+
+
+def test_the_same_result_given_twice_counts_once():
+    row = line(paper_table([result(), result()]), "DEVFNN (default)")
+    assert row["n_seeds"] == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"accuracy_mean": 0.5}, r"two results of DEVFNN \(default\) on electricity with seed 0"),
+        ({"seed": 1, "rows": 500}, "have 1000 and 500 rows"),
+        ({"seed": 1, "chunks": 9}, "have 3 and 9 chunks"),
+        ({"seed": 1, "config": {"memory": 0.5, "seed": 1}}, "differ in memory"),
+    ],
+)
+@pytest.mark.parametrize("make", [paper_table, peer_table])
+def test_results_of_different_runs_are_not_averaged(make, changes, message):
+    with pytest.raises(InputError, match=message):
+        make([result(), result(**changes)])
+
+
+def test_a_table_of_nothing_is_refused():
+    with pytest.raises(InputError, match="there are none"):
+        paper_table([])
+
+
+def test_runs_that_were_interrupted_are_named():
+    notes = " ".join(paper_table([result(is_complete=False)]).notes)
+    assert "DEVFNN (default) on electricity, seed 0: ended after 1000 rows." in notes
+    assert "ended after" not in " ".join(paper_table([result(is_complete=True)]).notes)
+
+
+def test_results_without_chunks_have_no_deviation_of_rules():
+    row = line(paper_table([result(per_chunk=None)]), "DEVFNN (default)")
+    assert (row["rules_mean"], row["rules_std"]) == (6.0, None)
+
+
+def test_peers_are_ranked_over_the_streams_that_all_have():
+    results = [
+        result("sea", accuracy_mean=0.9),
+        result("rbf", accuracy_mean=0.7),
+        result("led", accuracy_mean=0.1),
+        result("sea", "majority", accuracy_mean=0.5),
+        result("rbf", "majority", accuracy_mean=0.7),
+    ]
+    table = peer_table(results)
+    assert [row["system"] for row in table.rows] == ["DEVFNN (default)", "majority"]
+    assert [row["mean_rank"] for row in table.rows] == [1.25, 1.75]
+    assert texts(table)[1] == ["majority", "1", "50.00", "70.00", "-", "2,000", "4,096", "1.75"]
+    assert "over the 2 of 3 streams" in " ".join(table.notes)
+
+
+def test_speed_is_rows_by_time_and_size_the_largest():
+    results = [
+        result("sea", rows=1000, rows_per_second=1000.0, model_bytes=10),
+        result("rbf", rows=3000, rows_per_second=500.0, model_bytes=30),
+    ]
+    (row,) = peer_table(results).rows
+    assert row["rows_per_second"] == pytest.approx(4000 / 7)
+    assert row["model_bytes"] == 30
+    assert row["mean_rank"] is None
+
+
+def test_seeds_of_peers_are_counted_and_their_deviation_shown():
+    results = [result(seed=seed, accuracy_mean=0.7 + 0.1 * seed) for seed in (0, 1)]
+    cells = texts(peer_table([*results, result("sea")]))[0]
+    assert cells[:4] == ["DEVFNN (default)", "1 to 2", "75.00 ± 7.07", "80.00"]
+
+
+def test_peers_without_any_number_have_dashes():
+    nothing = dict.fromkeys(("accuracy_mean", "rows_per_second", "model_bytes"))
+    cells = texts(peer_table([result(**nothing), result(model="majority")]))[0]
+    assert cells == ["DEVFNN (default)", "1", "-", "-", "-", "-"]
+
+
+# ---- how tables are written
+
+HOSTILE = r"a_b & 50% <i>$x^2$</i> \input{#1} ~|"
+
+
+def hostile():
+    """A table with names that would be commands."""
+    return paper_table([result(stream=HOSTILE, model="[x]")])
+
+
+def test_text_is_aligned_and_has_sections_and_notes():
+    table = paper_table([result(), result("sea-paper")])
+    lines = table.to_text().splitlines()
+    assert lines[0] == table.title
+    assert lines[2].split()[:2] == ["stream", "system"]
+    places = [each.index("±") for each in lines if "DEVFNN (default)" in each]
+    assert len(places) == 2 and len(set(places)) == 1
+    assert lines.count("") == 3
+    assert table.notes[-1] in lines
+
+
+def test_csv_has_all_digits_and_empty_cells():
+    text = paper_table([result(accuracy_mean=1 / 3)]).to_csv()
+    first, second, *_ = csv.DictReader(io.StringIO(text))
+    assert float(first["accuracy_mean"]) == 1 / 3
+    assert float(first["published_accuracy_std"]) == 0.13
+    assert second["accuracy_mean"] == ""
+
+
+def test_latex_is_a_tabular_of_booktabs_with_escaped_names():
+    text = hostile().to_latex()
+    body = [each for each in text.splitlines() if not each.startswith("%")]
+    assert body[0] == r"\begin{tabular}{ll" + "r" * 13 + "}"
+    assert body[-1] == r"\end{tabular}"
+    assert body[1] == r"\toprule" and body[-2] == r"\bottomrule"
+    assert r"a\_b \& 50\% \textless{}i\textgreater{}\$x\textasciicircum{}2\$" in body[4]
+    assert r"\textbackslash{}input\{\#1\} \textasciitilde{}\textbar{}" in body[4]
+    assert "& {[}x] & 80.00 $\\pm$ 10.00 & --" in body[4]
+    assert [each.count(" & ") for each in body[4:-2]] == [14]
+
+
+def test_latex_puts_a_rule_between_streams():
+    text = paper_table([result(), result("sea-paper")]).to_latex()
+    assert text.count(r"\midrule") == 2
+
+
+class Reader(html.parser.HTMLParser):
+    """Tags and texts of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.texts = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def test_html_shows_names_as_they_are():
+    page = Reader(hostile().to_html())
+    assert set(page.tags) == {"table", "caption", "thead", "tbody", "tr", "th", "td", "p"}
+    assert HOSTILE in page.texts
+    assert "80.00 ± 10.00" in page.texts
+    assert hostile().to_html().isascii()
+
+
+def test_a_table_is_plain_data():
+    table = paper_table([result()])
+    data = json.loads(json.dumps(table.to_dict()))
+    assert data["rows"][0]["accuracy_mean"] == 0.8
+    assert data["rows"][0]["published_accuracy_mean"] == 0.7
+    assert data["title"] == table.title
+
+
+def test_a_table_without_sections_repeats_nothing_and_has_no_gap():
+    columns = (Column("name", "name"), Column("value", "value"))
+    table = Table("T", columns, ({"name": "a", "value": 1}, {"name": "a", "value": 2.5}))
+    assert table.to_text().splitlines()[2:] == [
+        "name  value",
+        "----  -----",
+        "a     1",
+        "a     2.5",
+    ]
