@@ -1,0 +1,37 @@
+"""Figures of runs, comparisons and rules, for papers and reports: data in, matplotlib axes out."""
+
+from devfnn.figures.comparison import accuracy_against_speed, critical_difference
+from devfnn.figures.rules import membership_curves, rule_ellipses
+from devfnn.figures.runs import (
+    measure_over_time,
+    rate_over_time,
+    run_overview,
+    training_samples_over_time,
+)
+from devfnn.figures.scores import confusion_matrix, reliability_curve
+from devfnn.figures.structure import (
+    feature_mask,
+    layers_over_time,
+    rules_over_time,
+    voting_weights,
+)
+from devfnn.figures.style import as_svg, save
+
+__all__ = [
+    "accuracy_against_speed",
+    "as_svg",
+    "confusion_matrix",
+    "critical_difference",
+    "feature_mask",
+    "layers_over_time",
+    "measure_over_time",
+    "membership_curves",
+    "rate_over_time",
+    "reliability_curve",
+    "rule_ellipses",
+    "rules_over_time",
+    "run_overview",
+    "save",
+    "training_samples_over_time",
+    "voting_weights",
+]
