@@ -2,13 +2,17 @@
 
 import os
 import pathlib
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
+from devfnn.baselines.peers import provide_java
 from devfnn.kernels import _jit
+
+provide_java()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -16,6 +20,13 @@ def _no_stale_kernels() -> None:
     """Kernels compiled before an edit are not tested: many tests call kernels without a model."""
     if _jit.discard_stale_cache():
         _jit.write_stamp()
+
+
+@pytest.fixture(autouse=True)
+def _ctrl_c_is_pythons() -> Iterator[None]:
+    """Java, once a test has started it, takes Ctrl-C for itself; the next test gets it back."""
+    yield
+    signal.signal(signal.SIGINT, signal.getsignal(signal.SIGINT))
 
 
 @pytest.fixture

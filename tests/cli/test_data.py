@@ -1,5 +1,6 @@
 """`devfnn data`: what it lists, shows, describes, fetches and exports."""
 
+import csv
 import json
 
 import numpy as np
@@ -215,7 +216,7 @@ def test_an_option_that_the_library_does_not_check_is_refused_all_the_same(invok
     def make(n_rows, **options):
         raise TypeError("unsupported operand")
 
-    monkeypatch.setattr("devfnn.cli.choosing.open_stream", make)
+    monkeypatch.setattr("devfnn.experiments.settings.open_stream", make)
     result = invoke("data", "head", "sea", "--with", "noise=0.1")
     assert result.exit_code == 2
     assert "sea does not take these options: unsupported operand" in shown(result)
@@ -367,3 +368,70 @@ def test_what_is_wrong_is_said_without_a_traceback(
     assert result.exit_code == code, result.output
     assert message in shown(result)
     assert "Traceback" not in result.output
+
+
+def table_of(invoke, tmp_path, *arguments):
+    """What a command writes with `--csv`, as a list of lines."""
+    file = tmp_path / "table.csv"
+    result = invoke("data", *arguments, "--csv", file)
+    assert result.exit_code == 0, result.output
+    with file.open(newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def test_the_list_is_written_as_a_table(invoke, tmp_path):
+    found = table_of(invoke, tmp_path, "list")
+    assert [line["name"] for line in found] == [*DATA_SETS, *GENERATORS]
+    assert {line["kind"] for line in found} == {"data set", "generator"}
+    assert found[0]["rows"] == "45312"
+    assert found[-1]["rows"] == ""
+    assert all(line["what"] for line in found)
+
+
+def test_facts_are_written_as_a_table(invoke, tmp_path):
+    found = {line["fact"]: line["value"] for line in table_of(invoke, tmp_path, "info", "weather")}
+    assert found["rows"] == str(DATA_SETS["weather"].n_rows)
+    assert json.loads(found["features"]) == list(DATA_SETS["weather"].feature_names)
+    assert found["here"] == ""
+
+
+def test_the_first_rows_are_written(invoke, tmp_path):
+    (tmp_path / "rows.csv").write_text("when,a,b,kind\n2024-01-01,1,2.5,x\n2024-01-02,,4,y\n")
+    options = ("head", tmp_path / "rows.csv", "--with", "time=when", "--label", "kind")
+    found = table_of(invoke, tmp_path, *options, "--json", tmp_path / "rows.json")
+    assert [line["a"] for line in found] == ["1.0", ""]
+    assert [line["label"] for line in found] == ["x", "y"]
+    assert found[1]["time"].startswith("2024-01-02")
+    data = json.loads((tmp_path / "rows.json").read_text())
+    assert data["columns"] == ["time", "a", "b", "label"]
+    assert data["rows"][1][1:] == [None, 4.0, "y"]
+    assert list(table_of(invoke, tmp_path, "head", "sea")[0]) == ["f1", "f2", "f3", "label"]
+
+
+def test_chunks_are_written_as_a_table(invoke, tmp_path):
+    report = tmp_path / "report.json"
+    options = ("describe", "sea", "--rows", 1200, "--json", report)
+    found = table_of(invoke, tmp_path, *options)
+    chunks = json.loads(report.read_text())["chunks"]
+    assert [int(line["first row"]) for line in found] == [1, 501, 1001]
+    assert [int(line["rows"]) for line in found] == [500, 500, 200]
+    for line, chunk in zip(found, chunks, strict=True):
+        assert json.loads(line["classes"]) == chunk["classes"]
+        assert float(line["std of f2"]) == chunk["features"]["f2"]["std"]
+        assert line["missing of f3"] == "0"
+
+
+def test_no_table_is_left_by_work_that_fails(invoke, tmp_path):
+    (tmp_path / "rows.csv").write_text("a,b\n" + "1,0\n2,1\n" * 800 + "oops,1\n")
+    result = invoke("data", "describe", tmp_path / "rows.csv", "--csv", tmp_path / "table.csv")
+    assert result.exit_code == 1, result.output
+    assert [each.name for each in tmp_path.iterdir()] == ["rows.csv"]
+
+
+@pytest.mark.parametrize(
+    "command", [["list"], ["info", "sea"], ["head", "sea"], ["describe", "sea"]]
+)
+def test_a_table_that_cannot_be_written_is_refused(invoke, tmp_path, command):
+    result = invoke("data", *command, "--csv", tmp_path / "no" / "table.csv")
+    assert result.exit_code == 2
+    assert "does not exist" in shown(result)

@@ -6,20 +6,36 @@ import sys
 import typer
 
 import devfnn
+from devfnn.cli.bench import bench
+from devfnn.cli.compare import compare
 from devfnn.cli.data import data
+from devfnn.cli.inspect import inspect
+from devfnn.cli.learn import learn
+from devfnn.cli.listing import models
+from devfnn.cli.plot import plot
+from devfnn.cli.predict import predict
+from devfnn.cli.refusals import refusing_bad_data
+from devfnn.cli.report import report
+from devfnn.cli.results import CsvPath, JsonFile, Quiet, csv_file, result_file, write_facts
 from devfnn.cli.run import run
+from devfnn.cli.table import table
+from devfnn.experiments.settings import versions
 
 app = typer.Typer(
     help="Learning from data streams that change.", no_args_is_help=True, add_completion=False
 )
-app.command()(run)
+for command in (run, compare, models, table, plot, report, inspect, predict, learn, bench):
+    app.command()(command)
 app.add_typer(data, name="data")
 
 
 @app.command()
-def version() -> None:
+def version(json_file: JsonFile = None, csv_path: CsvPath = None, quiet: Quiet = False) -> None:
     """Show the version."""
-    typer.echo(f"devfnn {devfnn.__version__}")
+    with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as line:
+        write_facts(result, line, versions())
+    if not quiet:
+        typer.echo(f"devfnn {devfnn.__version__}")
 
 
 def main() -> None:

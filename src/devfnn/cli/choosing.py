@@ -1,7 +1,9 @@
 """Which stream a command works on: one name, and what can be said about it."""
 
+import contextlib
 import dataclasses
 import pathlib
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import rich.console
@@ -11,15 +13,10 @@ from devfnn.cli.typed import parsed_options
 from devfnn.cli.values import plainest
 from devfnn.display.progress import download_bar
 from devfnn.errors import DataError, InputError
+from devfnn.experiments.settings import Progress, StreamSettings
 from devfnn.streams.finding import check_options, open_stream, option_types
 from devfnn.streams.generators.catalogue import GENERATORS
 from devfnn.streams.stream import Stream
-
-ENDLESS_ROWS = 100_000
-"""Rows taken of a stream without end when nobody says how many."""
-
-LONGEST_DELAY = 2**62
-"""Labels that are delayed for longer come at the end all the same; sums of rows stay below 2^63."""
 
 FLAGS = {"chunk_rows": "--chunk-rows", "n_rows": "--rows", "seed": "--seed", "label": "--label"}
 """Options of streams that the command line has by other names."""
@@ -29,6 +26,7 @@ Name = Annotated[
 ]
 Rows = Annotated[int | None, typer.Option(min=1, help="Rows to take at most.")]
 ChunkRows = Annotated[int, typer.Option(min=1, help="Rows in a chunk.")]
+Folds = Annotated[int | None, typer.Option(min=1, help="Cut the stream into so many chunks.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of a generated stream.")]
 Label = Annotated[
     str | None, typer.Option(help="Column with the label: a name, a place from 0, or none.")
@@ -64,7 +62,8 @@ class Choice:
 
     name: str
     rows: int | None = None
-    chunk_rows: int = 500
+    folds: int | None = None
+    chunk_rows: int | None = 500
     seed: int | None = None
     label: str | None = None
     data_dir: pathlib.Path | None = None
@@ -74,34 +73,46 @@ class Choice:
     hide_labels: float = 0.0
     delay_labels: int = 0
 
+    def settings(self) -> StreamSettings:
+        """The same with its options parsed."""
+        return StreamSettings(
+            name=self.name,
+            options=self.options(),
+            data_dir=None if self.data_dir is None else str(self.data_dir),
+            rows=self.rows,
+            skip=self.skip,
+            folds=self.folds,
+            chunk_rows=self.chunk_rows,
+            shuffle=self.shuffle,
+            hide_labels=self.hide_labels,
+            delay_labels=self.delay_labels,
+            seed=self.seed or 0,
+        )
+
     def open(self, console: rich.console.Console) -> Stream:
         """The stream; a data set that is not there is downloaded under a bar."""
-        stream = self.opened_whole(console).chunks(rows=self.chunk_rows)
-        if self.skip:
-            stream = stream.skip(self.skip)
-        if self.rows is not None or stream.is_endless:
-            stream = stream.take(self.rows or ENDLESS_ROWS)
-        seed = self.seed or 0
-        if self.shuffle is not None:
-            stream = stream.shuffle(self.shuffle, seed=seed)
-        if self.hide_labels:
-            stream = stream.hide_labels(self.hide_labels, seed=seed)
-        if self.delay_labels:
-            stream = stream.delay_labels(rows=min(self.delay_labels, LONGEST_DELAY))
-        return stream
+        settings = self.settings()
+        with self.opening(console) as progress:
+            return settings.open(progress).stream
 
     def opened_whole(self, console: rich.console.Console) -> Stream:
         """The stream as it is, perhaps without end."""
         options = self.options()
+        with self.opening(console) as progress:
+            return open_stream(
+                self.name, data_dir=self.data_dir, progress=progress, options=options
+            )
+
+    @contextlib.contextmanager
+    def opening(self, console: rich.console.Console) -> Iterator[Progress]:
+        """A bar for downloads, and clear words for options that the stream does not take."""
         try:
             with download_bar(console) as progress:
-                return open_stream(
-                    self.name, data_dir=self.data_dir, progress=progress, options=options
-                )
+                yield progress
         except (InputError, DataError):
             raise
         except (TypeError, ValueError, OverflowError) as error:
-            if not options:
+            if not self.changes:
                 raise
             raise InputError(f"{self.name} does not take these options: {error}") from error
 

@@ -2,21 +2,19 @@
 
 import contextlib
 import enum
-import logging
-import time
-from collections.abc import Iterable, Iterator, Sequence
+import os
+import pathlib
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
-import numpy as np
 import rich.console
 import typer
 
-import devfnn
 from devfnn.cli.choosing import (
     Choice,
-    ChunkRows,
     DataDir,
     DelayLabels,
+    Folds,
     HideLabels,
     Label,
     Options,
@@ -24,184 +22,319 @@ from devfnn.cli.choosing import (
     Shuffle,
     Skip,
 )
+from devfnn.cli.commands import typed_command
 from devfnn.cli.describing import show_bad_rows
-from devfnn.cli.refusals import interrupted, refusing_bad_data
-from devfnn.cli.results import JsonFile, result_file
+from devfnn.cli.interrupts import between_chunks
+from devfnn.cli.kernels import get_ready
+from devfnn.cli.models import usable
+from devfnn.cli.refusals import finishing, interrupted, refusing_bad_data
+from devfnn.cli.results import (
+    CsvFile,
+    CsvPath,
+    JsonFile,
+    Quiet,
+    TextFile,
+    check_distinct,
+    check_replaceable,
+    csv_file,
+    result_file,
+    text_file,
+)
 from devfnn.cli.values import parsed_changes
-from devfnn.display import drift_table, result_table, watched
+from devfnn.display import detection_line, drift_table, result_table, watched
 from devfnn.display.literal import literal
-from devfnn.errors import DataError, InputError
-from devfnn.evaluation import ChunkResult, Summary, iter_prequential
-from devfnn.model.intake import LARGEST
-from devfnn.streams import Stream, sea
-from devfnn.types import Chunk
+from devfnn.errors import DataError, InputError, NotLearnedError, StorageError
+from devfnn.evaluation import Procedure
+from devfnn.experiments import Checkpoint, Run, RunSettings, resume
+from devfnn.experiments.checkpoint import check_can_be_stored
 
 
 class Preset(enum.StrEnum):
     """Configurations to start from."""
 
     default = "default"
+    paper = "paper"
     static = "static"
 
 
+class Scaling(enum.StrEnum):
+    """How features are scaled."""
+
+    online = "online"
+    dataset = "dataset"
+    none = "none"
+
+
 def run(
+    context: typer.Context,
     name: Annotated[
         str,
         typer.Argument(metavar="STREAM", help="A generator, a data set, a file, or - for a pipe."),
     ] = "sea",
+    model: Annotated[str, typer.Option(help="Which model; `devfnn models` lists them.")] = "devfnn",
+    preset: Annotated[
+        Preset | None,
+        typer.Option(help="Where DEVFNN starts from; paper is for the streams of its Table 1."),
+    ] = None,
+    scaling: Annotated[
+        Scaling | None,
+        typer.Option(help="dataset looks ahead, as the paper does, and is its preset's default."),
+    ] = None,
+    folds: Folds = None,
+    chunk_rows: Annotated[
+        int | None,
+        typer.Option(min=1, help="Rows in a chunk: 500, or as in the paper for its streams."),
+    ] = None,
     rows: Rows = None,
-    chunk_rows: ChunkRows = 500,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the stream and the model.")] = 0,
     label: Label = None,
     data_dir: DataDir = None,
     options: Options = None,
-    skip: Skip = 0,
-    shuffle: Shuffle = None,
-    hide_labels: HideLabels = 0.0,
-    delay_labels: DelayLabels = 0,
-    preset: Annotated[Preset, typer.Option(help="Configuration to start from.")] = Preset.default,
     changes: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; may be repeated."),
     ] = None,
+    skip: Skip = 0,
+    shuffle: Shuffle = None,
+    hide_labels: HideLabels = 0.0,
+    delay_labels: DelayLabels = 0,
+    by_row: Annotated[
+        bool, typer.Option("--by-row", help="Predict and learn row by row, not chunk by chunk.")
+    ] = False,
+    warm_up: Annotated[
+        int, typer.Option(min=0, metavar="CHUNKS", help="So many chunks only train.")
+    ] = 0,
+    holdout: Annotated[
+        int | None,
+        typer.Option(min=2, metavar="CHUNKS", help="Test only on one of so many; learn the rest."),
+    ] = None,
+    label_budget: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="The model asks for labels, and gets this share."),
+    ] = None,
+    checkpoint: Annotated[
+        pathlib.Path | None,
+        typer.Option(metavar="FILE", dir_okay=False, help="Keep here where the run stands."),
+    ] = None,
+    is_resumed: Annotated[
+        bool, typer.Option("--resume", help="Go on where the checkpoint stands.")
+    ] = False,
+    save: Annotated[
+        pathlib.Path | None,
+        typer.Option(metavar="FILE", dir_okay=False, help="Save the model here."),
+    ] = None,
+    report: Annotated[
+        pathlib.Path | None,
+        typer.Option(metavar="FILE", dir_okay=False, help="Write a report here, as HTML."),
+    ] = None,
     json_file: JsonFile = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
+    csv_path: CsvPath = None,
+    quiet: Quiet = False,
 ) -> None:
-    """Train DEVFNN on a stream, predicting every chunk before learning it.
+    """Run a model over a stream, predicting every chunk before it is learned.
 
-    Ctrl-C ends the run and shows its result so far.
+    Ctrl-C ends the run and shows its result so far. With --checkpoint it can go on later, with
+    --resume, to the same result; also after a crash. The CSV file has a line for each chunk.
     """
     screen = rich.console.Console(quiet=quiet)
     progress = rich.console.Console(stderr=True, quiet=quiet)
-    with refusing_bad_data(), result_file(json_file) as result:
-        config = _config(preset, seed, changes or [])
-        choice = Choice(
-            name=name,
-            rows=rows,
-            chunk_rows=chunk_rows,
-            seed=seed,
-            label=label,
-            data_dir=data_dir,
-            changes=options,
-            skip=skip,
-            shuffle=shuffle,
-            hide_labels=hide_labels,
-            delay_labels=delay_labels,
+    choice = Choice(
+        name=name,
+        rows=rows,
+        folds=folds,
+        chunk_rows=chunk_rows,
+        seed=seed,
+        label=label,
+        data_dir=data_dir,
+        changes=options,
+        skip=skip,
+        shuffle=shuffle,
+        hide_labels=hide_labels,
+        delay_labels=delay_labels,
+    )
+    with (
+        refusing_bad_data(),
+        result_file(json_file) as result,
+        csv_file(csv_path) as table,
+        text_file(report) as page,
+    ):
+        check_distinct(
+            {"STREAM": pathlib.Path(name) if os.path.isfile(name) else None}
+            | {"--json": json_file, "--csv": csv_path, "--report": report}
+            | {"--save": save, "--checkpoint": checkpoint}
         )
-        if choice.has_no_label or hide_labels == 1.0:
-            said = "--label none" if choice.has_no_label else "--hide-labels 1"
-            raise InputError(f"a run needs labels to learn; with {said} there are none")
-        stream = choice.open(progress)
-        seconds_ready = _get_ready(config, progress)
-        model = devfnn.DEVFNN(config, feature_names=stream.feature_names)
-        run_results = iter_prequential(model, _usable(stream, choice, config))
-        results, is_whole = _gathered(watched(run_results, stream.n_rows, progress))
-        if not results:
+        _check_labels(choice)
+        _check_files(save, checkpoint, is_resumed)
+        settings = RunSettings(
+            stream=choice.settings(),
+            model=model,
+            preset=preset,
+            changes=parsed_changes(changes or []),
+            scaling=scaling,
+            procedure=Procedure(
+                by_row=by_row,
+                warm_up_chunks=warm_up,
+                holdout_every=holdout,
+                label_budget=label_budget,
+            ),
+        )
+        with between_chunks() as wrap:
+            ongoing = _opened(settings, choice, wrap, progress)
+            if save is not None or checkpoint is not None:
+                check_can_be_stored(ongoing)
+            seconds_ready = get_ready(settings.config(), progress) if settings.takes_config else 0.0
+            if is_resumed:
+                _go_on(ongoing, checkpoint, progress)
+            is_whole = _finished(ongoing, checkpoint, progress)
+        if not ongoing.results:
             raise DataError(f"{name} has no rows") if is_whole else KeyboardInterrupt
-        if is_whole and not model.n_labels_used:
+        if not ongoing.loop.is_between_chunks:  # Ctrl-C was pressed twice: a chunk is half learned
+            raise KeyboardInterrupt
+        found = ongoing.result(typed_command(context)) | {"seconds_ready": seconds_ready}
+        if is_whole and not found["labels_used"]:
             raise DataError(f"nothing was learned: no row of {name} has a label to learn")
-        about = {"stream": name, "is_interrupted": not is_whole, "seconds_ready": seconds_ready}
-        result.write(about | _report(results, stream, config))
-    n_rows = results[-1].n_rows
-    title = f"DEVFNN ({preset}) on {name}, {n_rows:,} rows, seed {seed}"
-    screen.print(result_table(results, title if is_whole else f"{title}, interrupted"))
-    screen.print(drift_table(results, stream.drift_positions, n_rows))
-    show_bad_rows(stream, screen)
-    screen.print(f"Kernels were ready after {seconds_ready:.1f} s, not counted above.")
+        result.write(found)
+        _write_chunks(table, found)
+        _write_report(page, found)
+        _save(ongoing, save)
+    _show(ongoing, found, screen)
     if not is_whole:
+        _say_how_to_go_on(context, checkpoint, progress)
         raise interrupted()
 
 
-def _usable(stream: Stream, choice: Choice, config: devfnn.Config) -> Iterator[Chunk]:
-    """The chunks of a stream, up to a value that the model would refuse."""
-    n_before = choice.skip
-    for chunk in stream:
-        is_missing = np.isnan(chunk.X)
-        is_bad = np.abs(np.where(is_missing, 0.0, chunk.X)) > LARGEST
-        if config.missing == "error":
-            is_bad |= is_missing
-        if is_bad.any():
-            row, feature = np.argwhere(is_bad)[0]
-            what = (
-                "is missing. To learn without it: --set missing=skip. "
-                "To put the mean in its place: --with missing=mean"
-                if is_missing[row, feature]
-                else f"is {chunk.X[row, feature]:g}; beyond {LARGEST:g} nothing can be learned"
-            )
-            place = f"{n_before + row + 1:,}" + (" as shuffled" if choice.shuffle else "")
-            raise DataError(f"{choice.name}, row {place}: {stream.feature_names[feature]!r} {what}")
-        n_before += len(chunk.y)
-        yield chunk
+def _check_labels(choice: Choice) -> None:
+    if choice.has_no_label or choice.hide_labels == 1.0:
+        said = "--label none" if choice.has_no_label else "--hide-labels 1"
+        raise InputError(f"a run needs labels to learn; with {said} there are none")
 
 
-def _gathered(results: Iterable[ChunkResult]) -> tuple[list[ChunkResult], bool]:
-    """All results, and whether there are no more or Ctrl-C was pressed."""
-    gathered = []
+def _check_files(
+    save: pathlib.Path | None, checkpoint: pathlib.Path | None, is_resumed: bool
+) -> None:
+    """Refuse what cannot be written in the end, or would be lost."""
+    for path in (save, checkpoint):
+        if path is not None:
+            check_replaceable(path)
+    if is_resumed and checkpoint is None:
+        raise InputError("--resume needs --checkpoint FILE, to know where to go on")
+    if checkpoint is not None and checkpoint.exists() and not is_resumed:
+        raise InputError(
+            f"{str(checkpoint)!r} exists: add --resume to go on there, or remove it to start anew"
+        )
+
+
+def _opened(settings: RunSettings, choice: Choice, wrap: Any, console: rich.console.Console) -> Run:
+    """The run, about to begin; values that DEVFNN would refuse are found on their way to it."""
+    config = settings.config()
+    hint = " To learn without it: --set missing=skip."
+
+    def watch(chunks: Iterable[Any]) -> Iterator[Any]:
+        safe = wrap(chunks)
+        if config is None:
+            return safe  # type: ignore[no-any-return]
+        return usable(safe, ongoing.stream.feature_names, choice, config, hint)
+
+    with choice.opening(console) as progress:
+        ongoing = Run(settings, progress=progress, watch=watch)
+    return ongoing
+
+
+def _go_on(ongoing: Run, checkpoint: pathlib.Path | None, console: rich.console.Console) -> None:
+    if checkpoint is None or not checkpoint.exists():
+        console.print("There is no checkpoint yet; the run starts at the beginning.")
+        return
+    resume(ongoing, checkpoint)
+    console.print(f"Going on after {ongoing.loop.n_rows:,} rows.")
+
+
+def _finished(ongoing: Run, checkpoint: pathlib.Path | None, console: rich.console.Console) -> bool:
+    """Run to the end, or until Ctrl-C is pressed; returns whether it is the end."""
+    results = ongoing if checkpoint is None else Checkpoint(checkpoint).follow(ongoing)
+    settings = ongoing.settings
+    name = f"{_system(settings)} on {settings.stream.name}"
+    n_rows = ongoing.stream.n_rows
+    shown = watched(results, n_rows, console, name=name, before=list(ongoing.results))
     try:
-        for result in results:
-            gathered.append(result)
+        with contextlib.closing(shown), _blaming(settings):  # type: ignore[type-var]
+            for _ in shown:
+                pass
     except KeyboardInterrupt:
-        return gathered, False
-    return gathered, True
-
-
-def _config(preset: Preset, seed: int, changes: Sequence[str]) -> devfnn.Config:
-    """The preset with the seed and the changes applied."""
-    from devfnn.model import presets
-
-    start = {Preset.default: presets.default, Preset.static: presets.static}[preset]()
-    return start.replace(**({"seed": seed} | parsed_changes(changes)))
-
-
-def _get_ready(config: devfnn.Config, console: rich.console.Console) -> float:
-    """Compile or load the kernels where the user can see it; returns the seconds it took."""
-    start = time.perf_counter()
-    with _log_shown(console), console.status("Getting the compiled kernels ready ..."):
-        from devfnn.model.compiling import ensure_compiled
-
-        ensure_compiled()
-        rehearsal = sea(300, rows_per_concept=300, chunk_rows=100)
-        for _ in iter_prequential(devfnn.DEVFNN(config), rehearsal):
-            pass
-    return time.perf_counter() - start
-
-
-class _ConsoleHandler(logging.Handler):
-    """Shows log records as lines on a console, above a status if there is one."""
-
-    def __init__(self, console: rich.console.Console) -> None:
-        super().__init__()
-        self.console = console
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.console.print(literal(record.getMessage()))
+        return False
+    return True
 
 
 @contextlib.contextmanager
-def _log_shown(console: rich.console.Console) -> Iterator[None]:
-    """Show what the package logs, while this lasts."""
-    handler = _ConsoleHandler(console)
-    logger = logging.getLogger("devfnn")
-    logger.addHandler(handler)
+def _blaming(settings: RunSettings) -> Iterator[None]:
+    """Say whose fault it is when a model of another library fails."""
     try:
         yield
-    finally:
-        logger.removeHandler(handler)
+    except (InputError, DataError, NotLearnedError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        if settings.takes_config:
+            raise
+        raise DataError(f"{settings.model} failed: {type(error).__name__}: {error}") from error
 
 
-def _report(
-    results: Sequence[ChunkResult], stream: Stream, config: devfnn.Config
-) -> dict[str, Any]:
-    """The run as plain data."""
-    return {
-        "version": devfnn.__version__,
-        "config": config.to_dict(),
-        "drift_positions": list(stream.drift_positions),
-        "summary": Summary.of(results).to_dict(),
-        "accuracies": [result.accuracy for result in results],
-        "events": [
-            event.to_dict() | {"stream_row": result.n_rows}
-            for result in results
-            for event in result.events
-        ],
-    }
+def _system(settings: RunSettings) -> str:
+    return f"DEVFNN ({settings.preset_name})" if settings.model == "devfnn" else settings.model
+
+
+def _write_chunks(table: CsvFile, result: dict[str, Any]) -> None:
+    """A line for each chunk."""
+    lists = ("voting_weights", "feature_mask")
+    columns = {name: each for name, each in result["per_chunk"].items() if name not in lists}
+    table.add(columns)
+    for line in zip(*columns.values(), strict=True):
+        table.add(line)
+
+
+def _write_report(page: TextFile | None, result: dict[str, Any]) -> None:
+    if page is not None:
+        from devfnn.reports import run_report
+
+        page.write(run_report(result))
+
+
+def _save(ongoing: Run, path: pathlib.Path | None) -> None:
+    if path is None:
+        return
+    try:
+        with finishing():
+            ongoing.model.save(path)
+    except StorageError as error:
+        raise DataError(str(error)) from None
+
+
+def _show(ongoing: Run, result: dict[str, Any], screen: rich.console.Console) -> None:
+    """What the run came to."""
+    settings, n_rows = ongoing.settings, result["rows"]
+    name = f"{_system(settings)} on {settings.stream.name}, {n_rows:,} rows"
+    name += f", seed {settings.stream.seed}" + ("" if ongoing.is_complete else ", interrupted")
+    screen.print(result_table(result, name))
+    if settings.takes_config:
+        screen.print(drift_table(ongoing.results, result["drift_positions"], n_rows))
+        if result["drift_detection"] is not None:
+            screen.print(detection_line(result["drift_detection"]))
+    show_bad_rows(ongoing.stream, screen)
+    notes = [f"Chunks of {result['chunk_rows']:,} rows, scaling: {result['scaling']}."]
+    if result["scaling"] == "dataset":
+        notes.append("Scaling by the range of the whole stream looks ahead, as the paper does.")
+    if ongoing.n_left_out:
+        notes.append(f"{ongoing.n_left_out:,} rows at the end do not fill a chunk: left out.")
+    if settings.takes_config:
+        notes.append(
+            f"Kernels were ready after {result['seconds_ready']:.1f} s, not counted above."
+        )
+    screen.print(" ".join(notes))
+
+
+def _say_how_to_go_on(
+    context: typer.Context, checkpoint: pathlib.Path | None, console: rich.console.Console
+) -> None:
+    if checkpoint is None:
+        console.print("With --checkpoint FILE, a run can go on later.")
+        return
+    command = typed_command(context, with_outputs=True, flags=("--resume",))
+    console.print(literal(f"To go on: {command}"), soft_wrap=True)

@@ -1,5 +1,6 @@
-"""How things look: bars on a terminal, plain lines elsewhere, tables."""
+"""How things look: a panel on a terminal, plain lines elsewhere, tables."""
 
-from devfnn.display.runs import drift_table, result_table, watched
+from devfnn.display.runs import detection_line, drift_table, result_table
+from devfnn.display.watching import watched
 
-__all__ = ["drift_table", "result_table", "watched"]
+__all__ = ["detection_line", "drift_table", "result_table", "watched"]

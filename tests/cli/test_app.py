@@ -1,0 +1,58 @@
+"""All commands together: what they have in common."""
+
+import csv
+import json
+
+import pytest
+from typer.main import get_command
+
+import devfnn
+from devfnn.cli import app
+
+WHOLE = get_command(app)
+COMMANDS = {name: each for name, each in WHOLE.commands.items() if name != "data"}
+COMMANDS |= {f"data {name}": each for name, each in WHOLE.commands["data"].commands.items()}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_writes_json_and_csv_and_can_be_quiet(name):
+    options = {option for parameter in COMMANDS[name].params for option in parameter.opts}
+    assert {"--json", "--csv", "--quiet"} <= options
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_says_what_it_does(name):
+    assert COMMANDS[name].help
+    for parameter in COMMANDS[name].params:
+        if parameter.param_type_name == "option" and parameter.name != "help":
+            assert parameter.help, f"{name}: {parameter.opts}"
+
+
+def test_the_commands_that_users_know_are_there():
+    wanted = {"run", "compare", "table", "plot", "report", "inspect", "predict", "learn", "bench"}
+    assert wanted | {"models", "version"} == {name for name in COMMANDS if " " not in name}
+
+
+def test_versions_are_written(invoke, tmp_path):
+    files = ("--json", tmp_path / "v.json", "--csv", tmp_path / "v.csv")
+    result = invoke("version", *files)
+    assert result.exit_code == 0, result.output
+    assert json.loads((tmp_path / "v.json").read_text())["devfnn"] == devfnn.__version__
+    names, values = csv.reader((tmp_path / "v.csv").read_text().splitlines())
+    assert dict(zip(names, values, strict=True))["devfnn"] == devfnn.__version__
+    assert invoke("version", "--quiet").output == ""
+
+
+def test_an_export_tells_what_it_wrote(invoke, tmp_path):
+    file, report = tmp_path / "sea.parquet", tmp_path / "export.json"
+    result = invoke("data", "export", "sea", file, "--rows", 100, "--json", report, "--quiet")
+    assert result.exit_code == 0, result.output
+    assert result.output == ""
+    assert json.loads(report.read_text()) == {"stream": "sea", "path": str(file), "rows": 100}
+
+
+def test_an_unwritable_report_keeps_an_export_from_starting(invoke, tmp_path):
+    file = tmp_path / "sea.parquet"
+    result = invoke("data", "export", "sea", file, "--csv", tmp_path / "no" / "x.csv")
+    assert result.exit_code == 2
+    assert not file.exists()

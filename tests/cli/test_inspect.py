@@ -1,0 +1,209 @@
+"""`devfnn inspect`: what a model file is, in tables, JSON and CSV."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from devfnn import DEVFNN, Config
+from devfnn.cli.inspect import inspect
+from devfnn.model.gclass import GClass
+from devfnn.model.rules import Rule
+from devfnn.streams import sea
+
+app = typer.Typer()
+app.command()(inspect)
+
+
+@pytest.fixture
+def invoke():
+    """Call `inspect` in a window of a fixed width."""
+    runner = CliRunner(env={"COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb"})
+    return lambda *arguments, **others: runner.invoke(app, [*map(str, arguments)], **others)
+
+
+def shown(result):
+    """What was printed, without line breaks and frames."""
+    return " ".join(result.output.replace("│", " ").split())
+
+
+@pytest.fixture(scope="module")
+def model():
+    """A model that has learned a little."""
+    stream = sea(3000)
+    learned = DEVFNN(Config(max_rules=5), feature_names=stream.feature_names)
+    for chunk in stream:
+        learned.learn(chunk.X, chunk.y)
+    return learned
+
+
+@pytest.fixture
+def file(model, tmp_path):
+    """The same in a file."""
+    model.save(tmp_path / "sea.model")
+    return tmp_path / "sea.model"
+
+
+def test_a_model_is_shown_with_features_layers_and_rules(invoke, file, model):
+    result = invoke(file)
+    assert result.exit_code == 0, result.output
+    for text in (
+        "model DEVFNN",
+        "parameters changed max_rules=5",
+        f"3,000 rows, {model.n_labels_used:,} labels used",
+        "classes 2: ",
+        f"numbers in rules {model.n_parameters:,}",
+        "in use",
+    ):
+        assert text in shown(result)
+    for rule in model.rules():
+        assert " ".join(rule.text().split()) in shown(result)
+    low = f"{model._network.scaler.low[0]:.4g}"
+    assert low in result.stdout
+
+
+def test_json_has_everything(invoke, file, model, tmp_path):
+    result = invoke(file, "--json", tmp_path / "model.json", "--rules", 0)
+    assert result.exit_code == 0, result.output
+    data = json.loads((tmp_path / "model.json").read_text())
+    assert data["class"] == "DEVFNN"
+    assert data["changed"] == {"max_rules": 5}
+    assert data["config"] == model.config.to_dict()
+    assert [feature["name"] for feature in data["features"]] == ["f1", "f2", "f3"]
+    assert {feature["state"] for feature in data["features"]} == {"in use"}
+    assert data["classes"] == model.classes
+    assert (data["rows"], data["labels_used"]) == (3000, model.n_labels_used)
+    assert (data["parameters"], data["bytes"]) == (model.n_parameters, model.nbytes)
+    assert data["file_bytes"] == file.stat().st_size
+    assert sum(layer["vote"] for layer in data["layers"]) == pytest.approx(1.0)
+    assert sum(layer["rules"] for layer in data["layers"]) == model.n_rules
+    assert [Rule.from_dict(rule) for rule in data["rules"]] == model.rules()
+
+
+def test_csv_has_a_line_for_each_rule(invoke, file, model, tmp_path):
+    invoke(file, "--csv", tmp_path / "rules.csv")
+    with (tmp_path / "rules.csv").open(newline="") as lines:
+        found = list(csv.DictReader(lines))
+    for line, rule in zip(found, model.rules(), strict=True):
+        assert (int(line["layer"]), int(line["rule"])) == (rule.layer, rule.rule)
+        assert line["text"] == rule.text(most=None)
+        assert float(line["center of f2"]) == rule.center[1]
+        assert float(line["spread of f2"]) == rule.spreads[1]
+        assert float(line["probability of 1"]) == rule.probabilities[1]
+
+
+def test_so_many_rules_are_shown(invoke, file, model):
+    n_rules = len(model.rules())
+    assert n_rules > 2
+    text = shown(invoke(file, "--rules", 1))
+    assert text.count("THEN") == 1
+    assert f"{n_rules - 1} more: --rules {n_rules}" in text
+
+
+def test_archived_rules_are_shown_on_wish(invoke, model, tmp_path):
+    copy = DEVFNN.__new__(DEVFNN)
+    copy.__setstate__(model.__getstate__())
+    rule = copy.rules()[0]
+    copy._network.layers.status[rule.layer, rule.rule] = 2
+    copy.save(tmp_path / "x.model")
+    assert "and 1 archived" in shown(invoke(tmp_path / "x.model"))
+    assert ", archived]" not in shown(invoke(tmp_path / "x.model"))
+    assert ", archived]" in shown(invoke(tmp_path / "x.model", "--archived"))
+
+
+def test_features_that_are_not_in_use_are_said_to_be_so(invoke, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.random((4000, 4))
+    X[:, 1] = 3.0
+    X[:, 2] = np.arange(4000)
+    y = (X[:, 0] > 0.5).astype(int)
+    model = DEVFNN(Config(feature_mask=True, feature_threshold=0.8))
+    for start in range(0, 4000, 200):
+        model.learn(X[start : start + 200], y[start : start + 200])
+    model.save(tmp_path / "x.model")
+    invoke(tmp_path / "x.model", "--json", tmp_path / "x.json")
+    features = json.loads((tmp_path / "x.json").read_text())["features"]
+    assert [feature["state"] for feature in features] == [
+        "in use",
+        "asleep: constant",
+        "asleep: like a clock",
+        "masked",
+    ]
+    assert features[1]["low"] is None
+    assert "asleep: like a clock" in shown(invoke(tmp_path / "x.model"))
+
+
+def test_a_single_layer_without_scaling_is_compared_with_its_own_defaults(invoke, tmp_path):
+    model = GClass(Config(scaling="none"))
+    rng = np.random.default_rng(0)
+    X = rng.random((300, 2))
+    model.learn(X, np.where(X[:, 0] > 0.5, "high", "low"))
+    model.save(tmp_path / "x.model")
+    result = invoke(tmp_path / "x.model", "--json", tmp_path / "x.json")
+    assert result.exit_code == 0, result.output
+    data = json.loads((tmp_path / "x.json").read_text())
+    assert data["changed"] == {"scaling": "none"}
+    assert data["features"][0] == {"name": "x0", "low": None, "high": None, "state": "in use"}
+
+
+def test_a_model_that_has_learned_nothing_can_be_shown(invoke, tmp_path):
+    DEVFNN(feature_names=["a", "b"]).save(tmp_path / "x.model")
+    result = invoke(tmp_path / "x.model", "--csv", tmp_path / "x.csv")
+    assert result.exit_code == 0, result.output
+    assert "0 rows" in shown(result)
+    assert (tmp_path / "x.csv").read_text().startswith("layer,rule,")
+
+
+def test_quiet_shows_nothing(invoke, file, tmp_path):
+    result = invoke(file, "--quiet", "--json", tmp_path / "x.json")
+    assert (result.exit_code, result.output) == (0, "")
+    assert (tmp_path / "x.json").exists()
+
+
+def test_hostile_names_are_shown_as_they_are(invoke, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.random((300, 2))
+    names = ["[red]\x1b[2J", "\ud800"]
+    model = DEVFNN(feature_names=names)
+    model.learn(X, np.where(X[:, 0] > 0.5, "[/bold]", "\x1b]0;x\x07"))
+    model.save(tmp_path / "x.model")
+    result = invoke(tmp_path / "x.model", "--csv", tmp_path / "x.csv")
+    assert result.exit_code == 0, result.output
+    assert "\x1b" not in result.output
+    assert "[red]\\x1b[2J" in shown(result)
+    assert "[/bold]" in shown(result)
+    assert "\\ud800" in (tmp_path / "x.csv").read_text()
+
+
+@pytest.mark.parametrize("content", [b"", b"no model", b"\xff" * 100])
+def test_a_file_that_is_no_model_is_refused(invoke, tmp_path, content):
+    (tmp_path / "x.model").write_bytes(content)
+    result = invoke(tmp_path / "x.model", "--json", tmp_path / "x.json")
+    assert result.exit_code == 1
+    assert "x.model: " in shown(result)
+    assert "Traceback" not in result.output
+    assert not (tmp_path / "x.json").exists()
+
+
+def test_a_damaged_model_is_refused(invoke, file):
+    content = bytearray(file.read_bytes())
+    content[-10] ^= 1
+    file.write_bytes(bytes(content))
+    result = invoke(file)
+    assert result.exit_code == 1
+    assert "damaged" in shown(result)
+
+
+def test_a_missing_model_is_refused(invoke, tmp_path):
+    result = invoke(tmp_path / "no.model")
+    assert result.exit_code == 1
+    assert "there is no model file" in shown(result)
+    (tmp_path / "file").write_text("")
+    result = invoke(tmp_path / "file" / "x.model")
+    assert result.exit_code == 1
+    assert "cannot read" in shown(result)
+    assert invoke(tmp_path).exit_code == 2
+    assert invoke(tmp_path / "no.model", "--rules", -1).exit_code == 2

@@ -1,0 +1,155 @@
+"""What models look like on a screen."""
+
+import io
+
+import numpy as np
+import rich.console
+
+from devfnn.display.models import (
+    MOST_CLASSES,
+    MOST_FEATURES,
+    learning_table,
+    model_tables,
+    predictions_table,
+    rules_table,
+)
+from devfnn.model.rules import Rule
+
+
+def shown(*things, width=100):
+    """What a console shows, without line breaks."""
+    console = rich.console.Console(file=io.StringIO(), width=width)
+    for thing in things:
+        console.print(thing)
+    return " ".join(console.file.getvalue().split())
+
+
+def layer(number, is_merged=False):
+    """A layer as plain data."""
+    return {
+        "layer": number,
+        "is_merged": is_merged,
+        "vote": 0.0 if is_merged else 0.5,
+        "rules": 3,
+        "archived": 2,
+        "features": 7,
+        "inputs_from_layers": 4,
+    }
+
+
+def about(**changes):
+    """A model as plain data."""
+    return {
+        "file": "x.model",
+        "class": "GClass",
+        "changed": {},
+        "features": [{"name": "a", "low": 0.5, "high": 1234567.0, "state": "in use"}],
+        "classes": ["up", "down"],
+        "rows": 1234,
+        "labels_used": 567,
+        "layers": [layer(0), layer(1, is_merged=True), layer(2)],
+        "parameters": 4321,
+        "bytes": 9999,
+        "file_bytes": 12_000,
+    } | changes
+
+
+def rule(**changes):
+    """A rule of one feature."""
+    fields = {
+        "layer": 1,
+        "rule": 0,
+        "inputs": ("a",),
+        "n_features": 1,
+        "center": np.array([1.0]),
+        "covariance": np.array([[0.25]]),
+        "probabilities": {"up": 1.0},
+        "n_rows": 10.0,
+        "is_archived": False,
+        "voting_weight": 1.0,
+    }
+    return Rule(**(fields | changes))
+
+
+def test_a_model_is_shown_in_facts_and_tables():
+    text = shown(*model_tables(about()))
+    for part in (
+        "x.model model GClass parameters changed none",
+        "learned 1,234 rows, 567 labels used classes 2: up, down layers 2, and 1 merged",
+        "rules 6, and 4 archived numbers in rules 4,321",
+        "size 9,999 bytes of arrays, 12 kB on disk",
+        "a 0.5 1.235e+06 in use",
+        "0 50.0 % 3 2 7 4 1 - 3 2 7 4 merged 2 50.0 % 3 2 7 4",
+    ):
+        assert part in text
+
+
+def test_parameters_that_differ_are_named():
+    assert "memory=0.9, vote=hard" in shown(
+        *model_tables(about(changed={"memory": 0.9, "vote": "hard"}))
+    )
+
+
+def test_a_model_that_knows_nothing_has_no_tables():
+    tables = list(model_tables(about(features=[], layers=[], classes=[])))
+    assert len(tables) == 1
+    assert "classes none yet" in shown(*tables)
+
+
+def test_of_many_features_those_not_in_use_come_first():
+    features = [
+        {"name": f"f{place}", "low": None, "high": None, "state": "in use"} for place in range(500)
+    ]
+    features[400]["state"] = "masked"
+    text = shown(*model_tables(about(features=features)))
+    assert "f400 masked f0 in use f1 in use" in text
+    assert text.count("in use") == MOST_FEATURES - 1
+    assert f"{500 - MOST_FEATURES} more" in text
+
+
+def test_of_many_classes_the_rest_is_counted():
+    text = shown(*model_tables(about(classes=list(range(100)))))
+    assert "100: 0, 1, 2, 3," in text
+    assert f"{MOST_CLASSES - 1} and {100 - MOST_CLASSES} more" in text
+    counts = {place: 100 - place for place in range(MOST_CLASSES + 3)}
+    assert "3 more" in shown(predictions_table("x", counts, None))
+
+
+def test_rules_are_shown_as_text_and_the_rest_is_counted():
+    rules = [rule(rule=number) for number in range(5)]
+    text = shown(rules_table(rules, 2))
+    assert "1 IF a is about 1 (± 0.50) THEN up 100 % [layer 1, rule 0, 10 rows]" in text
+    assert text.count("THEN") == 2
+    assert "3 more: --rules 5" in text
+    assert "more" not in shown(rules_table(rules, 5))
+
+
+def test_the_conclusion_has_a_line_of_its_own():
+    console = rich.console.Console(file=io.StringIO(), width=100)
+    console.print(rules_table([rule()], 1))
+    lines = [line.strip() for line in console.file.getvalue().splitlines()]
+    assert "THEN up 100 %  [layer 1, rule 0, 10 rows]" in lines
+
+
+def test_names_and_labels_are_shown_as_they_are():
+    hostile = "[red]\x1b[2J:smile:"
+    escaped = "[red]\\x1b[2J:smile:"
+    feature = {"name": hostile, "low": 0.0, "high": 1.0, "state": "in use"}
+    text = shown(*model_tables(about(features=[feature], classes=[hostile], file=hostile)))
+    assert text.count(escaped) == 3
+    assert escaped in shown(rules_table([rule(inputs=(hostile,))], 1))
+    assert escaped in shown(rules_table([rule(probabilities={hostile: 1.0})], 1))
+    assert escaped in shown(predictions_table("x", {hostile: 1}, None))
+
+
+def test_predictions_are_summed_up():
+    text = shown(predictions_table("x.csv", {"up": 1, "down": 3}, 0.125))
+    assert "Predictions of x.csv rows 4 predicted down: 75.0 % up: 25.0 % accuracy 12.50 %" in text
+    assert "accuracy" not in shown(predictions_table("x.csv", {"up": 1}, None))
+
+
+def test_learning_is_shown_with_what_it_changed():
+    text = shown(learning_table("x", {"rows": "5"}, {"rules": 1000}, {"rules": 2000}))
+    assert "x rows 5" in text
+    assert "before after" in text
+    assert "rules 1,000 2,000" in text
