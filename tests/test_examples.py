@@ -50,8 +50,32 @@ def test_the_code_of_the_page_on_streams_runs(tmp_path: pathlib.Path) -> None:
     run("\n".join(blocks), tmp_path)
 
 
+def test_the_code_of_the_page_on_evaluation_runs(tmp_path: pathlib.Path) -> None:
+    (block,) = python_blocks("docs/evaluation.md")
+    assert run(block, tmp_path)
+    assert (tmp_path / "run.png").is_file() and (tmp_path / "run.html").is_file()
+
+
 def test_the_readme_names_the_commands_that_exist() -> None:
     makefile = (ROOT / "Makefile").read_text()
     readme = (ROOT / "README.md").read_text()
     for verb in re.findall(r"make (\w+)", readme):
         assert re.search(rf"^{verb}:", makefile, re.MULTILINE), verb
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/evaluation.md", "docs/streams.md"])
+def test_pages_name_the_options_that_exist(page: str) -> None:
+    from typer.main import get_command
+
+    from devfnn.cli import app
+
+    commands = get_command(app).commands
+    for line in re.findall(
+        r"^(?:.*\| )?devfnn ([a-z].*?)(?:  #.*)?$", (ROOT / page).read_text(), re.MULTILINE
+    ):
+        words = line.split()
+        command = commands[words[0]]
+        if words[0] == "data":
+            command = command.commands[words[1]]
+        known = {option for parameter in command.params for option in parameter.opts}
+        assert {word for word in words if word.startswith("--")} <= known, line
