@@ -60,3 +60,104 @@ def test_events_of_a_run_hold_numbers_of_python_only() -> None:
             for value in event.to_dict().values():
                 assert type(value) in (int, float, str)
             json.dumps(event.to_dict(), allow_nan=False)
+
+
+# ---- explanations
+
+UNTOLD = {"log_volume", "utility", "dropped_rows", "cut", "row"}
+"""Numbers that an explanation may leave out: they did not cause the event."""
+
+
+def numbered(kind: type[Event]) -> tuple[Event, dict[str, str]]:
+    """An event whose fields all differ, and how each of them is written."""
+    values: dict[str, Any] = {}
+    written: dict[str, str] = {}
+    for place, field in enumerate(dataclasses.fields(kind), start=1):
+        if field.type is str:
+            values[field.name] = written[field.name] = f"name{place}"
+        elif field.type is int:
+            values[field.name], written[field.name] = 700 + place, str(700 + place)
+        else:
+            values[field.name], written[field.name] = 0.17 + place / 1000, f"0.17{place}"
+    return kind(**values), written
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_explanation_tells_the_numbers_that_caused_the_event(kind: type[Event]) -> None:
+    event, written = numbered(kind)
+    text = event.explanation
+    assert text and text == text.strip() and "{" not in text
+    for name, number in written.items():
+        as_share = f"{100 * float(number):.1f}" if number.startswith("0.") else number
+        is_untold = name in UNTOLD or (kind, name) == (events.RuleRecalled, "winner_distance")
+        assert is_untold or number in text or as_share in text, name
+
+
+def test_braces_in_a_name_stay_as_they_are() -> None:
+    assert "{row} {0} {x!r}" in events.FeatureOff(1, "{row} {0} {x!r}", 0.1, 0.2).explanation
+
+
+def test_every_event_of_a_run_can_be_explained() -> None:
+    X, y = flipped(20)
+    for event in run(DEVFNN(Config(chunk_rows=CHUNK)), X, y):
+        assert len(event.explanation) > 10
+
+
+# ---- back from plain data
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_event_comes_back_from_plain_data(kind: type[Event]) -> None:
+    event = example(kind)
+    again = Event.from_dict(json.loads(json.dumps(event.to_dict())))
+    assert type(again) is kind
+    assert again == event
+
+
+def test_a_number_without_decimals_is_a_number_all_the_same() -> None:
+    again = Event.from_dict({"kind": "RangeChanged", "row": 3, "feature": "x", "low": 0, "high": 1})
+    assert again == events.RangeChanged(3, "x", 0.0, 1.0)
+
+
+GOOD = {"kind": "LayerAdded", "row": 1, "layer": 2, "n_inputs": 3, "trained_rows": 4}
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        None,
+        [],
+        "LayerAdded",
+        {},
+        {"kind": None},
+        {"kind": []},
+        {"kind": 5},
+        {"kind": {"a": 1}},
+        {"kind": "Nothing", "row": 1},
+        {"kind": "Event", "row": 1},
+        {"kind": "dataclasses"},
+        {"kind": "Any"},
+        {"kind": "__builtins__"},
+        {"kind": "ACCEPTED"},
+        {"kind": "LayerAdded"},
+        {"kind": "LayerAdded", "row": 1},
+        GOOD | {"more": 1},
+        GOOD | {5: 1},
+        GOOD | {"_explanation": "{row.__class__}"},
+        GOOD | {"row": "1"},
+        GOOD | {"row": None},
+        GOOD | {"row": 1.5},
+        GOOD | {"row": True},
+        GOOD | {"layer": [1]},
+        {"kind": "FeatureOff", "row": 1, "feature": 3, "score": 0.1, "threshold": 0.2},
+        {"kind": "FeatureOff", "row": 1, "feature": "x", "score": "0.1", "threshold": 0.2},
+        {"kind": "FeatureOff", "row": 1, "feature": "x", "score": None, "threshold": 0.2},
+    ],
+)
+def test_what_is_no_event_is_refused(hostile: Any) -> None:
+    with pytest.raises(ValueError, match=r"no event|fields|cannot be"):
+        Event.from_dict(hostile)
+
+
+def test_a_good_event_is_not_refused() -> None:
+    assert Event.from_dict(GOOD) == events.LayerAdded(1, 2, 3, 4)

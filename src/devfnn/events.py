@@ -117,7 +117,8 @@ class FeatureOff(Event):
     threshold: float
 
     _explanation: ClassVar[str] = (
-        "{feature} says too little about the classes: score {score:.3g}, threshold {threshold:.3g}"
+        "the feature {feature} says too little about the classes: score {score:.3g}, "
+        "threshold {threshold:.3g}"
     )
 
 
@@ -130,7 +131,7 @@ class FeatureOn(Event):
     threshold: float
 
     _explanation: ClassVar[str] = (
-        "{feature} says enough again: score {score:.3g}, threshold {threshold:.3g}"
+        "the feature {feature} says enough again: score {score:.3g}, threshold {threshold:.3g}"
     )
 
 
@@ -143,7 +144,7 @@ class RangeChanged(Event):
     high: float
 
     _explanation: ClassVar[str] = (
-        "{feature} kept leaving its range, which is now {low:.6g} to {high:.6g}"
+        "the feature {feature} kept leaving its range, which is now {low:.6g} to {high:.6g}"
     )
 
 
@@ -155,7 +156,7 @@ class FeatureAsleep(Event):
     escapes: int
 
     _explanation: ClassVar[str] = (
-        "{feature} left its range on the same side {escapes} times, like a clock"
+        "the feature {feature} left its range on the same side {escapes} times, like a clock"
     )
 
 
@@ -167,7 +168,9 @@ class FeatureAwake(Event):
     low: float
     high: float
 
-    _explanation: ClassVar[str] = "{feature} varies now, between {low:.6g} and {high:.6g}"
+    _explanation: ClassVar[str] = (
+        "the feature {feature} varies now, between {low:.6g} and {high:.6g}"
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -196,8 +199,8 @@ class DriftWarned(Event):
     dropped_rows: int
 
     _explanation: ClassVar[str] = (
-        "errors moved from {error_before_%:.1f} % to {error_after_%:.1f} %, close to the bound "
-        "{bound_%:.1f} %; {kept_rows} rows are kept"
+        "errors moved from {error_before_%:.1f} % to {error_after_%:.1f} %, by more than "
+        "{bound_%:.1f} points, the bound of a warning; {kept_rows} rows are kept"
     )
 
 
@@ -211,8 +214,8 @@ class DriftFound(Event):
     cut: int
 
     _explanation: ClassVar[str] = (
-        "errors moved from {error_before_%:.1f} % to {error_after_%:.1f} %, "
-        "beyond the bound {bound_%:.1f} %"
+        "errors moved from {error_before_%:.1f} % to {error_after_%:.1f} %, by more than "
+        "{bound_%:.1f} points, the bound of a drift"
     )
 
 
@@ -236,4 +239,6 @@ class ClassAdded(Event):
     label: str
     index: int
 
-    _explanation: ClassVar[str] = "the label {label} was never seen before; it is class {index}"
+    _explanation: ClassVar[str] = (
+        "the label {label} was never seen before; in the order of classes it is number {index}"
+    )

@@ -10,7 +10,8 @@ import typer
 from typer.testing import CliRunner
 
 from devfnn import DEVFNN, Config
-from devfnn.cli.learn import between_chunks, learn
+from devfnn.cli.interrupts import between_chunks
+from devfnn.cli.learn import learn
 from devfnn.events import DriftFound
 from devfnn.storage import dump
 from devfnn.streams import sea
@@ -312,17 +313,25 @@ def test_ctrl_c_works_at_once_while_a_chunk_is_waited_for():
         pytest.fail("it was waited for another chunk")
 
     before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt), between_chunks(chunks()) as safe:
-        for _ in safe:
+    with pytest.raises(KeyboardInterrupt), between_chunks() as wrap:
+        for _ in wrap(chunks()):
             pass
     assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_ctrl_c_after_the_last_chunk_is_noticed():
     seen = []
-    with pytest.raises(KeyboardInterrupt), between_chunks(iter([1, 2])) as safe:
-        for each in safe:
+    with pytest.raises(KeyboardInterrupt), between_chunks() as wrap:
+        for each in wrap(iter([1, 2])):
             seen.append(each)
             if each == 2:
                 signal.raise_signal(signal.SIGINT)
     assert seen == [1, 2]
+
+
+def test_ctrl_c_pressed_twice_works_anywhere():
+    with pytest.raises(KeyboardInterrupt), between_chunks() as wrap:
+        for _ in wrap(iter([1, 2])):
+            signal.raise_signal(signal.SIGINT)  # waits for the end of the chunk
+            signal.raise_signal(signal.SIGINT)
+            pytest.fail("the second one was not noticed")

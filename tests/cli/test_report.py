@@ -130,7 +130,7 @@ def test_what_cannot_be_written_is_refused_before_the_result_is_read(report, fil
     folder.mkdir()
     for target, message in (
         (file.parent / "none" / "page.html", "does not exist"),
-        (file, "is the result itself"),
+        (file, "RESULT and --output are the same file"),
         (folder, "is a directory"),
     ):
         result = report(file, "--output", target)

@@ -1,12 +1,22 @@
-"""Result files: tried before the work, there after it, and untouched if it fails."""
+"""Result and table files: tried before the work, there after it, and untouched if it fails."""
 
+import csv
+import io
 import json
 import os
+import pathlib
 import threading
 
 import pytest
 
-from devfnn.cli.results import result_file
+from devfnn.cli.results import (
+    CsvFile,
+    check_distinct,
+    check_replaceable,
+    csv_file,
+    result_file,
+    text_file,
+)
 from devfnn.errors import DataError, InputError
 
 
@@ -81,3 +91,113 @@ def test_without_a_file_nothing_is_written():
         result.add("items", 1)
         result.write({})
         assert not result.is_wanted
+
+
+# ---- tables
+
+
+def test_a_table_is_there_after_the_work(tmp_path):
+    file = tmp_path / "table.csv"
+    with csv_file(file) as table:
+        table.add(["name", "value"])
+        table.add(['a, "b"\nc', None])
+        table.add(["größe", 0.1])
+        assert not file.exists()
+    assert file.read_bytes().startswith(b"name,value\n")
+    with file.open(newline="", encoding="utf-8") as lines:
+        assert list(csv.reader(lines)) == [
+            ["name", "value"],
+            ['a, "b"\nc', ""],
+            ["größe", "0.1"],
+        ]
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_what_utf_8_cannot_hold_is_written_by_its_code(tmp_path):
+    with csv_file(tmp_path / "table.csv") as table:
+        table.add(["\ud800"])
+    assert (tmp_path / "table.csv").read_text() == "\\ud800\n"
+
+
+@pytest.mark.parametrize("error", [DataError, KeyboardInterrupt])
+def test_an_older_table_stays_if_the_work_fails(tmp_path, error):
+    file = tmp_path / "table.csv"
+    file.write_text("old")
+    with pytest.raises(error), csv_file(file) as table:
+        table.add(["new"])
+        raise error
+    assert file.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_table_that_cannot_be_written_is_refused_before_the_work(tmp_path):
+    with pytest.raises(InputError, match="does not exist"), csv_file(tmp_path / "no" / "x"):
+        pytest.fail("the work began")
+
+
+def test_without_a_file_no_table_is_written():
+    with csv_file(None) as table:
+        table.add([1])
+        assert not table.is_wanted
+
+
+def test_a_full_disk_is_named_but_a_closed_pipe_is_left_to_others(tmp_path):
+    class Full(io.StringIO):
+        def write(self, text):
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(DataError, match=r"cannot write .*table.csv: No space left"):
+        CsvFile(Full(), tmp_path / "table.csv").add([1])
+    with pytest.raises(OSError, match="No space left"):
+        CsvFile(Full()).add([1])
+
+
+def test_whether_a_file_can_be_replaced_is_tried_without_a_trace(tmp_path):
+    file = tmp_path / "x.model"
+    check_replaceable(file)
+    assert list(tmp_path.iterdir()) == []
+    file.write_text("old")
+    check_replaceable(file)
+    assert file.read_text() == "old"
+    os.mkfifo(tmp_path / "pipe")
+    for path, message in (
+        (tmp_path, "is no file"),
+        (tmp_path / "pipe", "is no file"),
+        (tmp_path / "no" / "x", "does not exist"),
+        (tmp_path / ("x" * 300), "cannot write"),
+    ):
+        with pytest.raises(InputError, match=message):
+            check_replaceable(path)
+
+
+def test_a_text_is_there_after_the_work(tmp_path):
+    file = tmp_path / "page.html"
+    with text_file(file) as page:
+        page.write("größe")
+        assert not file.exists()
+    assert file.read_text(encoding="utf-8") == "größe"
+    with text_file(None) as page:
+        assert page is None
+    with pytest.raises(DataError), text_file(file) as page:
+        page.write("new")
+        raise DataError
+    assert file.read_text(encoding="utf-8") == "größe"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+# ---- one file for two purposes
+
+
+def test_one_file_for_two_purposes_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link").symlink_to(tmp_path / "x")
+    for other in (tmp_path / "x", pathlib.Path("x"), pathlib.Path("./x"), tmp_path / "link"):
+        with pytest.raises(InputError, match="--json and --csv are the same file"):
+            check_distinct({"--json": tmp_path / "x", "--save": None, "--csv": other})
+
+
+def test_other_files_devices_and_no_files_are_not_the_same(tmp_path):
+    null = pathlib.Path("/dev/null")
+    check_distinct({"--json": tmp_path / "x", "--csv": tmp_path / "y"})
+    check_distinct({"--json": null, "--csv": null})
+    check_distinct({"--json": None, "--csv": None})

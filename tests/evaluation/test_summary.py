@@ -84,3 +84,25 @@ def test_one_predicted_chunk_has_no_spread():
 def test_a_summary_is_plain_data():
     summary = Summary.of([result(0, None), result(1, 80, n_rules=2)])
     assert json.loads(json.dumps(summary.to_dict()))["accuracy"] == 0.8
+
+
+def test_a_part_of_a_run_can_be_summarised():
+    results = [result(0, None), result(1, 80), result(2, 90), result(3, 97)]
+    assert Summary.of(results[2:]).accuracy_mean == pytest.approx(0.935)
+    assert Summary.of(iter(results)).n_rows == 400
+
+
+def test_a_run_that_took_no_time_has_no_speed():
+    summary = Summary.of([result(0, None, seconds_predict=0.0, seconds_learn=0.0)])
+    assert summary.rows_per_second is None
+
+
+def test_sizes_are_averaged_over_the_chunks_that_have_them():
+    summary = Summary.of([result(0, None), result(1, 50, n_rules=4), result(2, 50, n_rules=6)])
+    assert summary.rules_mean == 5.0
+    assert summary.layers_mean is None
+
+
+def test_a_chunk_in_which_nothing_was_right_has_an_accuracy():
+    summary = Summary.of([result(0, None), result(1, 0), result(2, 100)])
+    assert (summary.accuracy, summary.accuracy_mean) == (0.5, 0.5)

@@ -298,3 +298,12 @@ def test_a_table_without_sections_repeats_nothing_and_has_no_gap():
         "a     1",
         "a     2.5",
     ]
+
+
+def test_runs_over_a_part_of_a_stream_of_the_paper_are_noted():
+    part = result(rows=3000, settings={"stream": {"rows": 3000}})
+    assert "DEVFNN (default) on electricity: only 3,000 rows of the stream." in (
+        paper_table([part]).notes
+    )
+    whole = result(settings={"stream": {"rows": None, "skip": 0}})
+    assert not any("only" in note for note in paper_table([whole]).notes)

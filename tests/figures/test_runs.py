@@ -215,12 +215,24 @@ def test_the_overview_goes_into_a_figure_that_is_given():
     assert len(figure.axes) == 4
 
 
-@pytest.mark.parametrize("missing", ["accuracy", "layers", "rules", "labels"])
-def test_an_overview_that_lacks_something_draws_nothing(missing):
+def test_an_overview_of_a_run_that_was_not_scored_draws_nothing():
     figure = Figure()
-    with pytest.raises(InputError, match=f"'{missing}' was not measured.*devfnn on sea"):
-        run_overview(made.without(made.result(), missing), figure=figure)
+    with pytest.raises(InputError, match=r"'accuracy' was not measured.*devfnn on sea"):
+        run_overview(made.without(made.result(), "accuracy"), figure=figure)
     assert figure.axes == []
+
+
+@pytest.mark.parametrize(("missing", "n_panels"), [("layers", 3), ("rules", 3), ("labels", 3)])
+def test_an_overview_has_the_panels_of_which_something_is_known(missing, n_panels):
+    figure = run_overview(made.without(made.result(), missing))
+    assert len(figure.axes) == n_panels
+    assert [ax.get_title(loc="left")[:3] for ax in figure.axes] == ["(a)", "(b)", "(c)"]
+
+
+def test_an_overview_of_a_model_without_layers_and_rules_shows_its_rate():
+    result = made.without(made.without(made.without(made.result(), "layers"), "rules"), "labels")
+    (ax,) = run_overview(result).axes
+    assert "accuracy" in ax.get_title(loc="left")
 
 
 def test_any_measure_can_be_drawn():

@@ -6,6 +6,8 @@ from sklearn import metrics
 
 from devfnn.kernels import scoring
 
+NO_CODES = np.empty(0, np.int64)
+
 
 def scene(rng, n_rows, n_classes, *, sharp=1.0):
     """Truth, predictions and probabilities that have something to do with each other."""
@@ -28,7 +30,7 @@ def summed(truth, predicted, probabilities, columns=None, n_classes=None, past=N
     sums = scoring.empty_sums(n_classes)
     sums.confusion[:] = 99  # whatever was there before does not count
     columns = np.arange(probabilities.shape[1]) if columns is None else np.array(columns)
-    rows = scoring.Scored(truth, predicted, probabilities, columns)
+    rows = scoring.Scored(truth, predicted, probabilities, columns, NO_CODES)
     past = empty_past(n_classes) if past is None else past
     scoring.score_rows(rows, sums, past, np.empty(2))
     return sums
@@ -139,19 +141,49 @@ def test_areas_of_the_chunk_and_of_the_window_are_given():
         truth, predicted, probabilities = scene(rng, 80, 2)
         past = past._replace(oldest=scoring.empty_levels(2))
         sums = scoring.empty_sums(2)
-        rows = scoring.Scored(truth, predicted, probabilities, np.arange(2))
+        rows = scoring.Scored(truth, predicted, probabilities, np.arange(2), NO_CODES)
         scoring.score_rows(rows, sums, past, found)
     assert found[0] == scoring.overall_area(sums.levels)
     assert found[1] == scoring.overall_area(past.window)
     assert found[0] != found[1]
 
 
+def level(probability):
+    return scoring.level_of(scoring.doublings_of(probability))
+
+
 def test_the_order_of_levels_is_that_of_probabilities():
-    values = np.sort(np.concatenate([np.linspace(0.0, 1.0, 999), 10.0 ** -np.arange(20.0)]))
-    levels = [scoring.level_of(value) for value in values]
+    small = 10.0 ** -np.arange(320.0)
+    values = np.sort(np.concatenate([np.linspace(0.0, 1.0, 999), small, 1.0 - small[1:17]]))
+    levels = [level(value) for value in values]
     assert levels == sorted(levels)
     assert levels[0] == 0 and levels[-1] == scoring.N_LEVELS - 1
-    assert scoring.level_of(0.5) == scoring.N_LEVELS // 2
+    assert len(set(levels)) > 200
+    assert level(1e-30) < level(1e-20) < level(1e-10) < level(0.0008) < level(0.001)
+
+
+def test_the_probability_of_one_of_two_classes_says_that_of_the_other():
+    truth, predicted, probabilities = scene(np.random.default_rng(4), 300, 2, sharp=9.0)
+    paired = summed(truth, predicted, probabilities).levels
+    alone = [
+        summed(truth, predicted, np.c_[probabilities, np.zeros(300)], n_classes=3).levels[k]
+        for k in range(2)
+    ]
+    for k in range(2):
+        assert scoring.overall_area(paired[k : k + 1]) == pytest.approx(
+            scoring.overall_area(alone[k][None]), abs=1e-3
+        )
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_areas_do_not_suffer_from_tiny_probabilities(n_classes):
+    rng = np.random.default_rng(6)
+    truth, predicted, probabilities = scene(rng, 900, n_classes, sharp=25.0)
+    assert np.median(probabilities) < 2.0**-24 or n_classes == 2
+    found = scoring.overall_area(summed(truth, predicted, probabilities).levels)
+    scores = probabilities[:, 1] if n_classes == 2 else probabilities
+    expected = metrics.roc_auc_score(truth, scores, multi_class="ovr")
+    assert found == pytest.approx(expected, abs=2e-3)
 
 
 def test_many_small_probabilities_do_not_vanish():
@@ -159,3 +191,24 @@ def test_many_small_probabilities_do_not_vanish():
     probabilities = np.tile([1e-9, 1.0 - 1e-9], (1000, 1))
     sums = summed(truth, truth, probabilities)
     assert sums.totals[scoring.LOG_LOSS] == pytest.approx(1000 * 9 * np.log(10.0), rel=1e-12)
+
+
+def test_labels_are_looked_up_if_codes_are_given():
+    truth, predicted, probabilities = scene(np.random.default_rng(1), 60, 3)
+    codes = np.array([-1, 2, 0, -1, 1, -1])  # of labels -1 to 4: 0 is class 2, 1 is 0, 3 is 1
+    labels = np.array([1, 3, 0])[truth]
+    sums, past = scoring.empty_sums(3), empty_past(3)
+    rows = scoring.Scored(labels, predicted, probabilities, np.arange(3), codes)
+    assert scoring.score_rows(rows, sums, past, np.empty(2)) == 60
+    np.testing.assert_array_equal(sums.confusion, metrics.confusion_matrix(truth, predicted))
+    assert past.counts.tolist() == np.bincount(truth).tolist()
+
+
+@pytest.mark.parametrize("label", [-7, -1, 2, 4, 99])
+def test_a_label_without_a_code_leaves_everything_as_it_is(label):
+    codes = np.array([-1, 0, 1, -1, 1, -1])
+    sums, past = scoring.empty_sums(2), empty_past(2)
+    labels = np.array([0, 1, label])
+    rows = scoring.Scored(labels, np.zeros(3, np.int64), np.empty((0, 2)), np.arange(2), codes)
+    assert scoring.score_rows(rows, sums, past, np.empty(2)) == -1
+    assert not sums.confusion.any() and not past.counts.any() and past.last[0] == -1

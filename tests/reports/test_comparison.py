@@ -59,7 +59,7 @@ def test_pairs_that_are_told_apart_are_marked(comparison_page, comparison):
 
 
 def test_costs_and_courses_are_there(comparison_page, comparison):
-    assert "devfnn 2,000 3.00 s 7.00 s 88 kB 40.0 % 11.0 3.0" in comparison_page.section("Cost")
+    assert "devfnn 2,000 3.00 s 7.00 s 90 kB 40.0 % 11.0 3.0" in comparison_page.section("Cost")
     assert "Accuracy against speed" in comparison_page.text
     courses = comparison_page.section("Course on each stream")
     for stream in comparison["streams"]:

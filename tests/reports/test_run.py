@@ -74,7 +74,7 @@ def test_key_figures_stand_at_the_top(run_page):
         ("rules", "14.2"),
         ("layers", "3.4"),
         ("labels used", "62.5 %"),
-        ("model size", "102 kB"),
+        ("model size", "105 kB"),
     ):
         assert f"{name} {value}" in top
     assert "devfnn run sea --rows 100000 --seed 0 --set max_rules=12" in top

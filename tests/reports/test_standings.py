@@ -41,12 +41,19 @@ def test_a_stream_with_a_gap_has_no_ranks():
 
 def test_speed_counts_long_runs_by_their_length():
     comparison = made_comparison(models=("a",), streams=("sea", "rfid"), seeds=(0,))
-    for cell, rows, seconds in zip(comparison["cells"], (1000, 9000), (1.0, 1.0), strict=True):
-        cell |= {"rows": rows, "seconds_predict": 0.0, "seconds_learn": seconds}
+    for cell, rows in zip(comparison["cells"], (1000, 9000), strict=True):
+        cell |= {"rows": rows, "rows_per_second": float(rows)}  # one second each
     assert costs(comparison)[0]["speed"] == 5000.0
     for cell in comparison["cells"]:
-        cell |= {"seconds_learn": None, "rows_per_second": 7.0}
-    assert costs(comparison)[0]["speed"] == 7.0
+        cell |= {"rows_per_second": None}
+    assert costs(comparison)[0]["speed"] is None
+
+
+def test_the_size_is_that_of_the_largest_model():
+    comparison = made_comparison(models=("a",), streams=("sea", "rfid"), seeds=(0,))
+    for cell, size in zip(comparison["cells"], (10, 30), strict=True):
+        cell |= {"model_bytes": size}
+    assert costs(comparison)[0]["model_bytes"] == 30
 
 
 def test_a_fair_comparison_has_no_remarks():

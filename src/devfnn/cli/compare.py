@@ -13,24 +13,28 @@ import typer
 from devfnn.cli.choosing import Choice, DataDir, DelayLabels, Folds, HideLabels, Label, Rows
 from devfnn.cli.commands import typed_command
 from devfnn.cli.kernels import get_ready
+from devfnn.cli.procedures import ByRow, Holdout, Scaling, Silence, Unpredicted, WarmUp
 from devfnn.cli.refusals import interrupted, refusing_bad_data
 from devfnn.cli.results import (
     CsvPath,
     JsonFile,
     Quiet,
     check_distinct,
+    check_outputs,
     check_replaceable,
     csv_file,
     result_file,
     text_file,
 )
-from devfnn.cli.run import Scaling
 from devfnn.cli.values import name_and_text, plainest
 from devfnn.display.comparisons import accuracy_table, grid_bar, ranking_lines
 from devfnn.display.literal import literal
 from devfnn.errors import InputError
 from devfnn.evaluation import Procedure
 from devfnn.experiments.grid import Cell, Outcome, cells_of, comparison_of, run_grid
+from devfnn.experiments.settings import StreamSettings
+from devfnn.streams.datasets.catalogue import DATA_SETS
+from devfnn.streams.generators.catalogue import GENERATORS
 
 RUNS = "runs"
 """The folder of the single results, within that of the comparison."""
@@ -64,12 +68,18 @@ def compare(
     rows: Rows = None,
     folds: Folds = None,
     chunk_rows: Annotated[int | None, typer.Option(min=1, help="Rows in a chunk.")] = None,
-    scaling: Annotated[Scaling, typer.Option(help="dataset looks ahead.")] = Scaling.online,
+    scaling: Annotated[
+        Scaling | None,
+        typer.Option(help="The same for all; by default each model's own. dataset looks ahead."),
+    ] = None,
     label: Label = None,
     data_dir: DataDir = None,
     hide_labels: HideLabels = 0.0,
     delay_labels: DelayLabels = 0,
-    by_row: Annotated[bool, typer.Option("--by-row", help="Predict and learn row by row.")] = False,
+    by_row: ByRow = False,
+    warm_up: WarmUp = 0,
+    holdout: Holdout = None,
+    unpredicted: Silence = Unpredicted.wrong,
     changes: Annotated[
         list[str] | None,
         typer.Option(
@@ -101,17 +111,23 @@ def compare(
             hide_labels=hide_labels,
             delay_labels=delay_labels,
         )
-        chosen = [dataclasses.replace(choice, name=name).settings() for name in _listed(streams)]
+        chosen = [_settings(choice, name) for name in _listed(streams)]
+        inputs = {stream.name: stream.name for stream in chosen}
+        check_outputs(inputs, json=json_file, csv=csv_path)
         names = _listed(models)
-        common = {"scaling": str(scaling), "procedure": Procedure(by_row=by_row)}
+        procedure = Procedure(
+            by_row=by_row,
+            warm_up_chunks=warm_up,
+            holdout_every=holdout,
+            unpredicted=unpredicted.value,
+        )
+        common = {"scaling": scaling and str(scaling), "procedure": procedure}
         cells = cells_of(
             names, chosen, n_seeds, changes=_by_model(changes or [], names), common=common
         )
         check_distinct({"--json": json_file, "--csv": csv_path} | _own_files(output))
         _check_all_can_start(cells, choice, progress)
         folder = _made(output)
-        if any(cell.settings.takes_config for cell in cells):
-            get_ready(None, progress)  # once, not in every process
         outcomes, is_whole = _finished(cells, folder, jobs, progress)
         found = comparison_of(outcomes, post_hoc=str(post_hoc)) | {
             "command": typed_command(context),
@@ -124,10 +140,17 @@ def compare(
     if not is_whole:
         command = typed_command(context, with_outputs=True)
         left = len(cells) - len(outcomes)
-        progress.print(literal(f"{left:,} runs are left. To go on: {command}"), soft_wrap=True)
+        progress.print(literal(f"Runs left: {left:,}. To go on: {command}"), soft_wrap=True)
         raise interrupted()
     if found["failed"]:
         raise typer.Exit(1)
+
+
+def _settings(choice: Choice, name: str) -> StreamSettings:
+    """One of the streams; only files have to be told which column is the label."""
+    is_file = name not in GENERATORS and name not in DATA_SETS
+    label = choice.label if is_file else None
+    return dataclasses.replace(choice, name=name, label=label).settings()
 
 
 def _listed(text: str) -> list[str]:
@@ -187,18 +210,21 @@ def _made(output: pathlib.Path) -> pathlib.Path:
 def _finished(
     cells: Sequence[Cell], folder: pathlib.Path, jobs: int, console: rich.console.Console
 ) -> tuple[list[Outcome], bool]:
-    """All outcomes, and whether Ctrl-C left some undone."""
+    """All outcomes in the order of the cells, and whether Ctrl-C left none undone."""
     outcomes: list[Outcome] = []
     running = run_grid(cells, folder, jobs)
     try:
+        if any(cell.settings.takes_config for cell in cells):
+            get_ready(None, console)  # once, not in every process
         with grid_bar(console, len(cells)) as show:
             for outcome in running:
                 outcomes.append(outcome)
                 show(outcome)
     except KeyboardInterrupt:
         running.close()  # type: ignore[attr-defined]
-        return outcomes, False
-    return outcomes, True
+    places = {cell.name: place for place, cell in enumerate(cells)}
+    outcomes.sort(key=lambda outcome: places[outcome.cell.name])
+    return outcomes, len(outcomes) == len(cells)
 
 
 def _write_cells(table: Any, found: dict[str, Any]) -> None:

@@ -22,7 +22,15 @@ from devfnn.cli.facts import (
     texts,
 )
 from devfnn.cli.refusals import interrupted, refusing_bad_data
-from devfnn.cli.results import CsvPath, JsonFile, Quiet, csv_file, result_file, write_facts
+from devfnn.cli.results import (
+    CsvPath,
+    JsonFile,
+    Quiet,
+    check_outputs,
+    csv_file,
+    result_file,
+    write_facts,
+)
 from devfnn.display.literal import literal
 from devfnn.display.progress import rows_bar
 from devfnn.display.streams import facts_table, head_tables, names_table
@@ -79,6 +87,7 @@ def info(
 ) -> None:
     """Everything known about a generator, a data set or a file: size, licence, citation, source."""
     with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as table:
+        check_outputs({"STREAM": name}, json=json_file, csv=csv_path)
         choice = Choice(name=name, label=label, data_dir=data_dir, changes=options)
         facts = _facts(choice, _progress(quiet))
         result.write(plain(facts))
@@ -138,6 +147,7 @@ def head(
 ) -> None:
     """The first rows, as a model would see them."""
     with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as table:
+        check_outputs({"STREAM": name}, json=json_file, csv=csv_path)
         choice = Choice(
             name=name,
             rows=rows,
@@ -188,6 +198,7 @@ def describe_stream(
     Ctrl-C shows what was read so far.
     """
     with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as table:
+        check_outputs({"STREAM": name}, json=json_file, csv=csv_path)
         choice = Choice(
             name=name,
             rows=rows,
@@ -230,6 +241,7 @@ def export(
 ) -> None:
     """Write a stream to a Parquet file."""
     with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as table:
+        check_outputs({"STREAM": name}, export=file, json=json_file, csv=csv_path)
         if file.suffix.lower() not in PARQUET or file.name == "-":
             better = file.with_name(f"{file.stem.strip('-') or name}.parquet")
             raise InputError(f"export writes Parquet: call the file {better}, not {file}")

@@ -12,7 +12,15 @@ import typer
 import devfnn
 from devfnn.cli.models import ModelFile, opened_model
 from devfnn.cli.refusals import refusing_bad_data
-from devfnn.cli.results import CsvFile, CsvPath, JsonFile, Quiet, csv_file, result_file
+from devfnn.cli.results import (
+    CsvFile,
+    CsvPath,
+    JsonFile,
+    Quiet,
+    check_outputs,
+    csv_file,
+    result_file,
+)
 from devfnn.display.models import model_tables, rules_table
 from devfnn.kernels.state import ACTIVE, ARCHIVED
 from devfnn.model.network import Network
@@ -34,6 +42,7 @@ def inspect(
     The JSON file has everything, the CSV file a line for each rule.
     """
     with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as table:
+        check_outputs({"MODEL": model_file}, json=json_file, csv=csv_path)
         model = opened_model(model_file)
         about, found = anatomy(model, model_file), model.rules(archived)
         result.write(about | {"rules": [rule.to_dict() for rule in found]})

@@ -21,6 +21,7 @@ from devfnn.cli.results import (
     JsonFile,
     Quiet,
     ResultFile,
+    check_outputs,
     check_replaceable,
     csv_file,
     result_file,
@@ -88,6 +89,8 @@ def learn(
         if choice.has_no_label:
             raise InputError("labels are needed to learn; with --label none there are none")
         target = model_file if output is None else output
+        check_outputs({"MODEL": model_file, "FILE": name}, json=json_file, csv=csv_path)
+        check_outputs({"FILE": name}, output=target, json=json_file, csv=csv_path)
         model = _new_model(model_file, changes) if new else _known_model(model_file, changes)
         check_replaceable(target)
         stream = choice.open(progress)
@@ -110,6 +113,10 @@ def learn(
         result.write(about | {"is_interrupted": not is_whole, "skip": skip} | lesson.summary())
     heading = f"{name}, learned by {target}"
     screen.print(learning_table(heading, lesson.facts(), lesson.before, lesson.now()))
+    if lesson.new_classes and lesson.before["classes"]:
+        named = ", ".join(map(repr, lesson.new_classes))
+        note = f"Labels the model had never seen, which are classes of their own now: {named}"
+        screen.print(literal(note, "yellow"), soft_wrap=True)
     show_bad_rows(stream, screen)
     if not is_whole:
         _say_how_to_go_on(choice, target, lesson.n_rows, progress)
@@ -199,6 +206,11 @@ class Lesson:
             "rules": model.n_rules,
             "numbers in rules": model.n_parameters,
         }
+
+    @property
+    def new_classes(self) -> list[Any]:
+        """Labels that opened new classes."""
+        return self.model.classes[self.before["classes"] :]
 
     @property
     def n_labels(self) -> int:

@@ -19,7 +19,9 @@ from devfnn.types import Chunk
 
 ModelFile = Annotated[
     pathlib.Path,
-    typer.Argument(metavar="MODEL", dir_okay=False, help="A model, as `devfnn learn` saves it."),
+    typer.Argument(
+        metavar="MODEL", dir_okay=False, help="A model, as `devfnn run --save` writes it."
+    ),
 ]
 
 _MADE_UP = re.compile(r"x[0-9]+")
@@ -75,7 +77,7 @@ def _hint(missing: str, given: Sequence[str]) -> str:
         return f". If {given[-1]} is the label, say so: --label {given[-1]}"
     found = _OF_CATEGORY.fullmatch(missing)
     if found is None or not any(each.startswith(found[1]) for each in given):
-        return ""
+        return ". Without --label, a column may have been taken for the label"
     return (
         f". {missing!r} stands for values of the column {found[1]!r}: other files number them "
         f"in another way, unless all are named with --with category_values={found[1]}:...|..., "

@@ -10,11 +10,11 @@ import rich.console
 import typer
 
 from devfnn.cli.refusals import refusing_bad_data
-from devfnn.cli.report import check_other
 from devfnn.cli.results import (
     CsvPath,
     JsonFile,
     Quiet,
+    check_outputs,
     check_replaceable,
     csv_file,
     result_file,
@@ -93,27 +93,29 @@ def plot(
     """
     with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as table:
         if output is not None:
-            _check_target(output, paths)
+            _check_target(output)
         data = [read_either(path) for path in paths]
         name = figure or _usual(data)
         target = output
         if target is None:
             target = paths[0].with_name(f"{paths[0].stem}-{_as_file_name(name)}.png")
-            _check_target(target, paths)
+            _check_target(target)
+        check_outputs(
+            {str(path): path for path in paths}, output=target, json=json_file, csv=csv_path
+        )
         _save(_drawn(data, name, feature or []), target)
         of = " ".join(map(str, paths))
         write_facts(result, table, {"figure": name, "of": of, "path": str(target)})
     rich.console.Console(quiet=quiet).print(literal(f"The figure is in {target}"), soft_wrap=True)
 
 
-def _check_target(target: pathlib.Path, paths: Sequence[pathlib.Path]) -> None:
+def _check_target(target: pathlib.Path) -> None:
     """Refuse now what could not be written after the work."""
     from devfnn.figures.style import FORMATS
 
     if target.suffix.lower() not in FORMATS:
         endings = ", ".join(FORMATS)
         raise InputError(f"cannot tell a format from {str(target)!r}: end it in one of {endings}")
-    check_other(target, *paths)
     check_replaceable(target)
 
 

@@ -12,7 +12,16 @@ from devfnn.cli.choosing import Choice, ChunkRows, DataDir, Options, Rows, Seed,
 from devfnn.cli.describing import show_bad_rows
 from devfnn.cli.models import ModelFile, opened_model, usable, with_features_of
 from devfnn.cli.refusals import finishing, interrupted, refusing_bad_data
-from devfnn.cli.results import CsvFile, CsvPath, JsonFile, Quiet, ResultFile, csv_file, result_file
+from devfnn.cli.results import (
+    CsvFile,
+    CsvPath,
+    JsonFile,
+    Quiet,
+    ResultFile,
+    check_outputs,
+    csv_file,
+    result_file,
+)
 from devfnn.display.literal import literal
 from devfnn.display.models import predictions_table
 from devfnn.display.progress import rows_bar
@@ -56,6 +65,7 @@ def predict(
     is_shown = csv_path is None and json_file is None
     progress = rich.console.Console(stderr=True, quiet=quiet)
     with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as table:
+        check_outputs({"MODEL": model_file, "FILE": name}, json=json_file, csv=csv_path)
         model = opened_model(model_file)
         if not model.n_rows:
             raise DataError(f"the model in {model_file} has learned nothing yet")

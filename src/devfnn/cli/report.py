@@ -12,12 +12,13 @@ from devfnn.cli.results import (
     CsvFile,
     CsvPath,
     JsonFile,
+    check_outputs,
     check_replaceable,
     csv_file,
     result_file,
+    text_file,
 )
 from devfnn.display.literal import literal
-from devfnn.errors import DataError, InputError
 from devfnn.experiments.reading import kind_of, read_either, read_result
 
 
@@ -49,22 +50,17 @@ def report(
     screen = rich.console.Console(quiet=quiet)
     with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as table:
         target = path.with_suffix(".html") if output is None else output
-        check_other(target, path)
+        check_outputs({"RESULT": path}, output=target, json=json_file, csv=csv_path)
         check_replaceable(target)
         page, measures, remark = _reported(path)
         result.write({"file": str(path), "measures": measures})
         _add_lines(table, measures)
-        _write(target, page)
+        with text_file(target) as file:
+            if file is not None:
+                file.write(page)
     if remark:
         screen.print(literal(remark), soft_wrap=True)
     screen.print(literal(f"The report is in {target}"), soft_wrap=True)
-
-
-def check_other(target: pathlib.Path, *sources: pathlib.Path) -> None:
-    """Refuse to write over what is read."""
-    for source in sources:
-        if target.resolve() == source.resolve():
-            raise InputError(f"{str(target)!r} is the result itself; write to another file")
 
 
 def _reported(path: pathlib.Path) -> tuple[str, list[dict[str, Any]], str]:
@@ -105,10 +101,3 @@ def _add_lines(table: CsvFile, measures: Sequence[dict[str, Any]]) -> None:
         table.add(measures[0])
     for line in measures:
         table.add(line.values())
-
-
-def _write(path: pathlib.Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise DataError(f"cannot write {path}: {error.strerror or error}") from None

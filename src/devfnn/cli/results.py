@@ -127,6 +127,16 @@ def check_distinct(files: Mapping[str, pathlib.Path | None]) -> None:
         seen[target] = word
 
 
+def check_outputs(inputs: Mapping[str, pathlib.Path | str], **outputs: pathlib.Path | None) -> None:
+    """Refuse to write over what is read, and one file for two outputs.
+
+    >>> check_outputs({"MODEL": "a.devfnn"}, json=pathlib.Path("b.json"), csv=None)
+    """
+    read = {pathlib.Path(path).resolve(): word for word, path in inputs.items()}
+    named = {f"--{name}": path for name, path in outputs.items()}
+    check_distinct({word: path for path, word in read.items()} | named)
+
+
 def check_replaceable(path: pathlib.Path) -> None:
     """Refuse now what could not be replaced by a file after the work."""
     if os.path.exists(path) and not os.path.isfile(path):

@@ -1,7 +1,6 @@
 """`devfnn run`: a model over a stream, predicting first."""
 
 import contextlib
-import enum
 import os
 import pathlib
 from collections.abc import Iterable, Iterator
@@ -27,6 +26,17 @@ from devfnn.cli.describing import show_bad_rows
 from devfnn.cli.interrupts import between_chunks
 from devfnn.cli.kernels import get_ready
 from devfnn.cli.models import usable
+from devfnn.cli.procedures import (
+    ByRow,
+    Holdout,
+    LabelBudget,
+    Preset,
+    Scaling,
+    Silence,
+    Unpredicted,
+    WarmUp,
+    Window,
+)
 from devfnn.cli.refusals import finishing, interrupted, refusing_bad_data
 from devfnn.cli.results import (
     CsvFile,
@@ -47,22 +57,6 @@ from devfnn.errors import DataError, InputError, NotLearnedError, StorageError
 from devfnn.evaluation import Procedure
 from devfnn.experiments import Checkpoint, Run, RunSettings, resume
 from devfnn.experiments.checkpoint import check_can_be_stored
-
-
-class Preset(enum.StrEnum):
-    """Configurations to start from."""
-
-    default = "default"
-    paper = "paper"
-    static = "static"
-
-
-class Scaling(enum.StrEnum):
-    """How features are scaled."""
-
-    online = "online"
-    dataset = "dataset"
-    none = "none"
 
 
 def run(
@@ -98,20 +92,12 @@ def run(
     shuffle: Shuffle = None,
     hide_labels: HideLabels = 0.0,
     delay_labels: DelayLabels = 0,
-    by_row: Annotated[
-        bool, typer.Option("--by-row", help="Predict and learn row by row, not chunk by chunk.")
-    ] = False,
-    warm_up: Annotated[
-        int, typer.Option(min=0, metavar="CHUNKS", help="So many chunks only train.")
-    ] = 0,
-    holdout: Annotated[
-        int | None,
-        typer.Option(min=2, metavar="CHUNKS", help="Test only on one of so many; learn the rest."),
-    ] = None,
-    label_budget: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", help="The model asks for labels, and gets this share."),
-    ] = None,
+    by_row: ByRow = False,
+    warm_up: WarmUp = 0,
+    holdout: Holdout = None,
+    label_budget: LabelBudget = None,
+    unpredicted: Silence = Unpredicted.wrong,
+    window: Window = 10,
     checkpoint: Annotated[
         pathlib.Path | None,
         typer.Option(metavar="FILE", dir_okay=False, help="Keep here where the run stands."),
@@ -176,6 +162,8 @@ def run(
                 warm_up_chunks=warm_up,
                 holdout_every=holdout,
                 label_budget=label_budget,
+                unpredicted=unpredicted.value,
+                window_chunks=window,
             ),
         )
         with between_chunks() as wrap:
@@ -337,4 +325,5 @@ def _say_how_to_go_on(
         console.print("With --checkpoint FILE, a run can go on later.")
         return
     command = typed_command(context, with_outputs=True, flags=("--resume",))
-    console.print(literal(f"To go on: {command}"), soft_wrap=True)
+    same = ", with the same rows from the first" if context.params["name"] == "-" else ""
+    console.print(literal(f"To go on{same}: {command}"), soft_wrap=True)

@@ -9,10 +9,17 @@ import rich.console
 import typer
 
 from devfnn.cli.refusals import refusing_bad_data
-from devfnn.cli.results import CsvPath, JsonFile, check_replaceable, csv_file, result_file
+from devfnn.cli.results import (
+    CsvPath,
+    JsonFile,
+    check_outputs,
+    check_replaceable,
+    csv_file,
+    result_file,
+    text_file,
+)
 from devfnn.display.literal import literal
 from devfnn.display.tables import results_table, show_notes
-from devfnn.errors import DataError
 from devfnn.experiments.reading import read_results
 from devfnn.experiments.rendering import Table
 from devfnn.experiments.table import paper_table, peer_table
@@ -64,6 +71,7 @@ def table(
     shares between 0 and 1.
     """
     with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as values:
+        check_outputs(_inputs(paths), output=output, json=json_file, csv=csv_path)
         if output is not None:
             check_replaceable(output)
         results = read_results(paths)
@@ -72,15 +80,16 @@ def table(
         for line in made.values():
             values.add(line)
         if output is not None:
-            _write(output, _WRITTEN[written_as](made))
+            with text_file(output) as file:
+                if file is not None:
+                    file.write(_WRITTEN[written_as](made))
     _show(made, written_as, output, rich.console.Console(quiet=quiet))
 
 
-def _write(path: pathlib.Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise DataError(f"cannot write {path}: {error.strerror or error}") from None
+def _inputs(paths: list[pathlib.Path]) -> dict[str, pathlib.Path]:
+    """All files that are read, also those in folders."""
+    files = [file for path in paths for file in (path.rglob("*.json") if path.is_dir() else [path])]
+    return {str(file): file for file in files}
 
 
 def _show(

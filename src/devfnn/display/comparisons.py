@@ -11,6 +11,7 @@ import rich.table
 
 from devfnn.display.literal import literal
 from devfnn.display.numbers import NO_VALUE, bytes_of, count, percent
+from devfnn.experiments.costs import largest_size, overall_speed
 from devfnn.experiments.grid import Outcome
 
 
@@ -51,10 +52,10 @@ def accuracy_table(comparison: Mapping[str, Any]) -> rich.table.Table:
     """Accuracy of every model on every stream, best ones bold; ranks, speed and size."""
     streams, cells = comparison["streams"], comparison["cells"]
     table = rich.table.Table(title="Accuracy, mean over chunks and seeds (%)")
-    table.add_column("model")
+    table.add_column("model", overflow="fold")
     for stream in streams:
         table.add_column(literal(stream), justify="right")
-    for name in ("mean rank", "rows/s", "size"):
+    for name in ("mean rank", "rows/s", "largest"):
         table.add_column(name, justify="right")
     means = {
         (model, stream): _mean(cells, model, stream)
@@ -68,7 +69,13 @@ def accuracy_table(comparison: Mapping[str, Any]) -> rich.table.Table:
     for model in comparison["models"]:
         scores = [_score(means[model, stream], best[stream]) for stream in streams]
         own = [cell for cell in cells if cell["model"] == model]
-        table.add_row(literal(model), *scores, _rank(comparison, model), *_speed_and_size(own))
+        table.add_row(
+            literal(model),
+            *scores,
+            _rank(comparison, model),
+            count(overall_speed(own)),
+            bytes_of(largest_size(own)),
+        )
     return table
 
 
@@ -113,11 +120,3 @@ def _rank(comparison: Mapping[str, Any], model: str) -> str:
     if ranking is None:
         return NO_VALUE
     return f"{ranking['mean_ranks'][ranking['models'].index(model)]:.2f}"
-
-
-def _speed_and_size(cells: Any) -> tuple[str, str]:
-    """Geometric mean of the speeds, and the largest size."""
-    speeds = [cell["rows_per_second"] for cell in cells if cell["rows_per_second"]]
-    sizes = [cell["model_bytes"] for cell in cells if cell["model_bytes"] is not None]
-    speed = statistics.geometric_mean(speeds) if speeds else None
-    return count(speed), bytes_of(max(sizes, default=None))

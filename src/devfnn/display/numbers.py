@@ -44,7 +44,7 @@ def seconds(number: float | None) -> str:
     """
     if number is None:
         return NO_VALUE
-    if number < 60:
+    if round(number) < 60:
         return f"{number:.0f} s"
     hours, rest = divmod(round(number), 3600)
     minutes, left = divmod(rest, 60)

@@ -76,10 +76,8 @@ def drift_table(
     """For every concept: where it begins, and when drift was found while it lasted.
 
     Where nobody knows of concepts, only what was found.
-
-    A drift is found at the end of a chunk: only then are all its labels known.
     """
-    found = [result.n_rows for result in results if has_drift(result)]
+    found = [row for result in results for row in drifts_found(result)]
     table = rich.table.Table(title="Drift")
     if not true_positions:
         table.add_column("drift found at row")
@@ -97,6 +95,6 @@ def drift_table(
     return table
 
 
-def has_drift(result: ChunkResult) -> bool:
-    """Whether drift was found in a chunk."""
-    return any(isinstance(event, DriftFound) for event in result.events)
+def drifts_found(result: ChunkResult) -> list[int]:
+    """Rows of the stream that had come when drift was found in a chunk."""
+    return [event.row for event in result.events if isinstance(event, DriftFound)]

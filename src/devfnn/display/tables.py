@@ -25,6 +25,7 @@ def results_table(table: Table) -> rich.table.Table:
             justify="right" if place else "left",
             no_wrap=column.spread is None,  # the others fold at their ±
             overflow="fold",
+            min_width=6 if column.spread else None,  # else a narrow terminal loses columns
         )
     for rows in table.sections():
         if table.section is not None:

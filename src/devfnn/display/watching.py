@@ -12,7 +12,7 @@ import rich.table
 
 from devfnn.display.literal import literal
 from devfnn.display.numbers import NO_VALUE, count, percent, seconds
-from devfnn.display.runs import has_drift
+from devfnn.display.runs import drifts_found
 from devfnn.evaluation import ChunkResult
 
 RECENT_CHUNKS = 10
@@ -88,8 +88,8 @@ class _Standing:
         self.n_rows = result.n_rows
         self._seconds += result.seconds_predict + result.seconds_learn
         self._layers, self._rules = count(result.n_layers), count(result.n_rules)
-        if has_drift(result):
-            self._last_drift = result.n_rows
+        for row in drifts_found(result):
+            self._last_drift = row
             self._n_drifts += 1
 
     @property

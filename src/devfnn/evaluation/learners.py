@@ -1,6 +1,7 @@
 """Any model behind one face: ours, scikit-learn's, River's and CapyMOA's, told by their methods."""
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Protocol
 
@@ -29,6 +30,10 @@ class Learner(Protocol):
 
     asks_itself: bool
     """Whether it decides which labels it learns, so that it must be asked."""
+    answers_early: bool
+    """Whether it can be asked before it has learned anything; it may then say nothing."""
+    can_ask: bool
+    """Whether it can say which labels it would like to have."""
 
     def predict(self, X: Floats) -> Predictions:
         """What the model says; it stays as it is."""
@@ -59,6 +64,8 @@ def adapted(
     classes
         Labels that may occur: scikit-learn's models must know them in advance.
     """
+    if isinstance(model, type):
+        raise InputError(f"a model is needed, not its class: {model.__name__}(...)")
     if callable(getattr(model, "learn", None)):
         return _Native(model, by_row)
     if callable(getattr(model, "learn_one", None)):
@@ -76,12 +83,14 @@ def adapted(
 class _Native:
     """A model with `learn`; with `classes` and `predict_proba`, or with `predict`."""
 
-    asks_itself = False
+    asks_itself = answers_early = False
 
     def __init__(self, model: Any, by_row: bool) -> None:
         self._model = model
+        self.can_ask = hasattr(model, "wants_label")
         self._learn = model.learn_rows if by_row and hasattr(model, "learn_rows") else model.learn
         self._gives_probabilities = hasattr(model, "predict_proba") and hasattr(model, "classes")
+        self._takes_chosen = _takes(self._learn, "chosen")
 
     def predict(self, X: Floats) -> Predictions:
         if self._gives_probabilities:
@@ -90,22 +99,28 @@ class _Native:
         return Predictions(self._model.predict(X))
 
     def wanted(self, X: Floats) -> npt.NDArray[np.bool_] | None:
-        return (
-            np.asarray(self._model.wants_label(X)) if hasattr(self._model, "wants_label") else None
-        )
+        return np.asarray(self._model.wants_label(X), np.bool_) if self.can_ask else None
 
     def learn(
         self, X: Floats, y: npt.NDArray[Any], chosen: npt.NDArray[np.bool_] | None = None
     ) -> Sequence[Event]:
         if chosen is None:
             return self._learn(X, y) or ()
-        return self._learn(X, y, chosen=chosen) or ()
+        if self._takes_chosen:
+            return self._learn(X, y, chosen=chosen) or ()
+        return (self._learn(X[chosen], y[chosen]) or ()) if chosen.any() else ()
+
+
+def _takes(function: Callable[..., Any], name: str) -> bool:
+    """Whether a function has a parameter of this name, or takes any."""
+    parameters = inspect.signature(function).parameters.values()
+    return any(each.name == name or each.kind is each.VAR_KEYWORD for each in parameters)
 
 
 class _ScikitLearn:
     """A model with `partial_fit`."""
 
-    asks_itself = False
+    asks_itself = can_ask = answers_early = False
 
     def __init__(self, model: Any, classes: Sequence[Hashable]) -> None:
         self._model = model
@@ -150,7 +165,8 @@ class _River:
         self._columns: dict[Hashable, int] = {}
         self._predict = _river_predictor(model)
         self._asked: tuple[Floats, list[bool]] = (np.empty((0, 0)), [])
-        self.asks_itself = _is_active(model)
+        self.asks_itself = self.can_ask = _is_active(model)
+        self.answers_early = not self.asks_itself
 
     def predict(self, X: Floats) -> Predictions:
         said = [self._predict(row) for row in self._rows(X)]
@@ -223,7 +239,8 @@ def _river_predictor(model: Any) -> Callable[[dict[str, float]], Any]:
 class _CapyMOA:
     """A model with `train`, for instances of its schema."""
 
-    asks_itself = False
+    asks_itself = can_ask = False
+    answers_early = True
 
     def __init__(self, model: Any, classes: Sequence[Hashable]) -> None:
         from capymoa.core import Instance, LabeledInstance
@@ -236,11 +253,7 @@ class _CapyMOA:
         texts = [str(text) for text in self._schema.get_label_values()]
         self._classes = [by_text.get(text, text) for text in texts]
         self._index = {label: place for place, label in enumerate(self._classes)}
-        if not classes:  # labels of the stream may be numbers where the schema has texts
-            numbers = ((text.removeprefix("-"), text) for text in texts)
-            self._index |= {
-                int(text): i for i, (digits, text) in enumerate(numbers) if digits.isdecimal()
-            }
+        self._may_be_numbers = not classes
 
     def predict(self, X: Floats) -> Predictions:
         said = [self._model.predict_proba(self._instance(self._schema, row)) for row in X]
@@ -258,7 +271,18 @@ class _CapyMOA:
         self, X: Floats, y: npt.NDArray[Any], chosen: npt.NDArray[np.bool_] | None = None
     ) -> Sequence[Event]:
         for row, label in zip(X, y.tolist(), strict=True):
-            if label not in self._index:
-                raise InputError(f"the schema of the CapyMOA model has no class {label!r}")
-            self._model.train(self._labelled(self._schema, row, self._index[label]))
+            self._model.train(self._labelled(self._schema, row, self._place(label)))
         return ()
+
+    def _place(self, label: Hashable) -> int:
+        """Number of a label in the schema, whose texts may stand for numbers."""
+        if label not in self._index and self._may_be_numbers and isinstance(label, int):
+            self._classes = [_as_number(text) for text in self._classes]
+            self._index = {label: place for place, label in enumerate(self._classes)}
+        if label not in self._index:
+            raise InputError(f"the schema of the CapyMOA model has no class {label!r}")
+        return self._index[label]
+
+
+def _as_number(label: Any) -> Any:
+    return int(label) if str(label).removeprefix("-").isdecimal() else label

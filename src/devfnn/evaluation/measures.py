@@ -33,13 +33,13 @@ class Tally:
     """Rows, confidence and rows predicted right, summed in ten bins of the confidence, (3, 10)."""
     auc: float | None = None
     """Area under the curve: one class against the others, mean over classes."""
-    has_silence: bool = False
-    """Whether one of the classes stands for rows of which the model said nothing."""
+    silence: int | None = None
+    """The class that stands for rows of which the model said nothing, if there are any."""
 
     @property
     def n_classes(self) -> int:
         """Classes that a row can be of."""
-        return len(self.confusion) - self.has_silence
+        return len(self.confusion) - (self.silence is not None)
 
     @property
     def n_scored(self) -> int:
@@ -67,8 +67,8 @@ def added(tallies: Iterable[Tally], auc: float | None = None) -> Tally:
         total.confusion[:n_classes, :n_classes] += tally.confusion
         total.totals[:] += tally.totals
         total.calibration[:] += tally.calibration
-    has_silence = any(tally.has_silence for tally in found)
-    return dataclasses.replace(total, auc=auc, has_silence=has_silence)
+    silence = next((tally.silence for tally in found if tally.silence is not None), None)
+    return dataclasses.replace(total, auc=auc, silence=silence)
 
 
 def accuracy(tally: Tally) -> float | None:
@@ -104,6 +104,8 @@ def _macro(scores: PerClass) -> Callable[[Tally], float | None]:
     def mean(tally: Tally) -> float | None:
         confusion = tally.confusion
         occurs = (confusion.sum(axis=0) + confusion.sum(axis=1)) > 0
+        if tally.silence is not None:
+            occurs[tally.silence] = False  # no class: its rows are errors of the others
         return float(scores(confusion)[occurs].mean()) if occurs.any() else None
 
     return mean

@@ -26,7 +26,7 @@ class Lesson(NamedTuple):
 
     rows: Chunk
     places: npt.NDArray[np.int64]
-    """Rows of the stream that come before each of them is learned, and after the last,
+    """Rows of the stream before each of them, and all that have come when they are learned,
     (n_rows + 1,)."""
 
 
@@ -55,14 +55,18 @@ def turns(
     """
     waiting = _Waiting(procedure, feature_names) if procedure.delay is not None else None
     n_before, empty = 0, None
+    is_delayed = getattr(source, "label_delay", None) is not None
     for chunk in source:
         if not len(chunk.y) and chunk.late is None:
             continue
-        if chunk.late is not None and procedure.holdout_every is not None:
-            raise InputError("holdout_every and a stream that delays its labels do not go together")
-        parts = _single_rows(chunk) if procedure.by_row else [chunk]
-        steps = _prompt_steps if waiting is None else waiting.steps
-        yield Turn(chunk, steps(parts, n_before))
+        is_delayed = is_delayed or chunk.late is not None
+        if is_delayed:
+            _check_can_be_late(procedure)
+        if waiting is not None:
+            steps = waiting.steps(chunk, n_before)
+        else:
+            steps = _steps(chunk, n_before, procedure.by_row, is_delayed)
+        yield Turn(chunk, steps)
         n_before += len(chunk.y)
         empty = chunk.rows(slice(0))
     if waiting is not None and empty is not None:
@@ -79,24 +83,34 @@ def skipped(planned: Iterator[Turn], n_turns: int) -> Iterator[Turn]:
     return planned
 
 
+def _check_can_be_late(procedure: Procedure) -> None:
+    if procedure.delay is not None:
+        raise InputError("the stream delays its labels itself; leave one of the delays out")
+    if procedure.holdout_every is not None:
+        raise InputError("holdout_every and a stream that delays its labels do not go together")
+
+
 def _single_rows(chunk: Chunk) -> Iterator[Chunk]:
-    """A chunk as chunks of one row; what is late comes with the first."""
-    late = chunk.late
-    if not len(chunk.y):
-        yield chunk
-    for place in range(len(chunk.y)):
-        yield chunk.rows(slice(place, place + 1))._replace(late=late)
-        late = None
+    """A chunk as chunks of one row."""
+    return (chunk.rows(slice(place, place + 1)) for place in range(len(chunk.y)))
 
 
-def _prompt_steps(parts: Iterable[Chunk], n_before: int) -> Iterator[Step]:
-    """Steps of a stream whose labels come when it says."""
-    for part in parts:
-        n_rows = len(part.y)
-        after = [] if part.late is None else _lessons_at(part.late, n_before + n_rows)
-        own = _own_lesson(part, n_before)
-        yield Step([], part, after + own)
-        n_before += n_rows
+def _steps(chunk: Chunk, n_before: int, by_row: bool, is_delayed: bool) -> Iterator[Step]:
+    """Steps of a stream whose labels come when it says.
+
+    Of labels that are delayed it is only known that they have come at the end of a chunk.
+    """
+    if by_row and not is_delayed:
+        for place, row in enumerate(_single_rows(chunk), start=n_before):
+            yield Step([], row, _own_lesson(row, place))
+        return
+    late = [] if chunk.late is None else _lessons_at(chunk.late, n_before + len(chunk.y))
+    if by_row and len(chunk.y) > 1:
+        *first, chunk_end = _single_rows(chunk)
+        yield from (Step([], row, []) for row in first)
+        yield Step([], chunk_end, late + _own_lesson(chunk, n_before))
+    else:
+        yield Step([], chunk, late + _own_lesson(chunk, n_before))
 
 
 def _lessons_at(late: Chunk, place: int) -> list[Lesson]:
@@ -112,9 +126,8 @@ def _own_lesson(part: Chunk, n_before: int) -> list[Lesson]:
     """The rows of a chunk that may be learned at once."""
     places = np.arange(n_before, n_before + len(part.y) + 1)
     if part.labelled is not None or part.y.dtype == object:
-        may_learn = np.flatnonzero(_may_learn(part))
-        part = part.rows(may_learn)
-        places = n_before + np.append(may_learn, may_learn[-1:] + 1)
+        may_learn = _may_learn(part)
+        part, places = part.rows(may_learn), places[np.append(may_learn, True)]
     return [Lesson(part, places)] if len(part.y) else []
 
 
@@ -132,14 +145,13 @@ class _Waiting:
         self._delay = numpy_span(delay)
         self._delay_of = _per_row("delay", delay, feature_names)
         self._time_of = _per_row("moment", moment, feature_names)
+        self._by_row = procedure.by_row
         self._parts: list[tuple[Any, int, npt.NDArray[Any], Chunk]] = []
         self._n_added = 0
 
-    def steps(self, parts: Iterable[Chunk], n_before: int) -> Iterator[Step]:
-        """Steps of a stream whose labels come late."""
-        for part in parts:
-            if part.late is not None:
-                raise InputError("the stream delays its labels itself; leave one of the delays out")
+    def steps(self, chunk: Chunk, n_before: int) -> Iterator[Step]:
+        """Steps of a chunk whose labels come late."""
+        for part in _single_rows(chunk) if self._by_row else [chunk]:
             delay = self._delay if self._delay_of is None else self._delay_of(part)
             times = self._times(part, delay, n_before)
             yield Step(self._come_by(times[0], n_before), part, [])

@@ -16,9 +16,12 @@ from devfnn.evaluation.procedure import Procedure
 from devfnn.evaluation.results import ChunkResult
 from devfnn.evaluation.scorer import Scorer
 from devfnn.evaluation.sheet import Sheet
-from devfnn.events import Event
+from devfnn.events import ClassAdded, Event, RuleBorn, RuleRecalled
 from devfnn.kernels.state import Floats, Ints
 from devfnn.types import Chunk
+
+OF_ONE_ROW = (RuleBorn, RuleRecalled, ClassAdded)
+"""Events that a single row brings about."""
 
 SIZE_EVERY = 20
 """Chunks after which the size of a model is measured again, since that takes time."""
@@ -81,6 +84,11 @@ class Prequential:
         self._learner = adapted(
             model, by_row=self.procedure.by_row, feature_names=self._names, classes=classes
         )
+        if self.procedure.label_budget is not None and not self._learner.can_ask:
+            raise InputError(
+                f"{type(model).__name__} cannot say which labels it wants, so it has no use for a "
+                "label budget; hide_labels of a stream withholds labels at random"
+            )
         self._has_learned = bool(getattr(model, "n_rows", 0))
         self._n_given = 0
         self._n_offered = 0
@@ -140,7 +148,7 @@ class Prequential:
             said = self._predicted(step) if is_tested else None
             predicted = time.perf_counter()
             if said is not None:
-                sheet.write(said, len(step.rows.y))
+                sheet.write(said, len(step.rows.y), may_be_silent=not self._has_learned)
             else:
                 sheet.skip(len(step.rows.y))
             resumed = time.perf_counter()
@@ -157,9 +165,8 @@ class Prequential:
         )
 
     def _predicted(self, step: Step) -> Predictions | None:
-        if not self._has_learned or not len(step.rows.y):
-            return None
-        return self._learner.predict(step.rows.X)
+        may_answer = self._has_learned or (self.procedure.by_row and self._learner.answers_early)
+        return self._learner.predict(step.rows.X) if may_answer and len(step.rows.y) else None
 
     def _learn(self, lessons: list[Lesson]) -> list[Event]:
         """Learn what may be learned; events come back by rows of the stream."""
@@ -181,16 +188,8 @@ class Prequential:
         if budget is None and not self._learner.asks_itself:
             return None
         self._n_offered += len(X)
-        if self._has_learned:
-            wanted = self._learner.wanted(X)
-        else:
-            wanted = np.ones(len(X), np.bool_)
-        if wanted is None:
-            raise InputError(
-                f"{type(self.model).__name__} cannot say which labels it wants, so it has no use "
-                "for a label budget; hide_labels of a stream withholds labels at random"
-            )
-        if budget is None:
+        wanted = self._learner.wanted(X) if self._has_learned else np.ones(len(X), np.bool_)
+        if budget is None or wanted is None:
             return wanted
         n_left = max(0, int(budget * self._n_offered) - self._n_given)
         if not self._has_learned:
@@ -252,13 +251,15 @@ class Prequential:
 def _on_the_clock_of_the_stream(
     events: Sequence[Event], n_before: int, places: Ints
 ) -> Iterator[Event]:
-    """Events of a lesson by the rows of the stream that had come.
+    """Events of a lesson on the clock of the stream.
 
-    A model counts the rows it learned; `n_before` of them before the lesson.
+    A model counts the rows it learned; `n_before` of them before the lesson. What a single row
+    brought about stands at that row; what the whole lesson did, after all rows that had come.
     """
     last = len(places) - 1
     for event in events:
-        place = int(places[min(max(0, event.row - n_before), last)])
+        number = event.row - n_before if isinstance(event, OF_ONE_ROW) else last
+        place = int(places[min(max(0, number), last)])
         yield event if place == event.row else dataclasses.replace(event, row=place)
 
 

@@ -54,7 +54,11 @@ class Procedure:
         _check_count("window_chunks", self.window_chunks, least=1)
         if self.holdout_every is not None:
             _check_count("holdout_every", self.holdout_every, least=2)
-        if self.label_budget is not None and not 0.0 < self.label_budget <= 1.0:
+        if not isinstance(self.by_row, bool):
+            raise InputError(f"by_row is True or False, not {self.by_row!r}")
+        budget = self.label_budget
+        is_number = isinstance(budget, int | float) and not isinstance(budget, bool)
+        if budget is not None and not (is_number and 0.0 < budget <= 1.0):
             raise InputError(f"label_budget is a share above 0, at most 1, not {self.label_budget}")
         if self.unpredicted not in UNPREDICTED:
             known = ", ".join(UNPREDICTED)

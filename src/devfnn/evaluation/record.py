@@ -85,20 +85,12 @@ def run_record(
     }
 
 
-def drift_record(
-    results: Sequence[ChunkResult], positions: Sequence[int], *, by_row: bool = False
-) -> dict[str, Any] | None:
-    """How well drift was found; None where nobody knows of any.
-
-    Chunk by chunk, a drift is found at the end of a chunk: only then are its labels known.
-    """
+def drift_record(results: Sequence[ChunkResult], positions: Sequence[int]) -> dict[str, Any] | None:
+    """How well drift was found; None where nobody knows of any."""
     if not results or not positions:
         return None
     alarms = [
-        event.row if by_row else result.n_rows
-        for result in results
-        for event in result.events
-        if event.kind == "DriftFound"
+        event.row for result in results for event in result.events if event.kind == "DriftFound"
     ]
     return detection(alarms, positions, results[-1].n_rows).to_dict()
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from devfnn.errors import InputError
 from devfnn.evaluation.learners import Predictions
-from devfnn.evaluation.measures import WITH_PROBABILITIES, Tally
+from devfnn.evaluation.measures import N_BINS, N_TOTALS, WITH_PROBABILITIES, Tally
 from devfnn.kernels.state import Flags, Floats, Ints
 
 SMALL = 1024
@@ -21,6 +21,7 @@ UNSCORED, SILENT = -1, -2
 NOTHING: Ints = np.empty(0, np.int64)
 FIRST: Ints = np.zeros(1, np.int64)
 NO_PROBABILITIES: Floats = np.empty((0, 1))
+NOT_SCORED: tuple[None, None] = (None, None)
 
 
 class Codes:
@@ -34,7 +35,7 @@ class Codes:
     def __init__(self, labels: Iterable[Hashable] = ()) -> None:
         self.labels: list[Hashable] = []
         self._codes: dict[Hashable, int] = {}
-        self._of_small: Ints = np.full(SMALL + 2, -1)  # by label + 1; the ends: all others
+        self.of_small: Ints = np.full(SMALL + 2, -1)  # by label + 1; the ends: all others
         for label in labels:
             self.code(label)
 
@@ -44,18 +45,20 @@ class Codes:
         if found == len(self.labels):
             self.labels.append(label)
             if isinstance(label, int) and 0 <= label < SMALL:
-                self._of_small[int(label) + 1] = found
+                self.of_small[int(label) + 1] = found
         return found
 
-    def __contains__(self, label: Hashable) -> bool:
-        return label in self._codes
+    @property
+    def silence(self) -> int | None:
+        """The number that stands for nothing said, if that has happened."""
+        return self._codes.get(None)
 
     def encode(self, labels: Sequence[Any] | npt.NDArray[Any]) -> Ints:
         """Numbers of labels."""
         values: Sequence[Any]
         if isinstance(labels, np.ndarray):
             if labels.dtype == np.int64 and len(labels):
-                codes: Ints = self._of_small.take(labels + 1, mode="clip")
+                codes: Ints = self.of_small.take(labels + 1, mode="clip")
                 if codes.min() >= 0:
                     return codes
             values = labels.tolist()
@@ -81,6 +84,8 @@ class Scorer:
         self._n_scored_chunks = 0
         self._past: Any = None  # made when the number of classes is known
         self._ring: Ints = np.zeros((window_chunks, 0, 2, 0), np.int64)
+        self._pasts: list[Any] = []  # the same for each chunk that may leave the window
+        self._levels: Ints = np.zeros((0, 2, 0), np.int64)
         self._sums: Any = None
         self._areas: Floats = np.empty(2)
         self._rows: Any = None  # imported with the kernel, since that loads Numba
@@ -127,29 +132,51 @@ class Scorer:
 
         truth, predicted: codes, -1 for rows that are not scored; None if no row is.
         """
+        rows = self._rows_of(truth, predicted, probabilities, columns, NOTHING)
+        return self._scored(rows) or NOT_SCORED
+
+    def score_labels(
+        self, labels: Ints, probabilities: Floats, columns: Ints
+    ) -> tuple[Tally | None, float | None]:
+        """The same for labels that are integers, where the most probable class is predicted."""
+        if len(labels):
+            rows = self._rows_of(labels, NOTHING, probabilities, columns, self.codes.of_small)
+            found = self._scored(rows)
+            if found is not None:
+                return found
+        return self.score(self.codes.encode(labels), NOTHING, probabilities, columns)
+
+    def _rows_of(
+        self, truth: Ints, predicted: Ints, probabilities: Floats, columns: Ints, codes: Ints
+    ) -> Any:
+        """Rows as the kernel takes them."""
         self._make_room(len(self.codes.labels))
-        sums, areas = self._sums, self._areas
         if len(probabilities) and len(columns) < len(self.codes.labels):
             probabilities, columns = self._of_all_classes(probabilities, columns)
         if not probabilities.flags.carray or probabilities.dtype != np.float64:
             probabilities = np.array(probabilities, np.float64, order="C")  # else Numba compiles
-        rows = self._rows(truth, predicted, probabilities, columns)
-        past = self._past._replace(oldest=self._ring[self._n_scored_chunks % self._window_chunks])
-        self._score_rows(rows, sums, past, areas)
-        if not sums.confusion.any():
-            return None, None
+        return self._rows(truth, predicted, probabilities, columns, codes)
+
+    def _scored(self, rows: Any) -> tuple[Tally | None, float | None] | None:
+        """Tally and area of the window; None if a label has no code, and nothing was done."""
+        place, n_classes = self._n_scored_chunks % self._window_chunks, len(self._past.counts)
+        past, areas = self._pasts[place], self._areas
+        confusion = np.empty((n_classes, n_classes), np.int64)
+        totals, calibration = np.empty(N_TOTALS), np.empty((3, N_BINS))
+        sums = self._sums(confusion, totals, calibration, self._levels)
+        n_scored = self._score_rows(rows, sums, past, areas)
+        if n_scored < 0:
+            return None
+        if not n_scored:
+            return NOT_SCORED
         self._n_scored_chunks += 1
-        if not sums.totals[WITH_PROBABILITIES]:
+        if not totals[WITH_PROBABILITIES]:
             self._leave_behind(past)
-        auc, windowed = (None if math.isnan(area) else area for area in areas.tolist())
+        auc, windowed = areas.tolist()
         tally = Tally(
-            sums.confusion.copy(),
-            sums.totals.copy(),
-            sums.calibration.copy(),
-            auc,
-            None in self.codes,
+            confusion, totals, calibration, None if auc != auc else auc, self.codes.silence
         )
-        return tally, windowed
+        return tally, None if windowed != windowed else windowed
 
     def _of_all_classes(self, probabilities: Floats, columns: Ints) -> tuple[Floats, Ints]:
         """Probabilities with columns of zeros for the classes that the model does not know."""
@@ -207,7 +234,7 @@ class Scorer:
         old, ring = self._past, self._ring
         if old is not None and n_classes == len(old.counts):
             return
-        from devfnn.kernels.scoring import Past, Scored, empty_levels, empty_sums, score_rows
+        from devfnn.kernels.scoring import Past, Scored, Sums, empty_levels, score_rows
 
         levels = [empty_levels(n_classes) for _ in range(2)]
         counts = np.zeros(n_classes, np.int64)
@@ -222,6 +249,6 @@ class Scorer:
                 levels[0][n_old:, 0, 0] = old.total[0].sum()
                 levels[1][n_old:, 0, 0] = old.window[0].sum()
                 self._ring[:, n_old:, 0, 0] = ring[:, 0].sum(axis=(1, 2))[:, None]
-        self._past = Past(counts, last, levels[0], levels[1], self._ring[0])
-        self._sums = empty_sums(n_classes)
-        self._rows, self._score_rows = Scored, score_rows
+        self._pasts = [Past(counts, last, levels[0], levels[1], each) for each in self._ring]
+        self._past, self._levels = self._pasts[0], empty_levels(n_classes)
+        self._rows, self._sums, self._score_rows = Scored, Sums, score_rows

@@ -21,10 +21,15 @@ class Sheet:
         self._predicted: Ints = np.zeros(0, np.int64)
         self._probabilities: Floats = np.empty((0, 0))
 
-    def write(self, said: Predictions, n_rows: int) -> None:
-        """Write down what is said about the next rows."""
+    def write(self, said: Predictions, n_rows: int, *, may_be_silent: bool = False) -> None:
+        """Write down what is said about the next rows.
+
+        may_be_silent: rows of which nothing is said are not scored, whatever the procedure says
+        """
         _check_shape(said, n_rows)
         predicted, probabilities, columns = self._scorer.encoded(said)
+        if may_be_silent:
+            predicted = np.where(predicted == SILENT, UNSCORED, predicted)
         if n_rows == self._n_rows:
             self._whole = predicted, probabilities, columns
             return
@@ -46,6 +51,8 @@ class Sheet:
         self, chunk: Chunk, unpredicted: str, is_tested: bool
     ) -> tuple[Tally | None, float | None]:
         """Compare with the truth."""
+        if self._whole is not None and not len(self._whole[0]) and chunk.y.dtype == np.int64:
+            return self._scorer.score_labels(chunk.y, *self._whole[1:])
         truth = self._truth(chunk)
         if self._whole is not None:
             predicted, probabilities, columns = self._whole

@@ -55,6 +55,8 @@ class Checkpoint:
     def follow(self, run: Run) -> Iterator[ChunkResult]:
         """The results of a run, stored now and then, and when it ends or is stopped."""
         check_can_be_stored(run)
+        run.source.has_fingerprint = True
+        n_known = len(run.results)
         try:
             for result in run:
                 yield result
@@ -63,7 +65,8 @@ class Checkpoint:
                     self.write(run)
         finally:
             is_whole = run.loop.is_between_chunks and len(run.results) == run.loop.n_chunks
-            if run.results and is_whole:  # else Ctrl-C was pressed twice within a chunk
+            has_news = len(run.results) > n_known  # else the rows may be others, and be refused
+            if has_news and is_whole:  # else Ctrl-C was pressed twice within a chunk
                 self.write(run)
 
     def write(self, run: Run) -> None:
@@ -76,6 +79,7 @@ class Checkpoint:
             "format": FORMAT,
             "settings": run.settings.to_dict(),
             "features": list(run.stream.feature_names),
+            "fingerprint": [run.source.n_chunks, run.source.fingerprint],
             "is_complete": run.is_complete,
             "loop": plain,
             "results": results_to_plain(run.results),
@@ -119,7 +123,9 @@ def resume(run: Run, path: pathlib.Path) -> None:
             raise ValueError("results are missing")
         if stood["has_learned"] is not bool(model.n_rows):
             raise ValueError("the model is from another moment")
+        n_chunks, fingerprint = map(int, about["fingerprint"])
     run.go_on_with(loop, results)
+    run.source.has_fingerprint, run.source.expected = True, (n_chunks, fingerprint)
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 A run whose file is there is not run again; so a grid that was stopped goes on with the same call.
 """
 
+import collections
 import concurrent.futures
 import contextlib
 import dataclasses
@@ -20,6 +21,7 @@ from typing import Any
 from devfnn.baselines.registry import MODELS, is_random
 from devfnn.errors import DataError, InputError
 from devfnn.evaluation.ranking import Ranking, rank
+from devfnn.evaluation.summary import mean
 from devfnn.experiments.reading import read_result
 from devfnn.experiments.running import Run
 from devfnn.experiments.settings import RunSettings, StreamSettings, difference
@@ -114,7 +116,9 @@ def cells_of(
     found = []
     for stream in streams:
         for model in models:
-            name, _, preset = model.partition("@")
+            name, at, preset = model.partition("@")
+            if at and not preset:
+                raise InputError(f"a preset is missing after @ in {model!r}")
             is_drawn = stream.name in GENERATORS or stream.hide_labels or stream.shuffle is not None
             needs_seeds = is_drawn or (name in MODELS and is_random(name))
             for seed in range(n_seeds if needs_seeds else 1):
@@ -314,19 +318,19 @@ def _ranking(
     post_hoc: str,
     significance: float,
 ) -> Ranking | None:
-    """Ranks by accuracy, mean over seeds; None if something is missing or there is too little."""
-    scores: dict[str, list[float]] = {}
-    for model in models:
-        scores[model] = []
-        for stream in streams:
-            found = [
-                cell["accuracy_mean"]
-                for cell in cells
-                if (cell["model"], cell["stream"]) == (model, stream)
-            ]
-            if not found or None in found:
-                return None
-            scores[model].append(sum(found) / len(found))
-    if len(models) < 2 or len(streams) < 2:
+    """Ranks by accuracy, mean over seeds, on the streams that all models finished.
+
+    None if there is too little.
+    """
+    known: dict[tuple[str, str], list[float | None]] = collections.defaultdict(list)
+    for cell in cells:
+        known[cell["model"], cell["stream"]].append(cell["accuracy_mean"])
+    shared = [
+        stream
+        for stream in streams
+        if all(known[model, stream] and None not in known[model, stream] for model in models)
+    ]
+    if len(models) < 2 or len(shared) < 2:
         return None
+    scores = {model: [mean(known[model, stream]) for stream in shared] for model in models}
     return rank(scores, significance=significance, post_hoc=post_hoc)  # type: ignore[arg-type]

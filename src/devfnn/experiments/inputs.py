@@ -44,10 +44,13 @@ class ScaledOnline:
     """A stream whose chunks are scaled by what came before them, for models that do not do it.
 
     The first chunk is scaled by itself, since it only trains; a later one by the rows before it.
+    Row by row, the first chunk is predicted too: ever longer pieces of it are scaled by the rows
+    before them.
     """
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: Stream, *, by_row: bool = False) -> None:
         self._stream = stream
+        self._by_row = by_row
         self.feature_names: tuple[str, ...] = stream.feature_names
         self.classes: tuple[Hashable, ...] = stream.classes
 
@@ -55,15 +58,29 @@ class ScaledOnline:
         scaler = OnlineScaler(len(self.feature_names))
         is_first = True
         for chunk in self._stream:
-            if is_first:
-                _absorb(scaler, chunk.X)
             late = chunk.late
             if late is not None:
                 late = late._replace(X=scaler.transform(late.X))
-            yield chunk._replace(X=scaler.transform(chunk.X), late=late)
+            if is_first and self._by_row:
+                X = np.concatenate([chunk.X[:0], *self._piecewise(chunk.X, scaler)])
+            elif is_first:
+                _absorb(scaler, chunk.X)
+                X = scaler.transform(chunk.X)
+            else:
+                X = scaler.transform(chunk.X)
+            yield chunk._replace(X=X, late=late)
             if not is_first:
                 _absorb(scaler, chunk.X)
             is_first = is_first and not len(chunk.y)
+
+    def _piecewise(self, X: Floats, scaler: OnlineScaler) -> Iterator[Floats]:
+        """Pieces of 1, 1, 2, 4, ... rows, each scaled by those before it."""
+        start = 0
+        while start < len(X):
+            piece = X[start : max(1, 2 * start)]
+            yield scaler.transform(piece)
+            _absorb(scaler, piece)
+            start += len(piece)
 
 
 class Complete:

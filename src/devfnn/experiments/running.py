@@ -1,23 +1,30 @@
 """A run from its settings to its result."""
 
-import dataclasses
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import zlib
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
+
+import numpy as np
 
 import devfnn
 from devfnn.baselines.peers import PEERS
-from devfnn.errors import DataError
+from devfnn.errors import DataError, InputError
 from devfnn.evaluation import ChunkResult, Prequential, Procedure
 from devfnn.evaluation.record import drift_record, run_record
 from devfnn.experiments.inputs import Complete, ScaledOnline, scaled_by_range
 from devfnn.experiments.settings import Progress, RunSettings, versions
 from devfnn.model.devfnn import DEVFNN
+from devfnn.model.gclass import GClass
+from devfnn.streams.positions import positions_before
 from devfnn.streams.stream import Stream
 from devfnn.types import Chunk
 
 FORMAT = 1
 """Of the results; raised when their keys change."""
+
+NAMES: dict[type, str] = {DEVFNN: "devfnn", GClass: "gclass"}
+"""What models are called in results, if not by their classes."""
 
 Watch = Callable[[Iterable[Chunk]], Iterable[Chunk]]
 """Looks at chunks on their way to the model."""
@@ -59,7 +66,7 @@ class Run:
         self.model: Any = settings.make_model(self.stream)
         self.results: list[ChunkResult] = []
         self.is_complete = False
-        self.source = _Watched(self._scaled(), self.stream, watch)
+        self.source = Watched(self._scaled(), self.stream, watch)
         self.loop = Prequential(self.model, self.source, settings.procedure)
 
     def __iter__(self) -> Iterator[ChunkResult]:
@@ -80,7 +87,7 @@ class Run:
         if settings.scaling_name == "dataset":
             scaled = scaled_by_range(stream)
         elif settings.scaling_name == "online" and not settings.takes_config:
-            scaled = ScaledOnline(stream)
+            scaled = ScaledOnline(stream, by_row=settings.procedure.by_row)
         if settings.model not in PEERS or PEERS[settings.model].library == "CapyMOA":
             return scaled
         n_before = settings.stream.skip
@@ -129,13 +136,18 @@ def evaluate(
     >>> result["rows"], 0.5 < result["accuracy_overall"] < 1.0
     (2000, True)
     """
+    if not isinstance(stream, Stream):
+        raise InputError(
+            f"a stream is needed, not {type(stream).__name__}: devfnn.streams.from_arrays(X, y) "
+            "makes one of arrays, read of a file"
+        )
     loop = Prequential(model, stream, procedure)
     _get_ready(model)
     results = list(loop)
     config = model.config if isinstance(model, DEVFNN) else None
     about = {
         "stream": name,
-        "model": type(model).__name__,
+        "model": NAMES.get(type(model), type(model).__name__),
         "preset": None,
         "scaling": "none" if config is None else config.scaling,
         "seed": 0 if config is None else config.seed,
@@ -168,30 +180,51 @@ def result_of(loop: Prequential, results: Sequence[ChunkResult], stream: Stream)
         "chunk_rows": stream.chunk_rows,
         **record,
         "model_bytes": model_bytes(model),
-        "drift_positions": [row for row in stream.drift_positions if row < record["rows"]],
-        "drift_detection": drift_record(results, stream.drift_positions, by_row=procedure.by_row),
+        "drift_positions": list(positions_before(stream.drift_positions, record["rows"])),
+        "drift_detection": drift_record(results, stream.drift_positions),
         "rules": _rules(model, stream),
     }
 
 
-@dataclasses.dataclass
-class _Watched:
-    """Chunks that somebody looks at on their way."""
+class Watched:
+    """Chunks that somebody looks at on their way, with a fingerprint if somebody wants it."""
 
-    chunks: Iterable[Chunk]
-    stream: Stream
-    watch: Watch | None
+    def __init__(self, chunks: Iterable[Chunk], stream: Stream, watch: Watch | None) -> None:
+        self.chunks, self._stream, self._watch = chunks, stream, watch
+        self.feature_names: tuple[str, ...] = stream.feature_names
+        self.classes: tuple[Hashable, ...] = stream.classes
+        self.has_fingerprint = False
+        self.expected: tuple[int, int] | None = None
+        """Chunks of an earlier run and their fingerprint; DataError if these are others."""
+        self.n_chunks, self.fingerprint = 0, 0
 
     def __iter__(self) -> Iterator[Chunk]:
-        return iter(self.chunks if self.watch is None else self.watch(self.chunks))
+        chunks = iter(self.chunks if self._watch is None else self._watch(self.chunks))
+        return self._checked(chunks) if self.has_fingerprint else chunks
 
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        return self.stream.feature_names
+    def _checked(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+        self.n_chunks = self.fingerprint = 0
+        for chunk in chunks:
+            self.n_chunks += 1
+            self.fingerprint = _fingerprint(chunk, self.fingerprint)
+            if self.expected is not None and self.n_chunks == self.expected[0]:
+                self._require(self.fingerprint == self.expected[1])
+            yield chunk
+        self._require(self.expected is None or self.n_chunks >= self.expected[0])
 
-    @property
-    def classes(self) -> Any:
-        return self.stream.classes
+    def _require(self, is_same: bool) -> None:
+        if not is_same:
+            raise DataError(
+                "the rows are not those of the run that was stopped: it cannot go on with others"
+            )
+
+
+def _fingerprint(chunk: Chunk, before: int) -> int:
+    """A number that changes with every row of a chunk."""
+    found = zlib.crc32(np.ascontiguousarray(chunk.X).tobytes(), before)
+    is_plain = chunk.y.dtype != object
+    labels = chunk.y.tobytes() if is_plain else repr(chunk.y.tolist()).encode()
+    return zlib.crc32(labels, found)
 
 
 def _rules(model: Any, stream: Stream) -> list[dict[str, Any]] | None:

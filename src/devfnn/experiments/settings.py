@@ -27,6 +27,10 @@ LONGEST_DELAY = 2**62
 """Labels that are delayed for longer come at the end all the same; sums of rows stay below 2^63."""
 
 SCALINGS = ("online", "dataset", "none")
+
+SCALED = "sklearn-"
+"""How the names of models begin that need scaled rows and do not scale them."""
+
 PRESETS = ("default", "paper", "static")
 
 Progress = Callable[[int, int | None], object]
@@ -127,7 +131,8 @@ class RunSettings:
         Parameters of `Config`, or of another model's constructor.
     scaling
         online: without look-ahead. dataset: by the range of the whole stream, which looks ahead, as
-        the paper does. none: as it is. By default online; with the preset paper, dataset.
+        the paper does. none: as it is. By default DEVFNN and models of scikit-learn have online,
+        the preset paper dataset, and all other models none: they come with what they need.
     procedure
         How the run goes.
     """
@@ -147,6 +152,12 @@ class RunSettings:
         is_random(self.model)  # which refuses names of no model, before data are fetched
         if self.preset not in (None, "default") and not self.takes_config:
             raise InputError(f"{self.model} has no presets; they are for DEVFNN and its parts")
+        if self.procedure.by_row and self.stream.delay_labels:
+            # Row by row, labels must not come before they are due within a chunk either.
+            delay = min(self.stream.delay_labels, LONGEST_DELAY)
+            stream = dataclasses.replace(self.stream, delay_labels=0)
+            object.__setattr__(self, "stream", stream)
+            object.__setattr__(self, "procedure", dataclasses.replace(self.procedure, delay=delay))
         if self.preset == "paper" and self.stream.name in PAPER_OPTIONS:
             options = PAPER_OPTIONS[self.stream.name] | dict(self.stream.options)
             object.__setattr__(self, "stream", dataclasses.replace(self.stream, options=options))
@@ -164,7 +175,11 @@ class RunSettings:
     @property
     def scaling_name(self) -> str:
         """The scaling, also where it goes without saying."""
-        return self.scaling or ("dataset" if self.preset == "paper" else "online")
+        if self.scaling is not None:
+            return self.scaling
+        if self.preset == "paper":
+            return "dataset"
+        return "online" if self.takes_config or self.model.startswith(SCALED) else "none"
 
     def config(self) -> Config | None:
         """The configuration of DEVFNN and its parts; None for other models."""

@@ -45,6 +45,7 @@ def _to_plain(result: ChunkResult) -> dict[str, Any]:
             "totals": tally.totals.tolist(),
             "calibration": tally.calibration.tolist(),
             "auc": tally.auc,
+            "silence": tally.silence,
         },
     }
 
@@ -71,6 +72,7 @@ def _tally(data: dict[str, Any]) -> Tally:
         np.array(data["totals"], np.float64),
         np.array(data["calibration"], np.float64),
         data["auc"],
+        data["silence"],
     )
     expected = empty_tally(len(confusion))
     for name in ("confusion", "totals", "calibration"):
@@ -79,6 +81,9 @@ def _tally(data: dict[str, Any]) -> Tally:
         _require(bool(np.isfinite(array).all()), f"{name} without bounds")
     _require(bool((confusion >= 0).all()) and tally.n_scored > 0, "no counts")
     _require(_fits(tally.auc, float | None), "no area under a curve")
+    silence = tally.silence
+    is_class = silence is None or (_fits(silence, int) and 0 <= silence < len(confusion))
+    _require(is_class, "silence is no class")
     return tally
 
 

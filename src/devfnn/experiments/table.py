@@ -6,6 +6,7 @@ from typing import Any
 
 from devfnn.errors import InputError
 from devfnn.evaluation.ranking import mean_ranks
+from devfnn.experiments.costs import largest_size, overall_speed
 from devfnn.experiments.published import PUBLISHED, SYSTEMS, Published
 from devfnn.experiments.rendering import Column, Table
 
@@ -87,14 +88,14 @@ def peer_table(results: Iterable[Result]) -> Table:
     others = (
         Column("rows_per_second", "rows/s", decimals=0),
         Column("model_bytes", "bytes", decimals=0),
-        Column("mean_rank", "mean rank", decimals=2),
+        Column("mean_rank", "rank", decimals=2),
     )
     about = (
         "Accuracy in percent: mean over chunks, ± its deviation over seeds if there are several.",
         "Rows/s: over all streams of a model, predicting and learning. Bytes: its largest model.",
-        f"Mean rank: over the {len(shared)} of {len(streams)} streams that all models have."
+        f"Rank: mean over the {len(shared)} of {len(streams)} streams that all models have."
         if ranks
-        else "No mean rank: that needs two models or more, and a stream that all have.",
+        else "No rank: that needs two models or more, and a stream that all have.",
     )
     return Table(
         title="Models by streams",
@@ -251,17 +252,9 @@ def _peer_row(system: str, cells: _Cells) -> dict[str, Any]:
     every = [result for seeds in own.values() for result in seeds]
     counts = sorted({len(seeds) for seeds in own.values()})
     row["n_seeds"] = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
-    row["rows_per_second"] = _speed(every)
-    row["model_bytes"] = _known(max, [result.get("model_bytes") for result in every])
+    row["rows_per_second"] = overall_speed(every)
+    row["model_bytes"] = largest_size(every)
     return row
-
-
-def _speed(results: Sequence[Result]) -> float | None:
-    """Rows of all runs by the time they took."""
-    timed = [(each.get("rows"), each.get("rows_per_second")) for each in results]
-    known = [(rows, rate) for rows, rate in timed if rows and rate]
-    seconds = sum(rows / rate for rows, rate in known)
-    return sum(rows for rows, _ in known) / seconds if known else None
 
 
 def _accuracy(cells: _Cells, stream: str, system: str) -> float | None:
@@ -270,13 +263,28 @@ def _accuracy(cells: _Cells, stream: str, system: str) -> float | None:
 
 
 def _interruptions(cells: _Cells) -> list[str]:
-    """What is to be said of runs that did not end."""
-    return [
+    """What is to be said of runs that did not end, or were over a part of a stream."""
+    ended = [
         f"{system} on {stream}, seed {result.get('seed')}: ended after {result.get('rows')} rows."
         for (stream, system), results in cells.items()
         for result in results
         if result.get("is_complete") is False
     ]
+    parts = [
+        f"{system} on {stream}: only {results[0].get('rows'):,} rows of the stream."
+        for (stream, system), results in cells.items()
+        if stream in PUBLISHED and _is_part(results[0])
+    ]
+    return ended + parts
+
+
+def _is_part(result: Result) -> bool:
+    """Whether a run was told to leave out rows."""
+    settings = result.get("settings")
+    stream = settings.get("stream") if isinstance(settings, Mapping) else None
+    if not isinstance(stream, Mapping) or not isinstance(result.get("rows"), int):
+        return False
+    return stream.get("rows") is not None or bool(stream.get("skip"))
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

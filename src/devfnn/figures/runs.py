@@ -1,10 +1,13 @@
 """A run over the rows of its stream: how often it was right, what it used, and all at once."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
+from devfnn.errors import InputError
 from devfnn.figures.columns import Result, chunk_ends, curve
 from devfnn.figures.structure import layers_over_time, rules_over_time
 from devfnn.figures.style import (
@@ -185,6 +188,8 @@ def measure_over_time(
 def run_overview(result: Result, figure: Figure | None = None) -> Figure:
     """A run at a glance: accuracy, layers, rules and training samples under each other.
 
+    Models without layers and rules have fewer panels.
+
     Parameters
     ----------
     result
@@ -195,24 +200,27 @@ def run_overview(result: Result, figure: Figure | None = None) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        The figure drawn on, with panels (a) to (d).
+        The figure drawn on, with panels (a) to (d), or those of which something is known.
 
     Raises
     ------
     InputError
-        If one of the four was not measured, or there is only one chunk.
+        If nothing was predicted, or there is only one chunk.
     """
-    for needed in ("accuracy", "layers", "layers_total", "rules", "labels", "chunk_rows"):
-        curve(result, needed)  # before anything is drawn
-    panels = (
-        ("accuracy", rate_over_time),
-        ("layers", layers_over_time),
-        ("rules", rules_over_time),
-        ("training samples", training_samples_over_time),
-    )
-    figure = new_figure(WIDTH, 8.0) if figure is None else figure
-    grid = figure.subplots(len(panels), 1, sharex=True, height_ratios=(2.0, 1.0, 1.0, 1.0))
-    for letter, ax, (name, draw) in zip("abcd", grid, panels, strict=True):
+    curve(result, "accuracy")  # before anything is drawn
+    panels = [("accuracy", rate_over_time)] + [
+        (name, draw)
+        for name, draw, needed in (
+            ("layers", layers_over_time, ("layers", "layers_total")),
+            ("rules", rules_over_time, ("rules",)),
+            ("training samples", training_samples_over_time, ("labels", "chunk_rows")),
+        )
+        if _has_curves(result, needed)
+    ]
+    figure = new_figure(WIDTH, 3.2 + 1.6 * (len(panels) - 1)) if figure is None else figure
+    ratios = (2.0, *(1.0 for _ in panels[1:]))
+    (grid,) = figure.subplots(len(panels), 1, sharex=True, height_ratios=ratios, squeeze=False).T
+    for letter, ax, (name, draw) in zip("abcd", grid, panels, strict=False):
         draw(result, ax=ax)
         ax.set_title(f"({letter}) {name}", loc="left")
         ax.label_outer()
@@ -220,6 +228,16 @@ def run_overview(result: Result, figure: Figure | None = None) -> Figure:
             _leave_out_drift(ax)
     figure.align_ylabels(list(grid))
     return figure
+
+
+def _has_curves(result: Result, names: Sequence[str]) -> bool:
+    """Whether there is something to draw."""
+    try:
+        for name in names:
+            curve(result, name)
+    except InputError:
+        return False
+    return True
 
 
 def _leave_out_drift(ax: Axes) -> None:

@@ -11,11 +11,15 @@ from devfnn.kernels.state import Floats, Ints
 N_BINS = 10
 """Bins of the confidence, for calibration."""
 
-N_LEVELS = 512
-"""Levels of a probability, for the area under the curve: nearly equal steps of its log-odds."""
+N_LEVELS = 1024
+"""Levels of a probability, for the area under the curve: steps of its log-odds."""
 
-MOST_DOUBLINGS = 24.0
-"""Odds of more than 2 to this power, or less than its inverse, are not told apart."""
+FINE, STEPS = 24.0, 16.0
+"""Odds between 2 to this power and its inverse have so many levels for each doubling."""
+
+LOW_LEVELS, LOW_TAIL = 248, 1050.0
+HIGH_LEVELS, HIGH_TAIL = 8, 29.0
+"""Levels of smaller and of larger odds, and how many doublings they cover: as far as floats go."""
 
 SMALL_PRODUCT = 1e-200
 """Probabilities are multiplied until their product is below this; then its logarithm is taken."""
@@ -31,7 +35,7 @@ class Scored(NamedTuple):
     """Rows to be scored."""
 
     truth: Ints
-    """Code of the class, (k,); -1 for a row that is not scored."""
+    """Code of the class, (k,), -1 for a row that is not scored; or labels, if codes are given."""
     predicted: Ints
     """Code of the predicted class, (k,), -1 for a row that is not scored; (0,) if the most probable
     class is predicted."""
@@ -39,6 +43,8 @@ class Scored(NamedTuple):
     """(k, c), or no rows if the model gives none; NaN in a row without."""
     columns: Ints
     """Codes of the columns of the probabilities, (c,)."""
+    codes: Ints
+    """Codes of labels: that of label 0 comes second, -1 for none; (0,) if codes are given."""
 
 
 class Sums(NamedTuple):
@@ -86,16 +92,41 @@ def empty_sums(n_classes: int) -> Sums:
 
 
 @part()
-def level_of(probability):
-    """Level of a probability: its odds on a scale that is straight between powers of two.
+def doublings_of(probability):
+    """Odds on a scale of doublings that is straight between powers of two.
 
     Any scale that keeps the order would do; this one needs no logarithm.
     """
-    p = min(max(probability, LEAST), 1.0 - LEAST)
-    fraction, power = math.frexp(p / (1.0 - p))
-    doublings = min(max(power + 2.0 * fraction - 2.0, -MOST_DOUBLINGS), MOST_DOUBLINGS)
-    level = int((doublings + MOST_DOUBLINGS) * (N_LEVELS / (2.0 * MOST_DOUBLINGS)))
-    return min(level, N_LEVELS - 1)
+    if probability <= 0.0:
+        return -2.0 * LOW_TAIL
+    if probability >= 1.0:
+        return 2.0 * HIGH_TAIL
+    fraction, power = math.frexp(probability / (1.0 - probability))
+    return power + 2.0 * fraction - 2.0
+
+
+@part()
+def level_of(doublings):
+    """Level of odds: fine steps in the middle, coarse ones in the tails."""
+    if doublings < -FINE:
+        return int(LOW_LEVELS * max(0.0, 1.0 + (doublings + FINE) / LOW_TAIL) * (1.0 - LEAST))
+    if doublings < FINE:
+        return LOW_LEVELS + int((doublings + FINE) * STEPS)
+    high = int(HIGH_LEVELS * (doublings - FINE) / HIGH_TAIL)
+    return N_LEVELS - HIGH_LEVELS + min(high, HIGH_LEVELS - 1)
+
+
+@part()
+def add_levels(row, truth, columns, levels):
+    """Count the levels of the probabilities of one row. row: (c,)"""
+    if row.shape[0] == 2 and abs(row[0] + row[1] - 1.0) < 1e-9:  # one says all about the other
+        doublings = doublings_of(row[1])
+        levels[columns[1], int(columns[1] == truth), level_of(doublings)] += 1
+        levels[columns[0], int(columns[0] == truth), level_of(-doublings)] += 1
+        return
+    for column in range(row.shape[0]):
+        code = columns[column]
+        levels[code, int(code == truth), level_of(doublings_of(row[column]))] += 1
 
 
 @part()
@@ -118,9 +149,9 @@ def add_probabilities(row, truth, columns, sums):
         if is_own:
             own, has_column = p, True
         squares += (p - is_own) ** 2
-        sums.levels[code, 1 if is_own else 0, level_of(p)] += 1
     if not has_column:
         squares += 1.0
+    add_levels(row, truth, columns, sums.levels)
     sums.totals[SQUARES] += squares
     sums.totals[WITH_PROBABILITIES] += 1.0
     return min(max(own, LEAST), 1.0 - LEAST)
@@ -135,15 +166,29 @@ def add_confidence(confidence, is_right, calibration):
     calibration[2, place] += is_right
 
 
+@part()
+def are_known(labels, codes):
+    """Whether all labels have a code. codes: (s,), of labels from -1 to s - 2"""
+    for i in range(labels.shape[0]):
+        if labels[i] < -1 or labels[i] > codes.shape[0] - 2 or codes[labels[i] + 1] < 0:
+            return False
+    return True
+
+
 @kernel()
 def score_rows(rows, sums, past, areas):
-    """Count rows. rows: Scored · sums: Sums, set to 0 first · past: Past · areas: (2,)
+    """Count rows; how many were scored. rows: Scored · sums: Sums, set to 0 first · past: Past
 
+    areas: (2,). Returns -1, and has done nothing, if a label has no code.
     areas: under the curve, of these rows and of the window that they close; NaN where they are not
     defined. The majority class is that of the labels so far, the row itself
     included, as MOA has it.
     """
     rows, sums, past = borrowed(rows), borrowed(sums), borrowed(past)
+    has_labels = rows.codes.shape[0] > 0
+    if has_labels and not are_known(rows.truth, rows.codes):
+        return -1
+    n_scored = 0
     sums.confusion[:] = 0
     sums.totals[:] = 0.0
     sums.calibration[:] = 0.0
@@ -152,7 +197,7 @@ def score_rows(rows, sums, past, areas):
     has_predictions = rows.predicted.shape[0] > 0
     product = 1.0
     for i in range(rows.truth.shape[0]):
-        truth = rows.truth[i]
+        truth = rows.codes[rows.truth[i] + 1] if has_labels else rows.truth[i]
         if truth < 0:
             continue
         past.counts[truth] += 1
@@ -161,6 +206,7 @@ def score_rows(rows, sums, past, areas):
         else:
             predicted = rows.columns[largest(rows.probabilities[i])]
         if predicted >= 0:
+            n_scored += 1
             sums.confusion[truth, predicted] += 1
             sums.totals[MAJORITY] += largest(past.counts) == truth
             sums.totals[NO_CHANGE] += past.last[0] == truth
@@ -176,6 +222,7 @@ def score_rows(rows, sums, past, areas):
     areas[:] = np.nan
     if sums.totals[WITH_PROBABILITIES] > 0.0:
         close_chunk(sums.levels, past, areas)
+    return n_scored
 
 
 @part()

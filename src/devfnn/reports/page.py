@@ -161,16 +161,16 @@ def p_value(number: float | None) -> str:
 def size(n_bytes: float | None) -> str:
     """Bytes in the unit that fits.
 
-    >>> size(512), size(104857), size(3 * 2**20)
+    >>> size(512), size(102_400), size(3_000_000)
     ('512 B', '102 kB', '3.0 MB')
     """
     if n_bytes is None:
         return NOT_MEASURED
-    if n_bytes < 1024:
+    if n_bytes < 1e3:
         return f"{n_bytes:.0f} B"
-    if n_bytes < 2**20:
-        return f"{n_bytes / 1024:.0f} kB"
-    return f"{n_bytes / 2**20:,.1f} MB"
+    if n_bytes < 1e6:
+        return f"{n_bytes / 1e3:.0f} kB"
+    return f"{n_bytes / 1e6:,.1f} MB"
 
 
 def plain(value: object) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from devfnn.experiments.costs import largest_size, overall_speed
 from devfnn.reports.page import flattened, mean, percent, plain, set_values, spread
 
 FEW_STREAMS = 10
@@ -78,28 +79,16 @@ def costs(comparison: Comparison) -> list[dict[str, Any]]:
     for model in comparison["models"]:
         cells = [cell for cell in comparison["cells"] if cell["model"] == model]
         row = {key: mean(_known(cells, key)) for key in _COSTS}
-        rows.append({"model": model, "speed": _speed(cells)} | row)
+        costs = {"speed": overall_speed(cells), "model_bytes": largest_size(cells)}
+        rows.append({"model": model} | row | costs)
     return rows
 
 
-_COSTS = (
-    *("seconds_predict", "seconds_learn", "model_bytes"),
-    *("label_fraction", "rules_mean", "layers_mean"),
-)
+_COSTS = (*("seconds_predict", "seconds_learn", "label_fraction", "rules_mean", "layers_mean"),)
 
 
 def _known(cells: Iterable[Cell], key: str) -> list[float]:
     return [cell[key] for cell in cells if cell.get(key) is not None]
-
-
-def _speed(cells: Sequence[Cell]) -> float | None:
-    """Rows per second over all runs: rows over seconds, so that long runs count by their length."""
-    needed = ("rows", "seconds_predict", "seconds_learn")
-    if cells and all(cell.get(key) is not None for cell in cells for key in needed):
-        seconds = sum(cell["seconds_predict"] + cell["seconds_learn"] for cell in cells)
-        if seconds > 0.0:
-            return float(sum(cell["rows"] for cell in cells) / seconds)
-    return mean(_known(cells, "rows_per_second"))
 
 
 def remarks(comparison: Comparison, results: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -1,0 +1,349 @@
+"""`devfnn compare`: models against each other, over processes, as often as it is stopped."""
+
+import csv
+import json
+import os
+import pathlib
+import shlex
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from devfnn.experiments import StreamSettings
+from devfnn.experiments.grid import Outcome, _attempt, cells_of
+from devfnn.experiments.reading import read_comparison, read_result
+from timeless import timeless
+
+SMALL = ("--rows", 600, "--chunk-rows", 100)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder to work in, so that names are short."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def in_one_process(monkeypatch):
+    """Cells are run one by one in this process; the names of those that are."""
+    started = []
+
+    def run_grid(cells, folder, n_jobs):
+        for cell in cells:
+            started.append(cell.name)
+            found = _attempt(cell, folder)
+            is_failed = isinstance(found, str)
+            yield Outcome(cell, None, found) if is_failed else Outcome(cell, found)
+
+    monkeypatch.setattr("devfnn.cli.compare.run_grid", run_grid)
+    return started
+
+
+@pytest.fixture
+def unstarted(monkeypatch):
+    """Running cells fails the test."""
+
+    def run_grid(*_):
+        pytest.fail("a run started")
+
+    monkeypatch.setattr("devfnn.cli.compare.run_grid", run_grid)
+
+
+def shown(result):
+    """What was said on the screen, in one line."""
+    return " ".join(result.stderr.replace("│", " ").split())
+
+
+def rows_file(path, *, gap=None, step=7):
+    path.parent.mkdir(exist_ok=True)
+    rows = [f"{'' if k == gap else k % step},{k % 3},{int(k % step < 3)}\n" for k in range(600)]
+    path.write_text("a,b,y\n" + "".join(rows))
+    return str(path)
+
+
+def modified(folder):
+    """When the files of a folder were written."""
+    return {file.name: file.stat().st_mtime_ns for file in folder.iterdir()}
+
+
+# ---- what comes of it
+
+
+def test_a_comparison_is_run_told_and_written(invoke, here):
+    command = ("compare", "--models", "logistic,majority,no-change", "--streams", "sea,led")
+    command += (*SMALL, "--seeds", 2, "--jobs", 2, "--output", "out")
+    result = invoke(*command, "--json", "c.json", "--csv", "c.csv")
+    assert result.exit_code == 0, result.output
+    for part in ("Accuracy", "logistic", "majority", "sea", "led", "mean rank", "Friedman test"):
+        assert part in result.stdout
+    assert "Report: out/comparison.html" in result.stdout
+    assert "logistic on sea, seed 0: " in result.stderr
+
+    found = read_comparison("c.json")
+    assert (here / "c.json").read_text() == (here / "out" / "comparison.json").read_text()
+    assert (found["models"], found["streams"], found["seeds"]) == (
+        ["logistic", "majority", "no-change"],
+        ["sea", "led"],
+        [0, 1],
+    )
+    assert found["is_complete"] is True
+    assert found["failed"] == []
+    assert found["ranking"]["models"] == found["models"]
+    assert len(found["cells"]) == 12
+    for cell in found["cells"]:
+        single = read_result(here / "out" / cell["file"])
+        assert single["accuracy_mean"] == cell["accuracy_mean"]
+        assert single["is_complete"] is True
+        assert single["seed"] == cell["seed"]
+    with (here / "c.csv").open(newline="") as lines:
+        assert [line["model"] for line in csv.DictReader(lines)] == [
+            cell["model"] for cell in found["cells"]
+        ]
+    page = (here / "out" / "comparison.html").read_text(encoding="utf-8")
+    assert page.lstrip().lower().startswith("<!doctype html")
+    assert "logistic" in page
+
+    # The other commands take the results.
+    single = here / "out" / "runs" / "logistic__sea__0.json"
+    for words in (
+        ("report", "out/comparison.json", "--output", "r.html"),
+        ("report", single, "--output", "s.html"),
+        ("table", "out"),
+        ("plot", single, "--output", "p.svg"),
+        ("plot", "out/comparison.json", "--output", "q.svg"),
+    ):
+        taken = invoke(*words)
+        assert taken.exit_code == 0, (words, taken.output)
+
+    # The same command runs nothing again.
+    before = modified(here / "out" / "runs")
+    again = invoke(*command, "--json", "d.json")
+    assert again.exit_code == 0, again.output
+    assert again.stderr.count("was there") == 12
+    assert modified(here / "out" / "runs") == before
+    other = read_comparison("d.json")
+    assert {**other, "command": 0} == {**found, "command": 0}
+
+
+def test_what_failed_is_told_and_the_others_finish(invoke, here, in_one_process):
+    rows_file(here / "gappy.csv", gap=430)
+    command = ("compare", "--models", "devfnn,majority", "--streams", "gappy.csv,sea", *SMALL)
+    result = invoke(*command, "--output", "out")
+    assert result.exit_code == 1, result.output
+    assert "Failed: devfnn on gappy.csv, seed 0: " in result.stdout
+    assert len(in_one_process) == 4
+    found = read_comparison("out/comparison.json")
+    assert len(found["cells"]) == 3
+    assert [each["cell"] for each in found["failed"]] == ["devfnn on gappy.csv, seed 0"]
+    assert found["ranking"] is None
+
+
+def test_nothing_but_failures_is_a_comparison_too(invoke, here, in_one_process):
+    rows_file(here / "gappy.csv", gap=430)
+    result = invoke("compare", "--models", "devfnn", "--streams", "gappy.csv", "--output", "out")
+    assert result.exit_code == 1, result.output
+    assert "Traceback" not in result.output
+    assert not (here / "out" / "comparison.html").exists()
+    assert read_comparison("out/comparison.json")["cells"] == []
+
+
+def test_parameters_are_set_by_model(invoke, here, in_one_process):
+    sets = ("--set", "devfnn@static:max_rules=2", "--set", "devfnn@static:vote=hard")
+    models = ("--models", "devfnn,devfnn@static", "--streams", "sea", *SMALL)
+    result = invoke("compare", *models, *sets, "--output", "out", "--quiet")
+    assert result.exit_code == 0, result.output
+    assert result.output == ""
+    plain, static = (
+        read_result(here / "out" / "runs" / f"{model}__sea__0.json")
+        for model in ("devfnn", "devfnn@static")
+    )
+    assert static["settings"]["changes"] == {"max_rules": 2, "vote": "hard"}
+    assert (static["config"]["max_rules"], static["config"]["growing"]) == (2, False)
+    assert plain["settings"]["changes"] == {}
+
+
+def test_what_is_said_of_streams_holds_for_all(invoke, here, in_one_process):
+    words = ("--models", "majority,logistic", "--streams", "sea", "--rows", 600, "--folds", 4)
+    words += ("--delay-labels", 200, "--hide-labels", 0.5, "--scaling", "dataset")
+    assert invoke("compare", *words, "--output", "out").exit_code == 0
+    for model in ("majority", "logistic"):
+        settings = read_result(f"out/runs/{model}__sea__0.json")["settings"]
+        assert settings["scaling"] == "dataset"
+        assert settings["procedure"]["by_row"] is False
+        stream = settings["stream"]
+        assert (stream["folds"], stream["delay_labels"], stream["hide_labels"]) == (4, 200, 0.5)
+
+
+def test_files_of_the_same_name_do_not_clash(invoke, here, in_one_process):
+    for place, folder in enumerate("ab"):
+        rows_file(here / folder / "rows.csv", step=7 + place)
+    words = ("--models", "majority", "--streams", "a/rows.csv,b/rows.csv", "--output", "out")
+    result = invoke("compare", *words, *SMALL)
+    assert result.exit_code == 0, result.output
+    assert len(list((here / "out" / "runs").iterdir())) == 2
+    cells = read_comparison("out/comparison.json")["cells"]
+    assert len({cell["accuracy_mean"] for cell in cells}) == 2
+    for cell in cells:
+        assert read_result(here / "out" / cell["file"])["stream"] == cell["stream"]
+
+
+def test_rows_may_come_one_by_one_and_models_be_scaled_as_each_is_used_to(
+    invoke, here, in_one_process
+):
+    words = ("--models", "majority,logistic", "--streams", "sea", *SMALL, "--by-row")
+    assert invoke("compare", *words, "--delay-labels", 200, "--output", "out").exit_code == 0
+    found = {
+        model: read_result(f"out/runs/{model}__sea__0.json") for model in ("majority", "logistic")
+    }
+    assert [each["scaling"] for each in found.values()] == ["none", "online"]
+    for each in found.values():
+        assert each["settings"]["procedure"]["by_row"] is True
+        assert each["per_chunk"]["labels"][:4] == [0, 0, 100, 100]
+
+
+def test_only_files_have_to_be_told_their_label(invoke, here, in_one_process):
+    rows_file(here / "rows.csv")
+    words = ("--models", "majority", "--streams", "sea,rows.csv", "--label", "b", *SMALL)
+    result = invoke("compare", *words, "--output", "out")
+    assert result.exit_code == 0, result.output
+    cells = read_comparison("out/comparison.json")["cells"]
+    features = {
+        cell["stream"]: read_result(f"out/{cell['file']}")["feature_names"] for cell in cells
+    }
+    assert features["rows.csv"] == ["a", "y"]
+
+
+# ---- what is refused
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--models", "devfn"], "no model is called 'devfn'; did you mean devfnn"),
+        (["--streams", "see"], "did you mean sea"),
+        (["--streams", "sea,no/such/file.csv"], "there is no file and no stream called"),
+        (["--models", ","], "at least one model and one stream are needed"),
+        (["--models", "rls,rls"], "the model rls is named more than once"),
+        (["--models", "devfnn@best"], "a preset is one of"),
+        (["--streams", "-"], "a pipe can be read only once"),
+        (["--set", "memory=1"], "MODEL:NAME=VALUE is needed"),
+        (["--set", "gclass:memory=1"], "MODEL:NAME=VALUE is needed, with one of the models"),
+        (["--set", "devfnn:memory"], "NAME=VALUE is needed, not 'memory'"),
+        (["--set", "devfnn:colour=1"], "no parameter is called 'colour'"),
+        (["--set", "majority:memory=1"], "majority has no option 'memory'"),
+        (["--folds", "3", "--chunk-rows", "5"], "by folds or by chunk_rows, not by both"),
+        (["--rows", "10", "--folds", "20"], "10 rows cannot be cut into 20 folds"),
+        (["--seeds", "0"], "--seeds"),
+        (["--jobs", "0"], "--jobs"),
+        (["--test", "t"], "--test"),
+        (["--json", "no/folder/x"], "does not exist"),
+        (["--csv", "no/folder/x"], "does not exist"),
+        (["--json", "x", "--csv", "x"], "are the same file"),
+        (["--json", "comparison/comparison.json"], "are the same file"),
+        (["--output", "a-file"], "a-file"),
+        (["--output", "a-file/x"], "a-file/x"),
+    ],
+)
+def test_bad_values_are_refused_before_anything_is_run(invoke, here, unstarted, words, message):
+    (here / "a-file").write_text("")
+    (here / "comparison").mkdir()
+    result = invoke("compare", *words)
+    assert result.exit_code == 2, result.output
+    assert message in shown(result)
+    assert "Traceback" not in result.output
+    assert sorted(each.name for each in here.iterdir()) == ["a-file", "comparison"]
+
+
+@pytest.mark.parametrize("name", ["comparison.json", "comparison.html", "runs"])
+def test_a_folder_that_cannot_take_the_results_is_refused_first(invoke, here, unstarted, name):
+    (here / "out").mkdir()
+    if name == "runs":
+        (here / "out" / name).write_text("")
+    else:
+        (here / "out" / name).mkdir()
+    result = invoke("compare", "--models", "majority", "--streams", "sea", "--output", "out")
+    assert result.exit_code == 2, result.output
+
+
+def test_results_of_other_settings_are_refused(invoke, here):
+    (here / "out" / "runs").mkdir(parents=True)
+    cells = cells_of(
+        ["majority"],
+        [StreamSettings(name="sea", rows=600, chunk_rows=100)],
+        1,
+    )
+    assert not isinstance(_attempt(cells[0], here / "out" / "runs"), str)
+    words = ("compare", "--models", "majority", "--streams", "sea", "--output", "out")
+    assert invoke(*words, *SMALL).exit_code == 0  # the very same: nothing is run
+    before = modified(here / "out" / "runs")
+    result = invoke(*words, "--rows", 700, "--chunk-rows", 100)
+    assert result.exit_code == 1, result.output
+    assert "other settings, stream.rows = 600 instead of 700" in shown(result)
+    assert modified(here / "out" / "runs") == before
+
+
+# ---- stopped and gone on with
+
+LONG = ["compare", "--models", "majority,logistic", "--streams", "sea,sine,led"]
+LONG += ["--rows", "20000", "--jobs", "2", "--output", "out"]
+
+
+def started(here):
+    """A comparison in a process group of its own, of which one run is done."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "devfnn", *LONG],
+        cwd=here,
+        text=True,
+        encoding="utf-8",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    while "rows/s" not in (line := process.stderr.readline()):
+        assert line, "it ended by itself"
+    return process
+
+
+def check_gone_on(invoke, here, command):
+    """The same command finishes the rest, and comes to what nobody stopped."""
+    runs = here / "out" / "runs"
+    before = {name: time for name, time in modified(runs).items() if name.endswith(".json")}
+    assert 0 < len(before) < 6
+    result = invoke(*command)
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count("was there") == len(before)
+    after = modified(runs)
+    assert {name: after[name] for name in before} == before
+    return timeless(json.loads((here / "out" / "comparison.json").read_text()))
+
+
+def test_a_comparison_that_is_stopped_goes_on_with_the_same_command(invoke, here):
+    # Ctrl-C on a terminal reaches all processes.
+    process = started(here)
+    os.killpg(process.pid, signal.SIGINT)
+    output, messages = process.communicate(timeout=60)
+    assert process.returncode == 130, messages
+    assert "Traceback" not in messages
+    assert "To go on: devfnn compare" in messages
+    assert "Accuracy" in output
+    partial = json.loads((here / "out" / "comparison.json").read_text())
+    assert partial["is_complete"] is False
+    command = shlex.split(messages.split("To go on: ")[1].splitlines()[0])[1:]
+    assert sorted(command) == sorted(LONG)
+    first = check_gone_on(invoke, here, command)
+    (here / "out").rename(here / "first")
+
+    # A kill leaves no process behind: they would keep the pipes open.
+    process = started(here)
+    process.kill()
+    process.communicate(timeout=60)
+    second = check_gone_on(invoke, here, LONG)
+    assert second == first
+    assert [pathlib.Path(cell["file"]).name for cell in first["cells"]] == [
+        f"{model}__{stream}__0.json"
+        for stream in ("sea", "sine", "led")
+        for model in ("majority", "logistic")
+    ]

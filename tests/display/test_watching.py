@@ -1,0 +1,207 @@
+"""A run while it lasts, on a terminal and elsewhere."""
+
+import dataclasses
+import io
+import itertools
+
+import pytest
+import rich.console
+
+from devfnn.display import watched
+from devfnn.evaluation import ChunkResult
+from devfnn.events import DriftFound
+
+
+def drift(row):
+    """Drift that was found when so many rows had come."""
+    return (DriftFound(row, 0.1, 0.3, 0.1, 50),)
+
+
+def results(*drifting, n_chunks=10, n_correct=None):
+    """Chunks of 100 rows, all but the first predicted, with 90 right if nothing else is said."""
+    return [
+        ChunkResult(
+            index=index,
+            chunk_rows=100,
+            n_rows=100 * (index + 1),
+            n_correct=(n_correct[index] if n_correct else 90) if index else None,
+            n_scored=100 if index else 0,
+            events=drift(100 * (index + 1)) if index in drifting else (),
+            seconds_predict=0.01,
+            seconds_learn=0.04,
+            n_rules=3,
+            n_layers=2,
+        )
+        for index in range(n_chunks)
+    ]
+
+
+def console(is_terminal=False):
+    """A console that writes into memory."""
+    return rich.console.Console(file=io.StringIO(), width=100, force_terminal=is_terminal)
+
+
+def watch(run, n_rows, is_terminal=False, **others):
+    """What is shown over a run."""
+    screen = console(is_terminal)
+    assert list(watched(iter(run), n_rows, screen, **others)) == list(run)
+    return screen.file.getvalue()
+
+
+def last_panel(text):
+    """The last picture of a live panel, without codes and frames."""
+    picture = rich.text.Text.from_ansi(text[text.rindex("╭") :]).plain
+    return " ".join(picture.replace("│", " ").split())
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that goes on by 0.05 s whenever it is asked."""
+    ticks = itertools.count(0, 1)
+    monkeypatch.setattr("devfnn.display.watching.time.monotonic", lambda: next(ticks) * 0.05)
+
+
+# ---- on a terminal
+
+
+def test_the_panel_tells_all_that_is_worth_knowing():
+    text = watch(results(3, 6), 1000, is_terminal=True, name="DEVFNN on sea")
+    shown = last_panel(text)
+    for part in (
+        *("DEVFNN on sea", "1,000 of 1,000 rows 100%", "accuracy now 90.00 %"),
+        *("accuracy so far 90.00 %", "layers 2", "rules 3", "speed 2,000 rows/s", "time left 0 s"),
+        "last drift found at row 700, 300 rows ago (2 in all)",
+    ):
+        assert part in shown, part
+
+
+def test_accuracy_now_is_that_of_the_last_chunks():
+    run = results(n_chunks=21, n_correct=[0] * 11 + [100] * 10)
+    shown = last_panel(watch(run, 2100, is_terminal=True))
+    assert "accuracy now 100.00 %" in shown
+    assert "accuracy so far 50.00 %" in shown
+
+
+def test_the_time_left_is_taken_from_the_pace_since_the_start(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("devfnn.display.watching.time.monotonic", lambda: now[0])
+
+    def run():
+        for result in results()[5:]:
+            now[0] += 10.0
+            yield result
+
+    screen = console(is_terminal=True)
+    shown = watched(run(), 1000, screen, before=results()[:5])
+    next(shown)
+    assert "600 of 1,000 rows" in last_panel(screen.file.getvalue())
+    assert "time left 40 s" in last_panel(screen.file.getvalue())
+    shown.close()
+
+
+def test_pictures_are_drawn_now_and_then_only(clock):
+    text = watch(results(n_chunks=200), 20_000, is_terminal=True)
+    assert 20 < text.count("accuracy now") < 150
+
+
+def test_the_name_in_the_panel_is_shown_as_it_is():
+    assert "on [bold].csv" in watch(results(), 1000, is_terminal=True, name="on [bold].csv")
+
+
+def test_without_a_known_length_rows_are_counted_on_a_terminal():
+    shown = last_panel(watch(results(), None, is_terminal=True))
+    assert "1,000 rows" in shown
+    assert "%" not in shown.split("accuracy now")[0]
+    assert "time left -" in shown
+
+
+def test_a_model_that_counts_nothing_shows_nothing():
+    run = [dataclasses.replace(each, n_rules=None, n_layers=None) for each in results()]
+    shown = last_panel(watch(run, 1000, is_terminal=True))
+    assert "layers -" in shown
+    assert "rules -" in shown
+    assert "last drift found at row -" in shown
+
+
+def test_the_panel_is_left_in_order_when_a_run_is_interrupted():
+    def interrupted():
+        yield from results()[:3]
+        raise KeyboardInterrupt
+
+    screen = console(is_terminal=True)
+    with pytest.raises(KeyboardInterrupt):
+        list(watched(interrupted(), 1000, screen))
+    assert screen.file.getvalue().rstrip().endswith("\x1b[?25h")  # the cursor is back
+
+
+# ---- elsewhere
+
+
+def test_plain_lines_have_no_codes_and_tell_the_same():
+    text = watch(results(), 1000)
+    assert "\x1b" not in text
+    line = "accuracy 90.00 % now, 90.00 % so far  layers 2  rules 3  drift -  2,000 rows/s"
+    assert line in text
+
+
+def test_plain_lines_tell_the_last_drift():
+    lines = watch(results(3), 1000).splitlines()
+    assert len(lines) == 10
+    assert "drift -" in lines[2]
+    assert all("drift 400" in line for line in lines[3:])
+
+
+def test_a_line_comes_after_every_tenth_of_the_run():
+    lines = watch(results(n_chunks=95), 9500).splitlines()
+    rows = [int(line.split()[0].replace(",", "")) for line in lines]
+    assert len(rows) == 10
+    assert rows[-1] == 9500
+    assert all(950 * place <= row < 950 * place + 100 for place, row in enumerate(rows, 1))
+
+
+def test_a_run_that_goes_on_says_only_what_is_new():
+    lines = watch(results()[5:], 1000, before=results(2)[:5]).splitlines()
+    assert [line.split()[0] for line in lines] == ["600", "700", "800", "900", "1,000"]
+    assert "drift 300" in lines[0]
+    assert watch([], 1000, before=results()) == ""
+
+
+def test_without_a_known_length_lines_come_when_rows_double():
+    lines = watch(results(n_chunks=45), None).splitlines()
+    assert [line.split()[0] for line in lines] == ["1,000", "2,000", "4,000"]
+
+
+def test_a_slow_run_of_unknown_length_is_not_silent(monkeypatch):
+    ticks = itertools.count(0, 4)
+    monkeypatch.setattr("devfnn.display.watching.time.monotonic", lambda: next(ticks))
+    assert watch(results()[:5], None).count("rows/s") >= 2
+
+
+# ---- both
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_last_chunk_without_rows_changes_no_number(is_terminal):
+    last = dataclasses.replace(
+        results()[-1], index=10, chunk_rows=0, n_correct=None, n_scored=0, seconds_predict=0.0
+    )
+    text = watch([*results(), last], 1000, is_terminal)
+    if is_terminal:
+        assert "accuracy so far 90.00 %" in last_panel(text)
+    else:
+        assert len(text.splitlines()) == 10
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+@pytest.mark.parametrize("n_rows", [0, None, 1000])
+def test_a_run_without_results_can_be_watched(is_terminal, n_rows):
+    watch([], n_rows, is_terminal)
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_nothing_runs_before_results_are_asked_for(is_terminal):
+    def run():
+        pytest.fail("it was asked for")
+        yield
+
+    watched(run(), 1000, console(is_terminal))

@@ -1,0 +1,385 @@
+"""A run as plain data: all values are those of the predictions themselves."""
+
+import json
+
+import numpy as np
+import pytest
+import sklearn.metrics as sk
+
+from devfnn import DEVFNN
+from devfnn.evaluation import MEASURES, ChunkResult, Prequential, Procedure
+from devfnn.evaluation.record import drift_record, run_record
+from devfnn.events import DriftFound, LayerAdded, RulePruned
+from devfnn.streams import from_arrays, sea
+
+WINDOW = 3
+
+
+class Prophet:
+    """Says what it was given to say, row by row."""
+
+    classes = ("b", "a", "c")
+
+    def __init__(self, probabilities):
+        self.probabilities = probabilities
+
+    def predict_proba(self, X):
+        return self.probabilities[X[:, 0].astype(int)]
+
+    def learn(self, X, y):
+        return []
+
+
+@pytest.fixture(scope="module")
+def prophecy():
+    """Labels, the probabilities said of them (columns a, b, c), and the record of the run."""
+    rng = np.random.default_rng(4)
+    n_rows = 1130
+    codes = rng.choice(3, n_rows, p=[0.6, 0.3, 0.1])
+    votes = rng.gamma(1.0, size=(n_rows, 3))
+    votes[np.arange(n_rows), codes] *= 3.0
+    said = votes / votes.sum(axis=1, keepdims=True)
+    X = np.column_stack([np.arange(n_rows), rng.random(n_rows)])
+    stream = from_arrays(X, np.array(["a", "b", "c"])[codes], chunk_rows=100)
+    model = Prophet(said[:, [1, 0, 2]])
+    loop = Prequential(model, stream, Procedure(window_chunks=WINDOW))
+    results = list(loop)
+    record = run_record(
+        results,
+        classes=loop.scorer.codes.labels,
+        class_names=["class " + str(label) for label in loop.scorer.codes.labels],
+        auc=loop.scorer.auc,
+        window_chunks=WINDOW,
+    )
+    return codes, said, record
+
+
+def scikit_learn_says(codes, said):
+    """Measures of rows by scikit-learn."""
+    predicted = said.argmax(axis=1)
+    macro = sk.precision_recall_fscore_support(codes, predicted, average="macro", zero_division=0)
+    weighted = sk.precision_recall_fscore_support(
+        codes, predicted, average="weighted", zero_division=0
+    )
+    recalls = sk.recall_score(codes, predicted, average=None)
+    return {
+        "accuracy": sk.accuracy_score(codes, predicted),
+        "precision": macro[0],
+        "recall": macro[1],
+        "f1": macro[2],
+        "precision_weighted": weighted[0],
+        "recall_weighted": weighted[1],
+        "f1_weighted": weighted[2],
+        "kappa": sk.cohen_kappa_score(codes, predicted),
+        "balanced_accuracy": sk.balanced_accuracy_score(codes, predicted),
+        "g_mean": float(np.prod(recalls) ** (1 / len(recalls))),
+        "log_loss": sk.log_loss(codes, said),
+        "brier": sk.brier_score_loss(codes, said),
+        "auc": sk.roc_auc_score(codes, said, multi_class="ovr"),
+    }
+
+
+def assert_is(found, expected):
+    for name, value in expected.items():
+        tolerance = 4e-3 if name == "auc" else 1e-9  # the area is counted by levels
+        assert found[name] == pytest.approx(value, abs=tolerance), name
+
+
+def test_values_of_chunks_are_those_of_their_predictions(prophecy):
+    codes, said, record = prophecy
+    found = record["per_chunk"]
+    assert all(found[name][0] is None for name in MEASURES)
+    for index in range(1, 12):
+        part = slice(100 * index, 100 * (index + 1))
+        expected = scikit_learn_says(codes[part], said[part])
+        assert_is({name: found[name][index] for name in MEASURES}, expected)
+
+
+def test_windowed_values_are_those_of_the_predictions_of_the_last_scored_chunks(prophecy):
+    codes, said, record = prophecy
+    found = record["windowed"]
+    assert found["chunks"] == WINDOW
+    assert all(found[name][0] is None for name in MEASURES)
+    for index in range(1, 12):
+        part = slice(100 * max(1, index + 1 - WINDOW), 100 * (index + 1))
+        expected = scikit_learn_says(codes[part], said[part])
+        assert_is({name: found[name][index] for name in MEASURES}, expected)
+
+
+def test_values_of_the_run_are_those_of_all_predictions(prophecy):
+    codes, said, record = prophecy
+    expected = scikit_learn_says(codes[100:], said[100:])
+    expected["accuracy_overall"] = expected.pop("accuracy")
+    assert_is(record, expected)
+    assert "accuracy" not in record
+    assert record["rows_scored"] == 1030
+    by_chunk = [value for value in record["per_chunk"]["accuracy"] if value is not None]
+    assert record["accuracy_mean"] == pytest.approx(np.mean(by_chunk))
+    assert record["accuracy_std"] == pytest.approx(np.std(by_chunk, ddof=1))
+
+
+def test_classes_and_their_scores_stand_in_one_order(prophecy):
+    codes, said, record = prophecy
+    order = ["abc".index(label) for label in record["classes"]]
+    truth, predicted = codes[100:], said[100:].argmax(axis=1)
+    assert record["confusion"] == sk.confusion_matrix(truth, predicted, labels=order).tolist()
+    scores = sk.precision_recall_fscore_support(truth, predicted, labels=order)
+    for place, each in enumerate(record["per_class"]):
+        assert each["label"] == record["classes"][place]
+        assert each["name"] == record["class_names"][place] == f"class {each['label']}"
+        for name, values in zip(("precision", "recall", "f1", "support"), scores, strict=True):
+            assert each[name] == pytest.approx(values[place])
+
+
+def test_calibration_counts_all_rows_in_bins_of_confidence(prophecy):
+    codes, said, record = prophecy
+    confidence = said[100:].max(axis=1)
+    is_right = said[100:].argmax(axis=1) == codes[100:]
+    found = record["calibration"]
+    bins = np.ceil(confidence * 10) - 1
+    assert found["rows"] == [int((bins == place).sum()) for place in range(10)]
+    for place in range(3, 10):
+        assert found["confidence"][place] == pytest.approx(confidence[bins == place].mean())
+        assert found["accuracy"][place] == pytest.approx(is_right[bins == place].mean())
+    assert found["confidence"][0] is None
+
+
+# ---- a run of DEVFNN
+
+SIZES = ("rules", "layers", "layers_total", "parameters", "labels", "model_bytes")
+OVERALL = {
+    *("accuracy_mean", "accuracy_std", "accuracy_overall", "precision", "recall", "f1"),
+    *("precision_weighted", "recall_weighted", "f1_weighted", "kappa", "kappa_m"),
+    *("kappa_temporal", "g_mean", "balanced_accuracy", "log_loss", "brier"),
+    *("calibration_error", "auc", "paper_precision", "paper_recall"),
+    *("rules_mean", "layers_mean", "layers_total_mean", "parameters_mean"),
+    *("labels_used", "label_fraction", "seconds_predict", "seconds_learn", "rows_per_second"),
+}
+
+
+def run(stream, procedure=None, model=None):
+    """Results of a run, and their record."""
+    loop = Prequential(model or DEVFNN(), stream, procedure)
+    results = list(loop)
+    record = run_record(results, classes=loop.scorer.codes.labels, auc=loop.scorer.auc)
+    return results, record
+
+
+@pytest.fixture(scope="module")
+def drifting():
+    return run(sea(4000, thresholds=[4, 12], rows_per_concept=2000, noise=0.0, chunk_rows=250))
+
+
+def test_a_record_is_plain_data_without_nan(drifting):
+    _, record = drifting
+    assert json.loads(json.dumps(record, allow_nan=False)) == record
+
+
+def test_a_record_has_every_value_once_for_the_run_and_once_for_every_chunk(drifting):
+    _, record = drifting
+    assert all(isinstance(record[name], float | int) for name in OVERALL)
+    assert (record["rows"], record["chunks"]) == (4000, 16)
+    columns = {"rows", "chunk_rows", *MEASURES, *SIZES, "seconds_predict", "seconds_learn"}
+    columns |= {"voting_weights", "feature_mask"}
+    assert set(record["per_chunk"]) == columns
+    assert all(len(values) == 16 for values in record["per_chunk"].values())
+    assert set(record["windowed"]) == {"chunks", *MEASURES}
+    assert all(len(record["windowed"][name]) == 16 for name in MEASURES)
+    assert record["per_chunk"]["rows"] == list(range(250, 4001, 250))
+    for name in SIZES:
+        assert all(isinstance(value, int) for value in record["per_chunk"][name]), name
+
+
+def test_layers_weights_and_features_are_told_for_every_chunk(drifting):
+    results, record = drifting
+    per_chunk = record["per_chunk"]
+    assert [len(each) for each in per_chunk["voting_weights"]] == per_chunk["layers_total"]
+    assert all(len(each) == 3 for each in per_chunk["feature_mask"])
+    assert record["rules_mean"] == pytest.approx(np.mean(per_chunk["rules"]))
+    assert record["layers_total_mean"] == pytest.approx(np.mean(per_chunk["layers_total"]))
+    assert max(per_chunk["layers"]) > 1
+    assert results[-1].n_rules == per_chunk["rules"][-1]
+
+
+def test_labels_of_chunks_add_up_to_the_labels_used(drifting):
+    results, record = drifting
+    labels = record["per_chunk"]["labels"]
+    assert sum(labels) == record["labels_used"] == results[-1].n_labels
+    assert all(0 <= used <= 250 for used in labels)
+    assert record["label_fraction"] == record["labels_used"] / 4000
+
+
+def test_labels_that_a_model_used_before_do_not_count():
+    model = DEVFNN()
+    for chunk in sea(3000, chunk_rows=500):
+        model.learn(chunk.X, chunk.y)
+    assert model.n_labels_used > 500
+    _, record = run(sea(500, chunk_rows=250, seed=1), model=model)
+    assert 0.0 < record["label_fraction"] <= 1.0
+    assert all(0 <= used <= 250 for used in record["per_chunk"]["labels"])
+
+
+def test_every_event_is_told_with_its_chunk_and_its_reason(drifting):
+    results, record = drifting
+    log = record["event_log"]
+    assert len(log) == sum(record["events"].values()) > 5
+    assert {each["kind"] for each in log} == set(record["events"])
+    for each in log:
+        assert each["reason"] and "{" not in each["reason"]
+        chunk = each["chunk"]
+        assert 250 * chunk <= each["row"] <= 250 * (chunk + 1)
+    drift = next(each for each in log if each["kind"] == "DriftFound")
+    event = next(e for r in results for e in r.events if isinstance(e, DriftFound))
+    assert drift == event.to_dict() | {"chunk": drift["chunk"], "reason": event.explanation}
+
+
+def test_the_reason_of_a_pruned_rule_stays_in_its_explanation():
+    event = RulePruned(5, 0, 1, "significance", 0.01, 0.02, 0.3)
+    results = [ChunkResult(0, 10, 10, None, 0, (event,), 0.0, 0.1)]
+    (entry,) = run_record(results, classes=[])["event_log"]
+    assert "significance 0.01" in entry["reason"]
+
+
+def test_what_was_not_measured_is_none():
+    results = [ChunkResult(0, 10, 10, None, 0, (), 0.0, 0.0)]
+    record = run_record(results, classes=["x", "y"], class_names=["ex"])
+    assert all(record[name] is None for name in OVERALL - {"seconds_predict", "seconds_learn"})
+    assert record["calibration"] is None
+    assert record["confusion"] == [[0, 0], [0, 0]]
+    assert record["class_names"] == ["ex", "y"]
+    assert all(record["windowed"][name] == [None] for name in MEASURES)
+    assert record["per_chunk"]["rules"] == record["per_chunk"]["voting_weights"] == [None]
+    json.dumps(record, allow_nan=False)
+
+
+def test_a_run_of_nothing_is_a_record():
+    record = run_record([], classes=[])
+    assert (record["rows"], record["chunks"], record["accuracy_overall"]) == (0, 0, None)
+    json.dumps(record, allow_nan=False)
+
+
+def test_classes_that_came_late_have_rows_and_columns_of_their_own():
+    X = np.zeros((6, 1))
+    chunks = list(from_arrays(X, ["a", "b", "a", "b", "c", "a"], chunk_rows=2))
+    _, record = run(chunks, model=Last())
+    assert record["classes"] == ["a", "b", "c"]
+    assert record["confusion"] == [[0, 2, 0], [0, 1, 0], [0, 1, 0]]
+    assert record["per_class"][2] == {
+        "label": "c",
+        "name": "c",
+        "precision": 0.0,
+        "recall": 0.0,
+        "f1": 0.0,
+        "support": 1,
+    }
+
+
+class Last:
+    """Predicts the last label; nothing for negative rows."""
+
+    def predict(self, X):
+        found = np.empty(len(X), object)
+        found[:] = [None if row < 0 else self.label for row in X[:, 0]]
+        return found
+
+    def learn(self, X, y):
+        self.label = y[-1]
+
+
+def test_rows_of_which_nothing_was_said_are_a_class_of_their_own_in_the_matrix_only():
+    X = np.array([[1.0], [1.0], [-1.0], [1.0], [1.0], [1.0]])
+    chunks = list(from_arrays(X, ["a", "b", "a", "b", "a", "b"], chunk_rows=2))
+    _, record = run(chunks, model=Last())
+    assert record["classes"] == ["a", "b", None]
+    assert record["class_names"] == ["a", "b", "no prediction"]
+    assert record["confusion"] == [[0, 1, 1], [0, 2, 0], [0, 0, 0]]
+    assert record["accuracy_overall"] == 0.5
+    assert record["per_chunk"]["paper_precision"] == [None, 0.0, 0.0]
+    json.dumps(record, allow_nan=False)
+
+
+def test_labels_that_json_does_not_know_become_text():
+    X = np.zeros((4, 1))
+    labels = np.empty(4, object)
+    labels[:] = [("a", 1), np.int64(3), ("a", 1), np.int64(3)]
+    _, record = run(list(from_arrays(X, labels, chunk_rows=2)), model=Last())
+    assert record["classes"] == ["('a', 1)", 3]
+    json.dumps(record, allow_nan=False)
+
+
+def test_the_papers_pair_is_the_mean_over_chunks(drifting):
+    _, record = drifting
+    for name in ("paper_precision", "paper_recall"):
+        values = [value for value in record["per_chunk"][name] if value is not None]
+        assert record[name] == pytest.approx(np.mean(values))
+
+
+def test_new_probabilities_columns_do_not_break_the_overall_area():
+    """Over all rows the area is that of all predictions, also when a class came late."""
+    rng = np.random.default_rng(0)
+    X = rng.random((1200, 2))
+    y = np.where(X[:, 0] > 0.5, 1, 0)
+    y[600:][X[600:, 1] > 0.8] = 2
+    chunks = list(from_arrays(X, y, chunk_rows=200))
+    said = []
+
+    class Recorded(DEVFNN):
+        def predict_proba(self, X):
+            found = super().predict_proba(X)
+            whole = np.zeros((len(X), 3))
+            whole[:, [int(label) for label in self.classes]] = found
+            said.append(whole)
+            return found
+
+    _, record = run(chunks, model=Recorded())
+    expected = sk.roc_auc_score(y[200:], np.concatenate(said), multi_class="ovr")
+    assert record["auc"] == pytest.approx(expected, abs=1e-3)
+
+
+# ---- drift
+
+
+def alarmed(*rows_of_events, chunk_rows=100):
+    """Results with drifts found at rows."""
+    results = []
+    for index in range(10):
+        first = index * chunk_rows
+        found = [row for row in rows_of_events if first <= row < first + chunk_rows]
+        events = tuple(DriftFound(row, 0.1, 0.2, 0.05, 3) for row in found)
+        events += (LayerAdded(first, 1, 2, 3),)
+        results.append(
+            ChunkResult(index, chunk_rows, first + chunk_rows, None, 0, events, 0.0, 0.1)
+        )
+    return results
+
+
+def test_a_drift_is_found_at_the_row_of_its_event():
+    found = drift_record(alarmed(430, 870), [400, 700])
+    assert found["delays"] == [30, 170]
+    assert drift_record(alarmed(430, 870), [450])["delays"] == [420]
+    assert drift_record(alarmed(430, 870), [450])["false_alarms"] == 1
+
+
+@pytest.mark.parametrize("by_row", [False, True])
+def test_no_drift_is_found_before_its_rows_were_seen(by_row):
+    """By chunks at the end of a chunk: only then are its labels known."""
+    stream = sea(3000, thresholds=[4, 12], rows_per_concept=1500, noise=0.0, chunk_rows=200)
+    results, _ = run(stream, Procedure(by_row=by_row))
+    alarms = [event.row for each in results for event in each.events if event.kind == "DriftFound"]
+    assert alarms
+    assert by_row or all(row % 200 == 0 for row in alarms)
+    (delay,) = drift_record(results, [1500])["delays"]
+    assert 0 < delay <= 600
+
+
+def test_drift_is_recorded_only_where_it_is_known():
+    assert drift_record(alarmed(430), []) is None
+    assert drift_record([], [400]) is None
+    assert drift_record(alarmed(), [400])["missed"] == 1
+
+
+def test_a_run_finds_the_drift_of_its_stream(drifting):
+    results, _ = drifting
+    found = drift_record(results, [2000])
+    assert (found["drifts"], found["found"]) == (1, 1)
+    assert found["delay_mean"] <= 750

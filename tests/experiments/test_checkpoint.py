@@ -1,0 +1,521 @@
+"""Checkpoints: a run that was killed goes on to the same result, and no file does harm."""
+
+import copy
+import json
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from safetensors.numpy import load, save
+
+from devfnn.errors import DataError, InputError
+from devfnn.evaluation import Procedure
+from devfnn.experiments import Checkpoint, Run, RunSettings, StreamSettings, resume
+from devfnn.experiments.checkpoint import LARGEST_SHARE, check_can_be_stored
+from timeless import timeless
+
+LABELS = {"hide_labels": 0.4, "delay_labels": 130}
+
+
+def settings(stream=None, **changes):
+    """A run of 12 chunks with a drift."""
+    about = {"name": "sea", "rows": 1200, "chunk_rows": 100, "seed": 3}
+    about["options"] = {"rows_per_concept": 400}
+    return RunSettings(stream=StreamSettings(**(about | (stream or {}))), **changes)
+
+
+def finished(chosen):
+    """The result of a run that nobody stopped."""
+    run = Run(chosen)
+    for _ in run:
+        pass
+    return timeless(run.result())
+
+
+def stopped(chosen, path, n_chunks):
+    """A run that was stopped after some chunks, with a checkpoint."""
+    run = Run(chosen)
+    following = Checkpoint(path).follow(run)
+    for _ in range(n_chunks):
+        next(following)
+    following.close()
+    return run
+
+
+def resumed(chosen, path):
+    """The result of a run that goes on at a checkpoint."""
+    run = Run(chosen)
+    resume(run, path)
+    for _ in run:
+        pass
+    return timeless(run.result())
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "run.checkpoint"
+
+
+# ---- the same result
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        settings(),
+        settings(LABELS),
+        settings({"shuffle": 300, "skip": 50}),
+        settings(LABELS, procedure=Procedure(by_row=True)),
+        settings({"delay_labels": 130}, procedure=Procedure(label_budget=0.3)),
+        settings(procedure=Procedure(delay=250, by_row=True)),
+        settings(procedure=Procedure(warm_up_chunks=2, holdout_every=3, window_chunks=2)),
+        settings(procedure=Procedure(label_budget=0.2, by_row=True)),
+        settings(preset="static", scaling="dataset"),
+        settings(model="gclass"),
+        settings(model="logistic"),
+        settings({"name": "led", "options": {}}, scaling="none"),
+        settings({"delay_labels": 10**6}),
+    ],
+)
+def test_a_run_that_was_stopped_goes_on_to_the_same_result(path, chosen):
+    expected = finished(chosen)
+    for n_chunks in (1, 5, 11):
+        stopped(chosen, path, n_chunks)
+        assert resumed(chosen, path) == expected
+        path.unlink()
+
+
+def test_a_run_may_be_stopped_again_and_again(path):
+    chosen = settings(LABELS)
+    for place in range(12):
+        run = Run(chosen)
+        if place:
+            resume(run, path)
+            assert len(run.results) == place
+        following = Checkpoint(path).follow(run)
+        next(following)
+        following.close()
+    assert resumed(chosen, path) == finished(chosen)
+
+
+def test_a_run_that_was_finished_is_not_run_again(path):
+    chosen = settings()
+    run = Run(chosen)
+    for _ in Checkpoint(path).follow(run):
+        pass
+    again = Run(chosen)
+    resume(again, path)
+    assert list(again) == []
+    assert again.is_complete
+    assert again.result() == run.result()  # times too
+
+
+@pytest.mark.parametrize("labels", [("größe", "x"), (1.5, -2.0), (10**15, -1), (True, False)])
+def test_labels_of_any_plain_type_are_kept(tmp_path, path, labels):
+    file = tmp_path / "rows.csv"
+    rows = (f"{k % 7},{labels[k % 7 < 3]}\n" for k in range(1200))
+    file.write_text("a,y\n" + "".join(rows), encoding="utf-8")
+    chosen = settings({"name": str(file), "options": {"label": "y"}})
+    stopped(chosen, path, 4)
+    assert resumed(chosen, path) == finished(chosen)
+
+
+DRIVER = """
+import json, pathlib, sys
+from devfnn.experiments import Checkpoint, Run, RunSettings, StreamSettings, resume
+stream = StreamSettings(name="sea", rows=20_000, chunk_rows=100, hide_labels=0.3,
+                        delay_labels=150, options={"rows_per_concept": 2000})
+run = Run(RunSettings(stream=stream))
+path = pathlib.Path(sys.argv[1])
+if path.exists():
+    resume(run, path)
+for result in Checkpoint(path, every_seconds=0.0).follow(run):
+    print(result.index, flush=True)
+print(json.dumps(run.result()))
+"""
+
+
+def test_a_run_that_is_killed_at_any_moment_goes_on_to_the_same_result(path):
+    command = [sys.executable, "-c", DRIVER, str(path)]
+    chance, n_kills, last = random.Random(5), 0, -1
+    while True:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            numbers = iter(process.stdout.readline, "")
+            first = int(next(numbers))
+            assert first in (
+                last + 1,
+                last,
+            )  # killed before or after the checkpoint of its last chunk
+            last = first
+            if n_kills == 4:
+                output = "".join(numbers)
+                break
+            for _ in range(chance.randrange(5, 30)):
+                last = int(next(numbers))
+            process.kill()
+            rest = [int(line) for line in numbers if line.endswith("\n")]
+            last = rest[-1] if rest else last
+            n_kills += 1
+    assert process.returncode == 0
+    chosen = RunSettings(
+        stream=StreamSettings(
+            name="sea",
+            rows=20_000,
+            chunk_rows=100,
+            hide_labels=0.3,
+            delay_labels=150,
+            options={"rows_per_concept": 2000},
+        )
+    )
+    assert timeless(json.loads(output.splitlines()[-1])) == json.loads(json.dumps(finished(chosen)))
+
+
+# ---- when it is written
+
+
+def test_a_checkpoint_is_written_after_every_chunk_if_it_may(path):
+    run = Run(settings())
+    for _ in Checkpoint(path, every_seconds=0.0).follow(run):
+        if len(run.results) > 1:  # written when the next result is asked for
+            about = json.loads(load(path.read_bytes())["about"].tobytes())
+            assert len(about["results"]) == len(run.results) - 1
+            assert about["is_complete"] is False
+
+
+def test_checkpoints_become_rarer_if_they_take_long(path, monkeypatch):
+    clock, cost, pace = [0.0], 2.0, 1.0
+    monkeypatch.setattr("devfnn.experiments.checkpoint.time.monotonic", lambda: clock[0])
+    written = []
+
+    class Slow(Checkpoint):
+        def write(self, run):
+            start = clock[0]
+            clock[0] += cost
+            self._last, self._cost = clock[0], clock[0] - start
+            written.append(len(run.results))
+
+    run = Run(settings({"rows": 20_000}, model="logistic"))
+    for _ in Slow(path, every_seconds=5.0).follow(run):
+        clock[0] += pace
+    gaps = np.diff(written[:-1])
+    assert written[0] == 5
+    assert set(gaps) == {cost / LARGEST_SHARE / pace}
+
+
+def test_a_chunk_learned_by_half_is_not_stored(path, monkeypatch):
+    run = Run(settings())
+    following = Checkpoint(path).follow(run)
+    for _ in range(3):
+        next(following)
+    learn = type(run.model).learn
+
+    def half(model, *arguments, **others):
+        learn(model, *arguments, **others)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(run.model), "learn", half)
+    run.loop._learner._learn = run.model.learn
+    with pytest.raises(KeyboardInterrupt):
+        next(following)
+    assert not path.exists()
+
+
+def test_a_chunk_whose_result_was_lost_is_not_stored(path, monkeypatch):
+    run = Run(settings())
+    following = Checkpoint(path, every_seconds=0.0).follow(run)
+    for _ in range(3):
+        next(following)
+
+    def pressed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(run.loop), "_result", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        next(following)
+    monkeypatch.undo()
+    assert resumed(settings(), path) == finished(settings())
+
+
+def test_what_was_learned_before_bad_data_is_stored(path):
+    def watch(chunks):
+        for place, chunk in enumerate(chunks):
+            if place == 4:
+                raise DataError("a bad row")
+            yield chunk
+
+    run = Run(settings(), watch=watch)
+    with pytest.raises(DataError, match="a bad row"):
+        list(Checkpoint(path).follow(run))
+    assert resumed(settings(), path) == finished(settings())
+
+
+def test_a_draft_that_a_kill_left_does_no_harm(path):
+    draft = path.with_name(path.name + ".tmp")
+    draft.write_bytes(b"half a checkpoint")
+    stopped(settings(), path, 3)
+    assert not draft.exists()
+    draft.write_bytes(b"half a checkpoint")
+    assert resumed(settings(), path) == finished(settings())
+
+
+def test_a_link_stays_a_link(tmp_path, path):
+    path.symlink_to(tmp_path / "elsewhere")
+    stopped(settings(), path, 2)
+    assert path.is_symlink()
+    assert resumed(settings(), tmp_path / "elsewhere") == finished(settings())
+
+
+def test_a_full_disk_is_said_to_be_so(path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("devfnn.experiments.checkpoint.os.fsync", full)
+    with pytest.raises(DataError, match="No space left"):
+        list(Checkpoint(path, every_seconds=0.0).follow(Run(settings())))
+
+
+# ---- what is refused
+
+
+@pytest.mark.parametrize(
+    ("other", "name"),
+    [
+        (settings({"seed": 4}), "stream.seed = 4, the checkpoint 3"),
+        (settings({"rows": 1300}), "stream.rows = 1300, the checkpoint 1200"),
+        (settings({"hide_labels": 0.1}), "stream.hide_labels = 0.1"),
+        (settings(changes={"max_rules": 2}), "changes"),
+        (settings(model="gclass"), "model = 'gclass', the checkpoint 'devfnn'"),
+        (settings(procedure=Procedure(by_row=True)), "procedure.by_row = True"),
+    ],
+)
+def test_other_settings_are_refused_by_name(path, other, name):
+    stopped(settings(), path, 2)
+    with pytest.raises(InputError, match=name):
+        resume(Run(other), path)
+
+
+def test_data_may_have_moved_but_not_have_changed(tmp_path, path):
+    def chosen(folder, header="a,b,y\n", n_rows=1200):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        rows = "".join(f"{k % 7},{k % 3},{k % 7 < 3}\n" for k in range(n_rows))
+        (tmp_path / "rows.csv").write_text(header + rows)
+        about = {"name": str(tmp_path / "rows.csv"), "options": {"label": "y"}}
+        return settings(about | {"data_dir": str(tmp_path / folder)})
+
+    stopped(chosen("here"), path, 3)
+    assert resumed(chosen("there"), path)["rows"] == 1200
+    with pytest.raises(InputError, match="other features than when"):
+        resume(Run(chosen("here", header="a,c,y\n")), path)
+
+
+@pytest.mark.parametrize("change", ["value", "label", "end", "nothing"])
+def test_rows_that_have_changed_are_refused_again_and_again(tmp_path, path, change):
+    file = tmp_path / "rows.csv"
+    lines = ["a,b,y\n", *(f"{k % 7},{k % 3},{k % 7 < 3}\n" for k in range(1200))]
+    file.write_text("".join(lines))
+    chosen = settings({"name": str(file), "options": {"label": "y"}})
+    stopped(chosen, path, 3)
+    lines[250] = {"value": "5,1,False\n", "label": "3,0,True\n"}.get(change, lines[250])
+    file.write_text("".join(lines[:200] if change == "end" else lines))
+    before = path.read_bytes()
+    if change == "nothing":
+        assert resumed(chosen, path)["rows"] == 1200
+        return
+    for _ in range(2):
+        run = Run(chosen)
+        with pytest.raises((DataError, InputError), match=r"not those of the run|fewer than when"):
+            resume(run, path)
+            list(Checkpoint(path, every_seconds=0.0).follow(run))
+        assert path.read_bytes() == before
+
+
+def test_a_stream_that_has_become_shorter_is_refused(path):
+    stopped(settings(), path, 4)
+    run = Run(settings())
+    run.stream = run.stream.take(300)
+    with pytest.raises(InputError, match="300 rows, fewer than when"):
+        resume(run, path)
+
+
+@pytest.mark.parametrize("model", ["majority", "no-change", "river-gaussian-nb", "sklearn-sgd"])
+def test_models_without_a_file_format_are_refused(path, model):
+    if "-" in model and model != "no-change":
+        pytest.importorskip(model.split("-")[0])
+    run = Run(settings(model=model))
+    for refused in (
+        lambda: check_can_be_stored(run),
+        lambda: next(Checkpoint(path).follow(run)),
+        lambda: resume(run, path),
+    ):
+        with pytest.raises(InputError, match=f"a run of {model} cannot be stored"):
+            refused()
+    assert not path.exists()
+
+
+def test_a_checkpoint_that_cannot_be_read_is_refused(tmp_path):
+    for path in (tmp_path, tmp_path / "no"):
+        with pytest.raises(DataError, match="cannot read"):
+            resume(Run(settings()), path)
+
+
+# ---- files from anywhere
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    """The arrays of a checkpoint, and what it says."""
+    path = tmp_path_factory.mktemp("sound") / "x"
+    stopped(settings(LABELS), path, 6)
+    tensors = load(path.read_bytes())
+    return tensors, json.loads(tensors["about"].tobytes())
+
+
+def refuse(path, data, message="no checkpoint, or a damaged one"):
+    """A file must be refused as damaged, and leave the run as it was."""
+    path.write_bytes(data)
+    run = Run(settings(LABELS))
+    before = (run.model, run.loop, run.results)
+    with pytest.raises(DataError, match=message):
+        resume(run, path)
+    assert (run.model, run.loop, run.results) == before
+
+
+def packed(sound, about=None, arrays=None):
+    """A checkpoint with other content; None for an array leaves it out."""
+    tensors, plain = sound
+    text = json.dumps(plain if about is None else about).encode()
+    changed = {"about": np.frombuffer(text, np.uint8)} | (arrays or {})
+    return save({name: array for name, array in (tensors | changed).items() if array is not None})
+
+
+def test_the_sound_checkpoint_is_not_refused(sound, path):
+    path.write_bytes(packed(sound))
+    assert resumed(settings(LABELS), path) == finished(settings(LABELS))
+
+
+def test_bytes_that_are_no_checkpoint_are_refused(sound, path, rng):
+    whole = packed(sound)
+    for data in (b"", b"\0" * 100, rng.bytes(1000), b"{}", (2**62).to_bytes(8, "little") + b"{"):
+        refuse(path, data, "no checkpoint, or a damaged one")
+    for n_bytes in rng.integers(0, len(whole), 20):
+        refuse(path, whole[:n_bytes])
+
+
+def test_a_flipped_bit_is_refused_or_has_no_effect_on_the_form(sound, path, rng):
+    whole = packed(sound)
+    for place in rng.integers(0, len(whole), 60):
+        data = bytearray(whole)
+        data[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(bytes(data))
+        run = Run(settings(LABELS))
+        try:
+            resume(run, path)
+        except (DataError, InputError):
+            continue
+        run.result()
+
+
+def test_arrays_that_are_missing_or_cut_are_refused(sound, path):
+    tensors, _ = sound
+    for name in tensors:
+        refuse(path, packed(sound, arrays={name: None}))
+    refuse(path, packed(sound, arrays={"model": tensors["model"][:-10]}))
+    refuse(path, packed(sound, arrays={"model": tensors["model"][:0]}))
+    refuse(path, packed(sound, arrays={"model": np.zeros(500, np.uint8)}))
+    for name in (name for name in tensors if name.startswith("scores.")):
+        refuse(path, packed(sound, arrays={name: tensors[name].astype(float)}))
+        refuse(path, packed(sound, arrays={name: tensors[name][:0]}))
+        refuse(path, packed(sound, arrays={name: tensors[name] - 10**6}))
+    refuse(path, packed(sound, arrays={"scores.last": np.array([10**6])}))
+
+
+@pytest.mark.parametrize("text", [b"", b"[]", b"null", b"{}", b"\xff", b"[" * 100_000, b"1e999"])
+def test_text_that_is_no_description_is_refused(sound, path, text):
+    refuse(path, packed(sound, arrays={"about": np.frombuffer(text or b" ", np.uint8)}))
+
+
+def places(data, path=()):
+    """Where the values of nested data are."""
+    yield path
+    if isinstance(data, dict):
+        for key, value in data.items():
+            yield from places(value, (*path, key))
+    elif isinstance(data, list) and data:
+        yield from places(data[0], (*path, 0))
+        yield from places(data[-1], (*path, -1))
+
+
+def replaced(data, path, value):
+    """A copy with another value at a place."""
+    if not path:
+        return value
+    data = copy.deepcopy(data)
+    inner = data
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    return data
+
+
+@pytest.mark.parametrize(
+    "value", [None, "x", -(10**30), float("inf"), [], {}, [[1]], {"kind": "RuleBorn"}]
+)
+def test_values_of_any_other_type_are_refused_or_do_no_harm(sound, path, value):
+    _, about = sound
+    chosen, n_refused = settings(LABELS), 0
+    paths = [each for each in places(about) if each[:1] != ("settings",)]
+    run = Run(chosen)
+    fresh = (run.model, run.loop, run.results)
+    for place in paths:
+        path.write_bytes(packed(sound, replaced(about, place, value)))
+        run.model, run.loop, run.results = fresh
+        try:
+            resume(run, path)
+        except (DataError, InputError):
+            n_refused += 1
+            continue
+        json.dumps(run.result())  # what is taken can be told
+    assert n_refused > len(paths) / 2
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("format",), 2),
+        (("results",), []),
+        (("results", 0, "chunk_rows"), 99),
+        (("results", -1, "n_rows"), "600"),
+        (("results", -1, "n_correct"), 10**5),
+        (("results", -1, "tally"), None),
+        (("results", -1, "tally", "confusion"), [[1, 2], [3]]),
+        (("results", -1, "tally", "totals"), [float("nan")] * 5),
+        (("results", -1, "voting_weights"), ["a"]),
+        (("results", -1, "more"), 1),
+        (("loop", "n_chunks"), 5),
+        (("loop", "n_rows"), 500),
+        (("loop", "n_chunks"), float("inf")),
+        (("loop", "has_learned"), False),
+        (("loop", "labels"), [0, 0]),
+        (("loop", "labels"), [[0], [1]]),
+        (("loop", "structure", "n_rules"), "many"),
+        (("loop", "structure", "more"), 1),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(sound, path, place, value):
+    refuse(path, packed(sound, replaced(sound[1], place, value)), "damaged one")
+
+
+def test_a_model_of_another_run_is_refused(sound, path, tmp_path):
+    for other in (
+        settings(LABELS, changes={"max_rules": 2}),
+        settings(LABELS, model="gclass"),
+        settings({**LABELS, "name": "led", "options": {}}),
+    ):
+        stopped(other, tmp_path / "other", 6)
+        model = load((tmp_path / "other").read_bytes())["model"]
+        refuse(path, packed(sound, arrays={"model": model}), "the model has other")
+    stopped(settings({**LABELS, "delay_labels": 10**6}), tmp_path / "other", 2)
+    model = load((tmp_path / "other").read_bytes())["model"]
+    refuse(path, packed(sound, arrays={"model": model}), "another moment")

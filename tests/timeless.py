@@ -1,0 +1,14 @@
+"""Results without what no two runs have in common: times, and the command that was typed."""
+
+from typing import Any
+
+TIMES = ("seconds_predict", "seconds_learn", "seconds_ready", "rows_per_second", "command")
+
+
+def timeless(data: Any) -> Any:
+    """The same data without times, wherever they are."""
+    if isinstance(data, dict):
+        return {key: timeless(value) for key, value in data.items() if key not in TIMES}
+    if isinstance(data, list | tuple):
+        return [timeless(value) for value in data]
+    return data
