@@ -230,7 +230,7 @@ def test_only_files_have_to_be_told_their_label(invoke, here, in_one_process):
         (["--models", "devfnn@best"], "a preset is one of"),
         (["--streams", "-"], "a pipe can be read only once"),
         (["--set", "memory=1"], "MODEL:NAME=VALUE is needed"),
-        (["--set", "gclass:memory=1"], "MODEL:NAME=VALUE is needed, with one of the models"),
+        (["--set", "gclass:memory=1"], "MODEL:NAME=VALUE is needed, with one of"),
         (["--set", "devfnn:memory"], "NAME=VALUE is needed, not 'memory'"),
         (["--set", "devfnn:colour=1"], "no parameter is called 'colour'"),
         (["--set", "majority:memory=1"], "majority has no option 'memory'"),
@@ -347,3 +347,31 @@ def test_a_comparison_that_is_stopped_goes_on_with_the_same_command(invoke, here
         for stream in ("sea", "sine", "led")
         for model in ("majority", "logistic")
     ]
+
+
+def test_streams_have_options_of_their_own(invoke, tmp_path):
+    file = tmp_path / "comparison.json"
+    names = ("--models", "majority", "--streams", "sea,led", "--rows", 600, "--chunk-rows", 200)
+    options = ("--with", "sea:noise=0.4", "--with", "sea:rows_per_concept=300")
+    result = invoke("compare", *names, *options, "--output", tmp_path / "out", "--json", file)
+    assert result.exit_code == 0, result.output
+    runs = tmp_path / "out" / "runs"
+    settings = [json.loads(each.read_text())["settings"] for each in sorted(runs.glob("*.json"))]
+    led, sea = (each["stream"]["options"] for each in settings)
+    assert (sea["noise"], sea["rows_per_concept"]) == (0.4, 300)
+    assert "noise" not in led
+    refused = invoke("compare", *names, "--with", "agrawal:noise=0.1")
+    assert refused.exit_code == 2
+    assert "STREAM:NAME=VALUE is needed, with one of sea, led" in shown(refused)
+
+
+def test_only_files_are_told_their_label(invoke, tmp_path):
+    rows = "".join(f"{k % 7},{int(k % 7 < 3)},{k % 3}\n" for k in range(600))
+    (tmp_path / "mine.csv").write_text("a,kind,b\n" + rows)
+    names = ("--models", "majority", "--streams", f"sea,{tmp_path / 'mine.csv'}", "--rows", 600)
+    file = tmp_path / "comparison.json"
+    others = ("--label", "kind", "--chunk-rows", 200, "--output", tmp_path / "out", "--json", file)
+    result = invoke("compare", *names, *others)
+    assert result.exit_code == 0, result.output
+    accuracies = [cell["accuracy_mean"] for cell in json.loads(file.read_text())["cells"]]
+    assert 0.5 < accuracies[1] < 0.6  # 4 of 7 rows are of the majority class

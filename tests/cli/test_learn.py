@@ -335,3 +335,17 @@ def test_ctrl_c_pressed_twice_works_anywhere():
             signal.raise_signal(signal.SIGINT)  # waits for the end of the chunk
             signal.raise_signal(signal.SIGINT)
             pytest.fail("the second one was not noticed")
+
+
+def test_labels_that_the_model_never_saw_are_named(invoke, tmp_path):
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    for file, names in ((first, "01"), (second, ("no", "yes"))):
+        rows = "".join(f"{k % 7},{k % 3},{names[int(k % 7 < 3)]}\n" for k in range(1000))
+        file.write_text("a,b,class\n" + rows)
+    model = tmp_path / "m.devfnn"
+    assert "never seen" not in invoke(model, first, "--new").stdout
+    result = invoke(model, second)
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.stdout.split())
+    assert "Labels the model had never seen" in said
+    assert "'no'" in said and "'yes'" in said

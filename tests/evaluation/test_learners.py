@@ -8,6 +8,7 @@ from devfnn.errors import InputError
 from devfnn.evaluation import Procedure, iter_prequential
 from devfnn.evaluation.learners import adapted
 from devfnn.streams import from_arrays, sea
+from devfnn.types import Chunk
 
 NAMES = ("width", "height", "depth")
 
@@ -463,3 +464,33 @@ def test_a_model_of_capymoa_that_knows_nothing_says_nothing():
             first = stream().classes[0]
             expected = (int((data(600)[1] == first).sum()), 600)
         assert (n_correct, n_scored) == expected
+
+
+class Asking:
+    """Asks for every second row, and learns what it is given."""
+
+    def __init__(self):
+        self.learned = []
+
+    def predict(self, X):
+        return np.zeros(len(X), np.int64)
+
+    def wants_label(self, X):
+        return np.arange(len(X)) % 2 == 0
+
+    def learn(self, X, y):
+        self.learned += X[:, 0].tolist()
+
+
+def test_a_model_that_asks_but_takes_no_mask_is_given_the_rows_it_gets():
+    model = Asking()
+    chunks = [
+        Chunk(np.arange(4.0 * k, 4.0 * k + 4)[:, None], np.zeros(4, np.int64)) for k in range(3)
+    ]
+    list(iter_prequential(model, chunks, Procedure(label_budget=1.0)))
+    assert model.learned == [0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0]
+
+
+def test_a_class_in_place_of_a_model_is_refused():
+    with pytest.raises(InputError, match=r"a model is needed, not its class: Asking\(...\)"):
+        list(iter_prequential(Asking, []))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from devfnn.evaluation import MEASURES
 from devfnn.evaluation.learners import Predictions
 from devfnn.evaluation.measures import (
+    Tally,
     added,
     calibration_table,
     empty_tally,
@@ -312,3 +313,13 @@ def test_kappas_are_those_of_capymoa(rng, evaluator, case, skill):
     assert 100 * found["kappa"] == pytest.approx(theirs.kappa())
     assert 100 * found["kappa_temporal"] == pytest.approx(theirs.kappa_t())
     assert 100 * found["kappa_m"] == pytest.approx(theirs.kappa_m())
+
+
+def test_rows_of_which_nothing_is_said_are_errors_of_their_classes_and_no_class():
+    confusion = np.array([[48, 0, 2], [0, 50, 0], [0, 0, 0]])
+    tally = Tally(confusion, np.zeros(5), np.zeros((3, 10)), silence=2)
+    found = measures(tally)
+    assert found["accuracy"] == pytest.approx(0.98)
+    assert found["recall"] == pytest.approx(0.98) == found["balanced_accuracy"]
+    assert found["precision"] == 1.0
+    assert found["f1"] == pytest.approx((96 / 98 + 1.0) / 2)

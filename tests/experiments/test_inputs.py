@@ -8,6 +8,7 @@ import pytest
 
 from devfnn.errors import DataError, InputError
 from devfnn.experiments.inputs import Complete, ScaledOnline, scaled_by_range
+from devfnn.streams import from_arrays
 from devfnn.streams.stream import Stream
 from devfnn.types import Chunk
 
@@ -175,3 +176,25 @@ def test_rows_without_gaps_pass(X):
     stream = stream_of(X)
     source = Complete(stream, stream.feature_names, model="river-knn", n_before=0)
     np.testing.assert_array_equal(scaled(source), X)
+
+
+def test_row_by_row_the_first_chunk_is_not_scaled_by_rows_to_come():
+    """Two streams that differ only from row 1000 on look the same up to there."""
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(2000, 2)), rng.integers(0, 2, 2000)
+    changed = X.copy()
+    changed[1000:] *= 1000.0
+    seen = []
+    for rows in (X, changed):
+        stream = from_arrays(rows, y).chunks(rows=2000)
+        (chunk,) = ScaledOnline(stream, by_row=True)
+        seen.append(chunk.X)
+    np.testing.assert_array_equal(seen[0][:1000], seen[1][:1000])
+    assert np.ptp(seen[0][100:1000], axis=0).min() > 0.5  # and it is scaled
+    assert np.abs(seen[0]).max() <= 1.1
+
+
+def test_by_chunks_the_first_chunk_is_scaled_by_itself_since_it_only_trains():
+    stream = from_arrays(np.arange(200.0)[:, None], np.arange(200) % 2).chunks(rows=200)
+    (chunk,) = ScaledOnline(stream)
+    assert chunk.X.min() < 0.1 and chunk.X.max() > 0.9

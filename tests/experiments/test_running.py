@@ -1,12 +1,13 @@
 """A run from its settings to its result."""
 
+import dataclasses
 import json
 
 import numpy as np
 import pytest
 
 from devfnn import DEVFNN, Config
-from devfnn.errors import DataError
+from devfnn.errors import DataError, InputError
 from devfnn.evaluation import Procedure, iter_prequential
 from devfnn.experiments import Run, RunSettings, StreamSettings
 from devfnn.experiments.reading import read_result
@@ -200,3 +201,23 @@ def test_the_size_of_a_model_is_that_of_its_arrays_or_of_its_pickle():
     assert model_bytes(Sized()) == 12
     assert model_bytes(Unpicklable()) is None
     assert model_bytes([1, 2, 3]) > 3
+
+
+def test_a_result_of_any_model_on_any_stream_says_what_it_is_of():
+    result = evaluate(DEVFNN(Config(seed=3)), sea(1000), Procedure(window_chunks=4), name="mine")
+    assert (result["stream"], result["model"], result["seed"]) == ("mine", "devfnn", 3)
+    assert result["settings"]["procedure"]["window_chunks"] == 4
+    assert result["config"]["seed"] == 3 and len(result["rules"]) >= 1
+    assert json.loads(json.dumps(result)) == result
+
+
+@pytest.mark.parametrize("stream", [[], (np.zeros((3, 1)), np.zeros(3)), None])
+def test_what_is_no_stream_is_refused_with_a_word_on_how_to_make_one(stream):
+    with pytest.raises(InputError, match="from_arrays"):
+        evaluate(DEVFNN(), stream)
+
+
+def test_rules_of_a_result_name_the_classes(tmp_path):
+    stream = dataclasses.replace(sea(1000), class_names=("below", "above"))
+    rules = evaluate(DEVFNN(), stream)["rules"]
+    assert {label for rule in rules for label, _ in rule["probabilities"]} == {"below", "above"}

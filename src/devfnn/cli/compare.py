@@ -74,6 +74,12 @@ def compare(
     ] = None,
     label: Label = None,
     data_dir: DataDir = None,
+    options: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with", metavar="STREAM:NAME=VALUE", help="An option of a stream; may be repeated."
+        ),
+    ] = None,
     hide_labels: HideLabels = 0.0,
     delay_labels: DelayLabels = 0,
     by_row: ByRow = False,
@@ -111,7 +117,9 @@ def compare(
             hide_labels=hide_labels,
             delay_labels=delay_labels,
         )
-        chosen = [_settings(choice, name) for name in _listed(streams)]
+        listed = _listed(streams)
+        by_stream = _by_name(options or [], listed, "STREAM")
+        chosen = [_settings(choice, name, by_stream.get(name)) for name in listed]
         inputs = {stream.name: stream.name for stream in chosen}
         check_outputs(inputs, json=json_file, csv=csv_path)
         names = _listed(models)
@@ -146,11 +154,11 @@ def compare(
         raise typer.Exit(1)
 
 
-def _settings(choice: Choice, name: str) -> StreamSettings:
+def _settings(choice: Choice, name: str, options: list[str] | None) -> StreamSettings:
     """One of the streams; only files have to be told which column is the label."""
     is_file = name not in GENERATORS and name not in DATA_SETS
     label = choice.label if is_file else None
-    return dataclasses.replace(choice, name=name, label=label).settings()
+    return dataclasses.replace(choice, name=name, label=label, changes=options).settings()
 
 
 def _listed(text: str) -> list[str]:
@@ -163,12 +171,21 @@ def _listed(text: str) -> list[str]:
 def _by_model(changes: Sequence[str], models: Sequence[str]) -> dict[str, dict[str, Any]]:
     """MODEL:NAME=VALUE pairs, by model."""
     found: dict[str, dict[str, Any]] = {}
+    for model, pairs in _by_name(changes, models, "MODEL").items():
+        named = map(name_and_text, pairs)
+        found[model] = {name: plainest(text) for name, text in named}
+    return found
+
+
+def _by_name(changes: Sequence[str], names: Sequence[str], what: str) -> dict[str, list[str]]:
+    """What follows a name and a colon, by name; a name may have colons of its own."""
+    found: dict[str, list[str]] = {}
     for change in changes:
-        model, colon, pair = change.partition(":")
-        if not colon or model not in models:
-            raise InputError(f"MODEL:NAME=VALUE is needed, with one of the models, not {change!r}")
-        name, text = name_and_text(pair)
-        found.setdefault(model, {})[name] = plainest(text)
+        name = next((name for name in names if change.startswith(f"{name}:")), None)
+        if name is None:
+            known = ", ".join(names)
+            raise InputError(f"{what}:NAME=VALUE is needed, with one of {known}, not {change!r}")
+        found.setdefault(name, []).append(change.removeprefix(f"{name}:"))
     return found
 
 
