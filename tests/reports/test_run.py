@@ -164,8 +164,8 @@ def test_versions_are_listed(run_page):
 def test_what_a_result_lacks_is_said_in_its_place(bare_page):
     text = bare_page.text
     assert text.count("Left out.") == 4  # all figures but the rate, of which something is known
-    assert "'layers' in 'per_chunk'" in text or "'layers' was not measured" in text
-    assert "Classification rate Share of right predictions" in text
+    assert "'voting_weights'" in text and "'feature_mask'" in text
+    assert "At a glance Accuracy and training samples, chunk by chunk." in text
     assert "The result has no measures by class." in text
     assert "Nothing happened to the structure of the model, or the model has no events." in text
     assert "The result has no rules: its model has none, or they were not kept." in text

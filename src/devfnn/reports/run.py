@@ -149,23 +149,17 @@ def _run_pictures(result: Result) -> list[Picture]:
     """Figures over the course of the run."""
     from devfnn import figures
 
+    has_layers = result.get("layers_mean") is not None
     pictures = [
         picture(
             "At a glance",
-            "Classification rate, layers, rules and training samples, chunk by chunk.",
-            lambda: figures.run_overview(result, figure=sheet(WIDE, 8.5)),
+            "Accuracy"
+            + (", layers, rules" if has_layers else "")
+            + " and training samples, chunk by chunk.",
+            lambda: figures.run_overview(result, figure=sheet(WIDE, 8.5 if has_layers else 5.5)),
             is_wide=True,
         )
     ]
-    if pictures[0].svg is None:  # a model without layers still has a rate
-        pictures.append(
-            picture(
-                "Classification rate",
-                "Share of right predictions, chunk by chunk.",
-                lambda: figures.rate_over_time(result, ax=blank(WIDE, 3.4)),
-                is_wide=True,
-            )
-        )
     n_features = len(result.get("feature_names") or [])
     step = -(-len(result["per_chunk"]["rows"]) // MOST_DRAWN)
     pictures += [
