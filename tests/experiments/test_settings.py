@@ -214,3 +214,11 @@ def test_row_by_row_delays_belong_to_the_procedure():
     assert (late.stream.delay_labels, late.procedure.delay) == (0, 70)
     by_chunks = settings({"delay_labels": 70})
     assert (by_chunks.stream.delay_labels, by_chunks.procedure.delay) == (70, None)
+
+
+def test_changes_win_over_what_makes_a_model_a_part_of_devfnn():
+    stream = StreamSettings(name="sea", rows=500).open().stream
+    plain = settings(model="logistic").make_model(stream).config
+    assert (plain.rule_growing, plain.active_learning) == (False, False)
+    changed = settings(model="logistic", changes={"rule_growing": True}).make_model(stream).config
+    assert (changed.rule_growing, changed.active_learning) == (True, False)

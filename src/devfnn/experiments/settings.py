@@ -192,9 +192,12 @@ class RunSettings:
 
     def make_model(self, stream: Stream) -> Any:
         """A new model for the stream."""
-        options = {} if self.takes_config else dict(self.changes)
         return make_model(
-            self.model, stream, config=self.config(), seed=self.stream.seed, options=options
+            self.model,
+            stream,
+            config=self.config(),
+            seed=self.stream.seed,
+            options=dict(self.changes),  # again: they win over what makes a part of DEVFNN
         )
 
     def _preset(self) -> Config:
