@@ -1,5 +1,6 @@
 """The two models that every other must beat; they look at labels only."""
 
+import abc
 from collections.abc import Hashable
 from typing import Any
 
@@ -12,7 +13,7 @@ from devfnn.model.intake import Labels, as_labels
 from devfnn.types import Labels as LabelArray
 
 
-class _Blind:
+class _Blind(abc.ABC):
     """Says the same of every row; labels are any hashable values, and new ones may come."""
 
     def __init__(self) -> None:
@@ -41,13 +42,13 @@ class _Blind:
             self._count(codes)
         return []
 
+    @abc.abstractmethod
     def _probabilities(self) -> npt.NDArray[np.float64]:
         """What it says of a row, one number for each class."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def _count(self, codes: npt.NDArray[np.int64]) -> None:
         """Take in the classes of rows, in order."""
-        raise NotImplementedError
 
 
 class Majority(_Blind):

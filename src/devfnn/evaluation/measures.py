@@ -12,13 +12,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from devfnn.kernels.state import Floats, Ints
-
-LOG_LOSS, SQUARES, WITH_PROBABILITIES, MAJORITY, NO_CHANGE = range(5)
-"""Places of the sums in `Tally.totals`, as in kernels/scoring.py, which loads Numba."""
-
-N_TOTALS = 5
-N_BINS = 10
+from devfnn.kernels.state import (
+    LOG_LOSS,
+    MAJORITY,
+    N_BINS,
+    N_TOTALS,
+    NO_CHANGE,
+    SQUARES,
+    WITH_PROBABILITIES,
+    Floats,
+    Ints,
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +32,7 @@ class Tally:
     confusion: Ints
     """Rows by truth and prediction, (n_classes, n_classes)."""
     totals: Floats
-    """Sums over rows, see above."""
+    """Sums over rows; their places are in kernels/state.py."""
     calibration: Floats
     """Rows, confidence and rows predicted right, summed in ten bins of the confidence, (3, 10)."""
     auc: float | None = None

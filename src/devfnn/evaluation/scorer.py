@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from devfnn.errors import InputError
 from devfnn.evaluation.learners import Predictions
-from devfnn.evaluation.measures import N_BINS, N_TOTALS, WITH_PROBABILITIES, Tally
-from devfnn.kernels.state import Flags, Floats, Ints
+from devfnn.evaluation.measures import Tally
+from devfnn.kernels.state import N_BINS, N_TOTALS, WITH_PROBABILITIES, Flags, Floats, Ints
 
 SMALL = 1024
 """Labels that are integers from 0 to below this are looked up in an array."""

@@ -1,11 +1,12 @@
 """Results side by side: the paper's Table 1, measured and published, and a table of peers."""
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from devfnn.errors import InputError
 from devfnn.evaluation.ranking import mean_ranks
+from devfnn.evaluation.summary import mean
 from devfnn.experiments.costs import largest_size, overall_speed
 from devfnn.experiments.published import PUBLISHED, SYSTEMS, Published
 from devfnn.experiments.rendering import Column, Table
@@ -216,7 +217,7 @@ def _measured(seeds: Sequence[Result]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for measure in _MEASURES:
         for key in filter(None, (measure.key, measure.spread)):
-            values[key] = _mean([_value(result, key) for result in seeds])
+            values[key] = mean([_value(result, key) for result in seeds])
     scaling = seeds[0].get("scaling") if seeds else None
     return values | {"scaling": scaling} | _over_seeds(seeds)
 
@@ -247,7 +248,7 @@ def _peer_row(system: str, cells: _Cells) -> dict[str, Any]:
     own = {stream: results for (stream, name), results in cells.items() if name == system}
     row: dict[str, Any] = {"system": system}
     for stream, seeds in own.items():
-        row[f"accuracy_mean:{stream}"] = _mean([each.get("accuracy_mean") for each in seeds])
+        row[f"accuracy_mean:{stream}"] = mean([each.get("accuracy_mean") for each in seeds])
         row[f"seeds_std:{stream}"] = _over_seeds(seeds)["seeds_std"]
     every = [result for seeds in own.values() for result in seeds]
     counts = sorted({len(seeds) for seeds in own.values()})
@@ -259,7 +260,7 @@ def _peer_row(system: str, cells: _Cells) -> dict[str, Any]:
 
 def _accuracy(cells: _Cells, stream: str, system: str) -> float | None:
     """Accuracy of a system on a stream, as a mean over seeds."""
-    return _mean([result.get("accuracy_mean") for result in cells.get((stream, system), [])])
+    return mean([result.get("accuracy_mean") for result in cells.get((stream, system), [])])
 
 
 def _interruptions(cells: _Cells) -> list[str]:
@@ -287,18 +288,6 @@ def _is_part(result: Result) -> bool:
     return stream.get("rows") is not None or bool(stream.get("skip"))
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    return _known(statistics.fmean, values)
-
-
 def _deviation(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return statistics.stdev(known) if len(known) > 1 else None
-
-
-def _known(
-    function: Callable[[list[float]], float], values: Iterable[float | None]
-) -> float | None:
-    """A function of the values that were measured; None if none was."""
-    known = [value for value in values if value is not None]
-    return function(known) if known else None

@@ -6,10 +6,17 @@ from typing import NamedTuple
 import numpy as np
 
 from devfnn.kernels._jit import borrowed, kernel, part
-from devfnn.kernels.state import Floats, Ints
-
-N_BINS = 10
-"""Bins of the confidence, for calibration."""
+from devfnn.kernels.state import (
+    LOG_LOSS,
+    MAJORITY,
+    N_BINS,
+    N_TOTALS,
+    NO_CHANGE,
+    SQUARES,
+    WITH_PROBABILITIES,
+    Floats,
+    Ints,
+)
 
 N_LEVELS = 1024
 """Levels of a probability, for the area under the curve: steps of its log-odds."""
@@ -26,9 +33,6 @@ SMALL_PRODUCT = 1e-200
 
 LEAST = float(np.finfo(np.float64).eps)
 """Probabilities closer to 0 or 1 than this count as this far away where logarithms are taken."""
-
-LOG_LOSS, SQUARES, WITH_PROBABILITIES, MAJORITY, NO_CHANGE = range(5)
-"""Places of the sums."""
 
 
 class Scored(NamedTuple):
@@ -85,7 +89,7 @@ def empty_sums(n_classes: int) -> Sums:
     """Sums over no rows."""
     return Sums(
         np.zeros((n_classes, n_classes), np.int64),
-        np.zeros(5),
+        np.zeros(N_TOTALS),
         np.zeros((3, N_BINS)),
         empty_levels(n_classes),
     )

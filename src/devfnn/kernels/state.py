@@ -26,6 +26,13 @@ THRESHOLD, LABEL_RATE = 0, 1
 UNLABELLED, OFFERED, ASKED_FOR = 0, 1, 2
 """A row's label: there is none; take it if it is worth it; it was asked for, so take it."""
 
+LOG_LOSS, SQUARES, WITH_PROBABILITIES, MAJORITY, NO_CHANGE = range(5)
+N_TOTALS = 5
+"""Places of the sums over scored rows, and how many there are."""
+
+N_BINS = 10
+"""Bins of the confidence, for calibration."""
+
 BORN_EVENT, RECALLED_EVENT = 0, 1
 """Kinds in `Journal.rule_events`."""
 

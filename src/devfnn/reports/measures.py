@@ -4,7 +4,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from devfnn.reports.page import decimal, mean, percent, spread
+from devfnn.evaluation.summary import mean
+from devfnn.reports.page import decimal, percent, spread
 
 
 @dataclasses.dataclass(frozen=True)

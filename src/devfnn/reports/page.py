@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from devfnn.errors import InputError
+from devfnn.evaluation.summary import mean
 
 if TYPE_CHECKING:
     import jinja2
@@ -223,11 +224,6 @@ def sentence(text: str) -> str:
     """
     text = text.strip()
     return text if not text else text[0].upper() + text[1:].removesuffix(".") + "."
-
-
-def mean(values: "list[float]") -> float | None:
-    """The mean, if there is anything to take it of."""
-    return math.fsum(values) / len(values) if values else None
 
 
 def spread(values: "list[float]") -> float | None:

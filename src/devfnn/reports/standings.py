@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from devfnn.evaluation.summary import mean
 from devfnn.experiments.costs import largest_size, overall_speed
-from devfnn.reports.page import flattened, mean, percent, plain, set_values, spread
+from devfnn.reports.page import flattened, percent, plain, set_values, spread
 
 FEW_STREAMS = 10
 """Below this, tests over streams find only large differences."""
