@@ -11,7 +11,7 @@ DEVFNN_DATA ?= $(abspath $(wildcard ../shared/data))
 export DEVFNN_DATA
 
 .DEFAULT_GOAL := help
-.PHONY: install run test check format cover bench select reading soak build clean help
+.PHONY: install run test check format cover bench select record reading soak build clean help
 
 install: $(TOOLS)  ## create .venv with the project and its tools, once and when pyproject.toml changes
 
@@ -51,6 +51,9 @@ bench: install  ## accuracy and speed, as a table and JSON
 
 select: install  ## candidates for the default on generated streams and the first fifth of each file
 	$(BIN)/python benchmarks/selection.py $(ARGS)
+
+record: install  ## the benchmark of record: all systems on all streams, for hours; goes on where it stopped
+	$(BIN)/python benchmarks/record.py $(ARGS)
 
 reading: install  ## speed of generators, and of a 1 GB CSV file against pyarrow's reader
 	$(BIN)/python benchmarks/reading.py $(ARGS)

@@ -4,6 +4,8 @@ import pathlib
 from collections.abc import Iterator
 from typing import Any
 
+from ablations import ABLATIONS
+
 from devfnn import DEVFNN, Config, GClass
 from devfnn.evaluation import Summary, iter_prequential
 from devfnn.model import presets
@@ -12,24 +14,8 @@ from streams import FOLDS, file_chunks
 PUBLISHED = {"sea-paper": 91.7, "hyperplane-paper": 91.57, "weather": 80.0, "electricity": 70.0}
 """DEVFNN in the paper's Table 1."""
 
-PLAIN = Config(rule_growing=False, active_learning=False)
-"""One rule, every label: the simplest part of the network on its own."""
-
-ABLATIONS: dict[str, dict[str, Any]] = {
-    "growing off": {"growing": False},
-    "merging off": {"merging": False},
-    "feature mask on": {"feature_mask": True},
-    "active learning off": {"active_learning": False},
-    "rule growing off": {"rule_growing": False},
-    "pruning off": {"pruning": False},
-    "recall off": {"recall": False},
-    "forgetting off": {"memory": 1.0},
-    "least squares": {"consequent": "least_squares", "vote_sharpness": 0.03},
-    "votes as printed": {"voting_weights": "reward"},
-    "newborn from scratch": {"newborn": "scratch"},
-    "stacking of all layers": {"augmentation": "all"},
-    "no plain rival": {"initial_layers": 1},
-}
+PLAIN = Config(network="stacked", rule_growing=False, active_learning=False)
+"""One rule, every label: the simplest part of a network on its own."""
 
 
 def systems(stream: str) -> Iterator[tuple[str, DEVFNN, str]]:

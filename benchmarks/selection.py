@@ -25,14 +25,15 @@ CANDIDATES: dict[str, Config] = {
     "one logistic rule": PLAIN.replace(initial_layers=1, growing=False),
     "default": Config(),
     **{name: Config().replace(**changes) for name, changes in ABLATIONS.items()},
-    "memory 0.999": Config(memory=0.999),
-    "memory 0.9998": Config(memory=0.9998),
-    "conflict threshold 0.9": Config(conflict_threshold=0.9),
-    "initial gain 10": Config(initial_gain=10.0),
-    "initial gain 3": Config(initial_gain=3.0),
-    "first precision 0.5": Config(first_precision=0.5),
-    "drift significance 1e-4": Config(drift_significance=1e-4),
-    "merge threshold 0.01": Config(merge_threshold=0.01),
+    "conflict threshold 0.95": Config(conflict_threshold=0.95),
+    "drift significance 1e-8": Config(drift_significance=1e-8),
+    "quick memory 250": Config(quick_memory=250.0),
+    "longest memory 50,000": Config(longest_memory=50_000.0),
+    "prior 5": Config(prior=5.0),
+    "split evidence 40": Config(split_evidence=40.0),
+    "cloud rate 0.02": Config(cloud_rate=0.02),
+    "vote power 0.25": Config(vote_power=0.25),
+    "vote rows 1,000": Config(vote_rows=1000.0),
 }
 
 

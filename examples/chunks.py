@@ -11,7 +11,7 @@ results = []
 for result in iter_prequential(model, stream):
     results.append(result)
     for event in result.events:
-        if event.kind in ("DriftFound", "LayerAdded"):
+        if event.kind in ("DriftFound", "LayerKept", "LayerRecalled"):
             print(event)
 
 summary = Summary.of(results)

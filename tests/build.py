@@ -28,6 +28,8 @@ from devfnn.model.state import Shape, empty_layers, reshaped, scratch_for
 IS_COMPILED = not numba.config.DISABLE_JIT
 
 PLAIN = {
+    "network": "stacked",
+    "conflict_threshold": 0.95,
     "active_learning": False,
     "plain_first": False,
     "training": "winner",

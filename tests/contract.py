@@ -167,7 +167,8 @@ def a_pickled_copy_is_independent(make: Factory) -> None:
 def memory_does_not_creep(make: Factory) -> None:
     if not IS_COMPILED:
         pytest.skip("takes minutes as plain Python")
-    model, sizes = taught(make, 12, max_rules=3, archive_size=1), []
+    small = {"max_rules": 3, "archive_size": 1, "max_boxes": 3, "max_clouds": 5, "max_kept": 1}
+    model, sizes = taught(make, 12, **small), []
     tracemalloc.start()
     try:
         for seed in range(12, 36):

@@ -4,15 +4,31 @@ from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import numpy as np
+import pytest
 
-from devfnn import DEVFNN
+from devfnn import DEVFNN, Config
 from devfnn.events import Event
 from devfnn.kernels.state import Floats, Ints
 
 CHUNK = 200
 EAGER: dict[str, Any] = {"drift_significance": 1e-2, "warning_significance": 0.1, "horizon": 1.0}
 """Parameters with which a network grows soon."""
+NETWORKS = ("concepts", "stacked")
+"""The kinds of network that a model can be."""
+each_network = pytest.mark.parametrize("network", NETWORKS)
+"""For tests of what every model promises."""
 E = TypeVar("E", bound=Event)
+
+
+def config_of(network: str, **changes: Any) -> Config:
+    """A kind of network with its defaults, but for some changes."""
+    return Config().replace(network=network, **changes)
+
+
+def stacked(**changes: Any) -> Config:
+    """The network of stacked rule layers, with the levels its scenes were made for."""
+    levels = {"conflict_threshold": 0.95, "drift_significance": 1e-8}
+    return config_of("stacked", **(levels | changes))
 
 
 def chunks(X: Floats, y: Any, size: int = CHUNK) -> Iterator[tuple[Floats, Any]]:

@@ -17,7 +17,9 @@ from build import count
 from devfnn import DEVFNN, Config, GClass, StorageError
 from devfnn.events import Event
 from devfnn.kernels.state import Floats, Ints
+from devfnn.model.concepts.engine import ConceptEngine
 from devfnn.model.network import Rows
+from devfnn.model.stacked import StackedEngine
 from devfnn.storage import dump, parse
 
 CHUNK = count(100, 50)
@@ -77,13 +79,36 @@ class Story:
 
 
 def plain(**changes: Any) -> Config:
-    """A configuration whose network starts with one layer and grows soon, whatever the defaults."""
+    """A stacked network that starts with one layer and grows soon, whatever the defaults."""
     levels = {"drift_significance": 1e-4, "warning_significance": 1e-2}
-    return Config(**{"initial_layers": 1, "training": "winner", **levels, **changes})
+    start = {"network": "stacked", "initial_layers": 1, "training": "winner"}
+    return Config(**{**start, **levels, **changes})
+
+
+def quick(**changes: Any) -> Config:
+    """A small concept network that splits, keeps and recalls soon, whatever the defaults."""
+    sizes = {"max_boxes": 6, "max_clouds": 8, "max_kept": 3}
+    memory = {"quick_memory": 50.0, "shortest_memory": 100.0, "longest_memory": 1000.0}
+    votes = {"vote_rows": 50.0, "vote_power": 1.0, "drift_significance": 1e-4}
+    rows = {"split_every": 20, "split_evidence": 2.0, "label_noise": 0.05, "active_learning": False}
+    start = {"network": "concepts", "prior": 2.0}
+    return Config(**{**start, **sizes, **memory, **votes, **rows, **changes})
 
 
 STORIES = {
     "default": Story(Config()),
+    "concepts": Story(quick()),
+    "concepts, rows": Story(quick(chunk_rows=70, max_kept=1), late_class, row_wise_from=0),
+    "concepts, merged": Story(quick(vote_rows=20.0, merge_disagreement=1.0)),
+    "concepts, masked": Story(
+        quick(feature_mask=True, feature_threshold=0.9, chunk_rows=150, missing="skip"),
+        row_wise_from=9,
+        missing=0.1,
+    ),
+    "concepts, lags": Story(quick(lags=2, active_learning=True), late_class, row_wise_from=12),
+    "concepts, unscaled": Story(quick(scaling="none", label_budget=0.5, active_learning=True)),
+    "concepts, bare": Story(quick(rule_growing=False, growing=False, max_kept=0, forgetting=False)),
+    "lags": Story(plain(lags=3, chunk_rows=70), late_class, row_wise_from=9),
     "chunks": Story(plain()),
     "merged": Story(plain(merge_threshold=1.0)),
     "deep": Story(plain(initial_layers=3, training="all")),
@@ -101,13 +126,27 @@ STORIES = {
 @functools.cache
 def small_file() -> bytes:
     """A model with gathered rows, a buffer and first rows: every part of a state is there."""
-    story = Story(plain(chunk_rows=8, missing="skip"), late_class)
+    story = Story(plain(chunk_rows=8, missing="skip", lags=1), late_class)
     model = story.model(1)
     network = model._known()
     X, _ = turning_rows(1)
     model.learn_rows(X[:5], ["high", "low", "high", "low", "high"])
-    network.buffer = Rows(X[:3].copy(), np.array([0, 1, 0]), np.ones(3))
-    network.scaler.first_rows = X[:2].copy()
+    assert isinstance(network, StackedEngine) and network.gathered is not None
+    rows = network.gathered.rows.X
+    network.buffer = Rows(rows[:3].copy(), np.array([0, 1, 0]), np.ones(3))
+    network.scaler.first_rows = rows[:2].copy()
+    return dump(model)
+
+
+@functools.cache
+def concept_file() -> bytes:
+    """A model of a concept network with every part of its state: kept layers, clouds, rows."""
+    config = quick(chunk_rows=170, feature_mask=True, missing="skip", lags=2, max_kept=2)
+    model = Story(config, late_class, row_wise_from=9).model(16)
+    model.add_features(["extra"])
+    network = model._known()
+    assert isinstance(network, ConceptEngine) and len(network.gathered) > 1
+    network.scaler.first_rows = network.gathered.X[:2].copy()
     return dump(model)
 
 
@@ -132,9 +171,9 @@ def opened(data: bytes) -> tuple[dict[str, Any], Tensors]:
     return json.loads(outer["__metadata__"]["devfnn"]), tensors
 
 
-def forged(change: Change, *, sign: bool = True) -> bytes:
+def forged(change: Change, *, sign: bool = True, of: bytes | None = None) -> bytes:
     """The small file with something changed, and, unless told otherwise, with a right checksum."""
-    header, tensors = opened(small_file())
+    header, tensors = opened(small_file() if of is None else of)
     change(header, tensors)
     header = signed(header, tensors) if sign else header
     return save_tensors(tensors, {"devfnn": text_of(header)})
@@ -152,9 +191,9 @@ def joined(outer: Any, body: bytes) -> bytes:
     return struct.pack("<Q", len(text)) + text + body
 
 
-def outer_changed(change: Callable[[dict[str, Any]], Any]) -> bytes:
+def outer_changed(change: Callable[[dict[str, Any]], Any], of: bytes | None = None) -> bytes:
     """The small file with a changed safetensors header."""
-    outer, body = split(small_file())
+    outer, body = split(small_file() if of is None else of)
     change(outer)
     return joined(outer, body)
 

@@ -84,7 +84,7 @@ def kernel_names(tree: ast.Module) -> list[str]:
         and any(
             isinstance(decorator, ast.Call)
             and isinstance(decorator.func, ast.Name)
-            and decorator.func.id in ("kernel", "part")
+            and decorator.func.id in ("kernel", "part", "sum_part")
             for decorator in node.decorator_list
         )
     ]

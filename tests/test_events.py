@@ -2,15 +2,16 @@
 
 import dataclasses
 import inspect
+import itertools
 import json
 from typing import Any
 
 import numpy as np
 import pytest
 
-from devfnn import DEVFNN, Config, events
+from devfnn import DEVFNN, events
 from devfnn.events import Event
-from scenes import CHUNK, flipped, run
+from scenes import CHUNK, config_of, each_network, flipped, run, stacked
 
 KINDS = [
     kind
@@ -51,8 +52,10 @@ def test_every_event_says_what_it_is(kind: type[Event]) -> None:
 def test_events_of_a_run_hold_numbers_of_python_only() -> None:
     X, y = flipped(20)
     X[3000:, 2] *= 40.0
-    config = Config(chunk_rows=CHUNK, feature_mask=True, feature_threshold=0.9, merge_threshold=0.2)
-    for verb in ("learn", "learn_rows"):
+    masked = {"chunk_rows": CHUNK, "feature_mask": True, "feature_threshold": 0.9}
+    stack = stacked(merge_threshold=0.2, **masked)
+    rivals = config_of("concepts", split_evidence=5.0, **masked)
+    for config, verb in itertools.product((stack, rivals), ("learn", "learn_rows")):
         seen = run(DEVFNN(config), X, np.where(y == 1, "yes", "no"), verb)
         assert len({event.kind for event in seen}) >= 5
         for event in seen:
@@ -97,9 +100,10 @@ def test_braces_in_a_name_stay_as_they_are() -> None:
     assert "{row} {0} {x!r}" in events.FeatureOff(1, "{row} {0} {x!r}", 0.1, 0.2).explanation
 
 
-def test_every_event_of_a_run_can_be_explained() -> None:
+@each_network
+def test_every_event_of_a_run_can_be_explained(network: str) -> None:
     X, y = flipped(20)
-    for event in run(DEVFNN(Config(chunk_rows=CHUNK)), X, y):
+    for event in run(DEVFNN(config_of(network, chunk_rows=CHUNK)), X, y):
         assert len(event.explanation) > 10
 
 

@@ -38,7 +38,7 @@ def python_blocks(page: str) -> list[str]:
 
 def test_the_code_of_the_readme_runs(tmp_path: pathlib.Path) -> None:
     first, *others = python_blocks("README.md")
-    assert "LayerAdded" in run(first, tmp_path)
+    assert "RuleSplit" in run(first, tmp_path)
     assert (tmp_path / "power.devfnn").is_file()
     for block in others:
         run(block, tmp_path)

@@ -13,9 +13,10 @@ import pytest
 
 from build import IS_COMPILED
 from devfnn import DEVFNN
-from devfnn.kernels import layers, network, ranges, votes
+from devfnn.kernels import concepts, layers, network, pool, ranges, votes
+from devfnn.kernels.concept_state import FIRST_KEPT
 from devfnn.storage import dump
-from scenes import sloped
+from scenes import NETWORKS, config_of, sloped
 
 ENTRIES = [
     network.forward,
@@ -25,38 +26,55 @@ ENTRIES = [
     ranges.watch,
     votes.vote_rows,
     votes.update_votes,
+    concepts.forward,
+    concepts.vote,
+    concepts.voting_shares,
+    concepts.learn_chunk,
+    concepts.learn_rows,
+    concepts.choose,
+    pool.drop_layer,
 ]
 """Kernels that Python calls."""
 
+each_network = pytest.mark.parametrize("kind", NETWORKS)
 only_compiled = pytest.mark.skipif(not IS_COMPILED, reason="nothing is compiled")
 
 SCRIPT = """
-import hashlib, json
-from test_processes import ENTRIES, trained
-from devfnn.storage import dump
+import json
+from test_processes import ENTRIES, state_of_both
 
-state = hashlib.sha256(dump(trained())).hexdigest()
+state = state_of_both()
 counts = {}
 for kernel in ENTRIES:
     if hasattr(kernel, "stats"):
         used = kernel.stats.cache_hits, kernel.stats.cache_misses
-        counts[kernel.__name__] = [sum(number.values()) for number in used]
+        name = f"{kernel.py_func.__module__}.{kernel.__name__}"
+        counts[name] = [sum(number.values()) for number in used]
 print(json.dumps([state, counts]))
 """
 
 
-def trained() -> DEVFNN:
-    """A model that has used every kernel, with labels whose hashes differ by process."""
+def trained(network: str = "concepts") -> DEVFNN:
+    """A model that has used its kernels, with labels whose hashes differ by process."""
     X, y = sloped(6)
     X[600:, 1] *= 30.0
     labels = np.array(["no", "yes"])[y]
-    model = DEVFNN()
+    model = DEVFNN(config_of(network))
     model.learn(X[:500], labels[:500])
     model.learn(X[500:900], labels[500:900])
     model.learn_rows(X[900:], labels[900:])
     model.predict(X)
     model.wants_label(X)
     return model
+
+
+def state_of_both() -> str:
+    """What models of both kinds of network come to, when every kernel is used."""
+    models = [trained(network) for network in NETWORKS]
+    states = b"".join(dump(model) for model in models)
+    assert models[0].voting_weights.size
+    pool.drop_layer(models[0]._known().state, FIRST_KEPT)
+    return hashlib.sha256(states).hexdigest()
 
 
 def run_script(seed: str) -> tuple[str, dict[str, Any], str]:
@@ -77,7 +95,7 @@ def run_script(seed: str) -> tuple[str, dict[str, Any], str]:
 
 @only_compiled
 def test_a_second_process_does_not_compile_again() -> None:
-    trained()  # the first process is this one
+    state_of_both()  # the first process is this one
     _, counts, complaints = run_script("0")
     assert complaints == ""
     for name, (hits, misses) in counts.items():
@@ -86,21 +104,22 @@ def test_a_second_process_does_not_compile_again() -> None:
 
 
 def test_every_process_gets_the_same_result() -> None:
-    state = hashlib.sha256(dump(trained())).hexdigest()
+    state = state_of_both()
     assert [run_script(seed)[0] for seed in ("1", "2")] == [state, state]
 
 
 @only_compiled
-def test_no_form_of_input_needs_kernels_of_its_own() -> None:
+@each_network
+def test_no_form_of_input_needs_kernels_of_its_own(kind: str) -> None:
     """A second signature would be compiled in front of the user, for half a minute."""
     X, y = sloped(4)
     sealed, weights = X.copy(), np.ones(len(y))
     sealed.flags.writeable = weights.flags.writeable = False
     packed = np.frombuffer(b"\x00" + X.tobytes(), np.uint8)[1:].view(np.float64).reshape(X.shape)
-    trained()
+    trained(kind)
     before = [len(kernel.signatures) for kernel in ENTRIES]
     for form in (X, sealed, X.tolist(), np.asfortranarray(X), X[::-1], X.astype(">f4"), packed):
-        model = DEVFNN()
+        model = DEVFNN(config_of(kind))
         model.learn(form, y, weights)
         model.learn(form, y.tolist(), weights[::-1])
         model.learn_rows(form, y, weights, chosen=weights > 0.5)
@@ -110,8 +129,9 @@ def test_no_form_of_input_needs_kernels_of_its_own() -> None:
     assert [len(kernel.signatures) for kernel in ENTRIES] == before
 
 
-def test_threads_may_ask_the_same_model_at_once() -> None:
-    model, (X, _) = trained(), sloped(6)
+@each_network
+def test_threads_may_ask_the_same_model_at_once(kind: str) -> None:
+    model, (X, _) = trained(kind), sloped(6)
     parts = np.array_split(X, 24)
     expected = [model.predict_proba(part) for part in parts]
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
@@ -123,8 +143,9 @@ def test_threads_may_ask_the_same_model_at_once() -> None:
         np.testing.assert_array_equal(want, model.wants_label(part))
 
 
-def test_threads_may_train_models_of_their_own() -> None:
-    alone = dump(trained())
+@each_network
+def test_threads_may_train_models_of_their_own(kind: str) -> None:
+    alone = dump(trained(kind))
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        states = list(pool.map(lambda _: dump(trained()), range(8)))
+        states = list(pool.map(lambda _: dump(trained(kind)), range(8)))
     assert states == [alone] * 8

@@ -15,10 +15,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from devfnn import DEVFNN, Config, GClass, StorageError, load
-from devfnn.events import DriftWarned, LayerAdded, LayersMerged
-from devfnn.storage import checks, dump, parse
-from devfnn.storage.tree import SAMPLES, Axis, axis_of, leaves, schema
-from stored import CHUNK, STORIES, turning_rows
+from devfnn.events import (
+    CloudsChanged,
+    DriftFound,
+    DriftWarned,
+    FeatureOff,
+    LayerAdded,
+    LayerDropped,
+    LayerKept,
+    LayerRecalled,
+    LayersMerged,
+    RuleSplit,
+)
+from devfnn.model.engines import empty_engine
+from devfnn.storage import checks, dump, parse, values
+from devfnn.storage.schema import SAMPLES, Axis, axis_of, sample, schema, sizes_of
+from devfnn.storage.tree import leaves
+from stored import CHUNK, STORIES, concept_file, plain, quick, turning_rows
 
 LABELS = [
     2,
@@ -64,9 +77,27 @@ def test_the_stories_pass_through_every_structural_step() -> None:
     assert np.isnan(STORIES["rows, deep"].model(17)._known().gathered.outputs).any()
 
 
-def test_one_row_at_a_time_with_a_save_after_every_row() -> None:
+def test_the_stories_of_concepts_pass_through_every_structural_step() -> None:
+    names = [name for name in STORIES if name.startswith("concepts")]
+    events = {name: STORIES[name].learn(STORIES[name].model(0), 0, 20) for name in names}
+    kinds = {name: {type(event) for event in found} for name, found in events.items()}
+    steps = {RuleSplit, CloudsChanged, DriftFound, LayerKept}
+    assert steps | {LayerRecalled} <= kinds["concepts"]
+    assert steps | {LayerDropped} <= kinds["concepts, rows"]
+    assert LayerDropped in kinds["concepts, merged"]
+    assert steps | {FeatureOff} <= kinds["concepts, masked"]
+    assert steps <= kinds["concepts, lags"]
+    assert not steps & kinds["concepts, bare"]
+    for cut in (13, 17):  # where the tests above stop and load
+        kept = STORIES["concepts"].model(cut)._known().state.kinds[5:]
+        assert (kept >= 0).any()
+        masked = STORIES["concepts, masked"].model(cut)
+        assert len(masked._known().gathered)
+
+
+@pytest.mark.parametrize("config", [plain(chunk_rows=7), quick(chunk_rows=7, lags=1)])
+def test_one_row_at_a_time_with_a_save_after_every_row(config: Config) -> None:
     X, y = turning_rows(1)
-    config = Config(chunk_rows=7)
     steady, saved = DEVFNN(config), DEVFNN(config)
     for x, label in zip(X[:40], y[:40], strict=True):
         saved = parse(dump(saved))
@@ -74,13 +105,16 @@ def test_one_row_at_a_time_with_a_save_after_every_row() -> None:
     assert dump(saved) == dump(steady)
 
 
-def test_another_process_writes_the_same_bytes_and_goes_on_the_same(tmp_path: pathlib.Path) -> None:
-    story = STORIES["rows, deep"]
+@pytest.mark.parametrize("name", ["rows, deep", "concepts, masked"])
+def test_another_process_writes_the_same_bytes_and_goes_on_the_same(
+    name: str, tmp_path: pathlib.Path
+) -> None:
+    story = STORIES[name]
     model = story.model(16)
     model.save(tmp_path / "model")
     code = (
         "import sys, devfnn; from stored import STORIES; model = devfnn.load(sys.argv[1]);"
-        "STORIES['rows, deep'].learn(model, 16, 20); model.save(sys.argv[1])"
+        f"STORIES[{name!r}].learn(model, 16, 20); model.save(sys.argv[1])"
     )
     paths = os.pathsep.join(path for path in sys.path if path)
     environment = {**os.environ, "PYTHONPATH": paths}
@@ -99,38 +133,70 @@ def test_the_same_state_gives_the_same_bytes(name: str) -> None:
     assert dump(parse(data)) == data
 
 
-def test_every_array_comes_back_ready_for_kernels() -> None:
-    model = STORIES["rows, deep"].model(17)
+@pytest.mark.parametrize("name", ["rows, deep", "concepts, masked"])
+def test_every_array_comes_back_ready_for_kernels(name: str) -> None:
+    model = STORIES[name].model(17)
+    kind = schema(model.config.network)
     before, after = leaves(model._known()), leaves(parse(dump(model))._known())
-    assert before.keys() == after.keys() == schema().tensors.keys() | schema().scalars.keys()
-    for name in schema().scalars:
+    assert before.keys() == after.keys() == kind.tensors.keys() | kind.scalars.keys()
+    for name in kind.scalars:
         assert after[name] == before[name], name
-    for name in schema().tensors:
+    for name in kind.tensors:
         np.testing.assert_array_equal(after[name], before[name], strict=True)
         flags = after[name].flags
         assert flags.c_contiguous and flags.writeable and flags.aligned, name
         assert not np.shares_memory(after[name], before[name])
 
 
-def test_no_two_axes_can_be_taken_for_each_other() -> None:
-    lengths = [sizes.lengths() for sizes in SAMPLES]
+THIRD: dict[str, tuple[list[int], Config]] = {
+    "stacked": ([4, 6, 3, 2, 9, 21, 31], Config(lags=14)),
+    "concepts": ([13, 3, 9, 21, 31], Config(lags=14, max_kept=2, max_boxes=7, max_clouds=41)),
+}
+"""Sizes that the schema has not seen."""
+
+
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_no_two_axes_can_be_taken_for_each_other(kind: str) -> None:
+    lengths = [sizes.lengths(config) for sizes, config in SAMPLES[kind]]
+    numbers, config = THIRD[kind]
+    third = schema(kind).sizes(*numbers).lengths(config)
     for size, factor, extra in itertools.product(lengths[0], (1, 2, 3), (0, 1)):
-        axis = Axis(size, factor, extra)
-        assert axis_of("any", *(axis.length(sample) for sample in lengths)) == axis
+        if lengths[0][size] != lengths[1][size]:
+            axis = Axis(size, factor, extra)
+            found = axis_of(kind, "any", *(axis.length(sample) for sample in lengths))
+            assert found.length(third) == axis.length(third), (axis, found)
     with pytest.raises(TypeError, match="any has an axis"):
-        axis_of("any", 20, 42)  # features x classes
+        axis_of(kind, "any", 20, 42)  # features x classes
+
+
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_the_shapes_of_any_network_are_known_before_it_is_made(kind: str) -> None:
+    numbers, config = THIRD[kind]
+    sizes = schema(kind).sizes(*numbers)
+    network = sample(sizes, config)
+    assert sizes_of(network) == sizes
+    expected = schema(kind).expected(sizes, config, set())
+    arrays = {k: leaf for k, leaf in leaves(network).items() if isinstance(leaf, np.ndarray)}
+    assert {name: array.shape for name, array in arrays.items()} == {
+        name: shape for name, (_, shape) in expected.items()
+    }
 
 
 def test_nothing_of_a_model_lies_outside_what_is_stored() -> None:
-    assert vars(DEVFNN()).keys() == {"config", "_names", "_labels", "_network"}
-    assert checks.RANGES.keys() <= schema().tensors.keys()
-    assert checks.RAW_ROWS <= schema().tensors.keys()
+    assert vars(DEVFNN()).keys() == {"config", "_names", "_labels", "_network", "_late"}
+    names = {kind: schema(kind).tensors.keys() for kind in SAMPLES}
+    for kind, ranges in checks.RANGES.items():
+        assert ranges.keys() <= names[kind]
+    assert names["stacked"] | names["concepts"] >= values.RAW_ROWS
 
 
 @pytest.mark.parametrize("kind", [DEVFNN, GClass])
 @pytest.mark.parametrize("names", [None, [], ["a", "b"]])
-def test_a_model_that_has_learned_nothing(kind: type[DEVFNN], names: list[str] | None) -> None:
-    model = kind(Config(seed=2**63 - 1, vote_floor=1e-300), names)
+@pytest.mark.parametrize("network", ["stacked", "concepts"])
+def test_a_model_that_has_learned_nothing(
+    kind: type[DEVFNN], names: list[str] | None, network: Any
+) -> None:
+    model = kind(Config(network=network, seed=2**63 - 1, vote_floor=1e-300, lags=3), names)
     loaded = parse(dump(model))
     assert type(loaded) is kind
     assert (loaded.config, loaded._names, loaded._network) == (model.config, names, None)
@@ -175,11 +241,10 @@ def test_any_labels_come_back_as_they_were(labels: list[Any]) -> None:
 def _labelled(labels: list[Any]) -> DEVFNN:
     """A model that knows these classes."""
     from devfnn.model.intake import Labels
-    from devfnn.model.network import Network
 
     model = DEVFNN(Config())
     model._labels = Labels(labels)
-    model._network = Network.empty(1, len(labels), model.config)
+    model._network = empty_engine(1, len(labels), model.config)
     return model
 
 
@@ -211,6 +276,16 @@ def test_a_model_gone_wrong_does_not_replace_a_good_file(tmp_path: pathlib.Path)
     assert load(tmp_path / "model").n_rows == 3 * CHUNK
 
 
+def test_a_network_that_does_not_fit_its_configuration_is_refused_before_writing() -> None:
+    model = STORIES["concepts"].model(1)
+    model.config = quick(max_boxes=7)
+    with pytest.raises(StorageError, match="tensor 'state/members' is I64"):
+        dump(model)
+    model.config = plain()
+    with pytest.raises(StorageError, match="not of the kind that the configuration says"):
+        dump(model)
+
+
 def test_a_subclass_is_refused_instead_of_losing_what_it_added() -> None:
     with pytest.raises(StorageError, match="Own cannot be saved"):
         dump(type("Own", (DEVFNN,), {})())
@@ -233,16 +308,18 @@ def test_a_gclass_comes_back_as_a_gclass(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_pickle_holds_the_same_bytes(protocol: int) -> None:
-    model = STORIES["rows, deep"].model(17)
+@pytest.mark.parametrize("name", ["rows, deep", "concepts, masked"])
+def test_pickle_holds_the_same_bytes(protocol: int, name: str) -> None:
+    model = STORIES[name].model(17)
     text = pickle.dumps(model, protocol)
     assert text == pickle.dumps(model, protocol)
     assert dump(pickle.loads(text)) == dump(model) == model.__getstate__()
 
 
 @pytest.mark.parametrize("make", [copy.deepcopy, copy.copy])
-def test_a_copy_is_independent(make: Any) -> None:
-    story = STORIES["rows"]
+@pytest.mark.parametrize("name", ["rows", "concepts, rows"])
+def test_a_copy_is_independent(make: Any, name: str) -> None:
+    story = STORIES[name]
     model = story.model(5)
     twin, before = make(model), dump(model)
     story.learn(twin, 5, 10)
@@ -251,7 +328,26 @@ def test_a_copy_is_independent(make: Any) -> None:
     assert dump(model) == dump(twin)
 
 
-def test_the_size_of_a_model_is_that_of_its_arrays() -> None:
-    model = STORIES["chunks"].model(3)
+@pytest.mark.parametrize("name", ["chunks", "concepts", "concepts, lags"])
+def test_the_size_of_a_model_is_that_of_its_arrays(name: str) -> None:
+    model = STORIES[name].model(9)
     data = dump(model)
     assert 0 < model.nbytes == len(data) - 8 - int.from_bytes(data[:8], "little")
+
+
+# ---- labels of the past, and features that came later
+
+
+def test_a_model_with_lags_and_late_features_goes_on_bit_for_bit() -> None:
+    model = parse(concept_file())
+    twin = parse(dump(model))
+    assert model._late == twin._late == (9,)
+    X, y = turning_rows(2)
+    X = np.hstack([X, X[:, :1]])
+    for learn in ("learn", "learn_rows"):
+        names = ["high" if label else "new" for label in y]  # one more class, after the feature
+        assert getattr(model, learn)(X, names) == getattr(twin, learn)(X, names)
+        np.testing.assert_array_equal(model.predict_proba(X), twin.predict_proba(X))
+        twin = parse(dump(twin))
+    assert dump(model) == dump(twin)
+    assert (model._known().recent >= 0).all()

@@ -23,7 +23,7 @@ def test_other_tools_can_read_the_tensors(tmp_path: pathlib.Path) -> None:
         assert set(file.metadata()) == {"devfnn"}
         np.testing.assert_array_equal(file.get_tensor("scaler/low"), model._known().scaler.low)
         np.testing.assert_array_equal(
-            file.get_tensor("layers/centers"), model._known().layers.centers
+            file.get_tensor("state/weights"), model._known().state.weights
         )
 
 

@@ -32,7 +32,8 @@ def drop(*keys: str) -> Change:
 
 
 HEADERS: dict[str, tuple[Change, str]] = {
-    "a later format": (put("format", value=2), "format 2, .* up to 1; upgrade devfnn"),
+    "a later format": (put("format", value=3), "format 3, .* reads format 2; upgrade devfnn"),
+    "an older format": (put("format", value=1), "format 1, written by devfnn .* reads format 2"),
     "format 0": (put("format", value=0), "no format number"),
     "format true": (put("format", value=True), "no format number"),
     "no format": (drop("format"), "no format number"),
@@ -51,6 +52,7 @@ HEADERS: dict[str, tuple[Change, str]] = {
     "a count with fraction": (put("config", "seed", value=1.0), "seed is of the wrong type"),
     "no configuration": (put("config", value=[]), "not a JSON object"),
     "names of another type": (put("feature_names", value=[1, 2, 3]), "feature names .* no texts"),
+    "a name twice": (put("feature_names", value=["a", "a", "b"]), "feature name occurs twice"),
     "too few names": (put("feature_names", value=["a"]), "feature names does not fit"),
     "too few classes": (put("classes", value=[["str", "a"]]), "classes does not fit"),
     "one class twice": (put("classes", value=[["int", 1], ["float", "0x1p0"]]), "occurs twice"),
@@ -75,6 +77,19 @@ HEADERS: dict[str, tuple[Change, str]] = {
     "more features": (put("shape", "features", value=10**9), "does not fit"),
     "a missing size": (drop("shape", "slots"), "lacks the field 'slots'"),
     "nothing learned": (put("shape", value=None), "nothing was learned"),
+    "another network": (put("config", "network", value="concepts"), "shape .* unknown field"),
+    "more lags": (put("config", "lags", value=2), "does not fit the shape"),
+    "lags for all columns": (put("config", "lags", value=3), "no room for a feature"),
+    "late features among the first": (put("late", value=[2]), "no columns of the shape"),
+    "late features beyond the last": (put("late", value=[5]), "no columns of the shape"),
+    "late features without lags": (
+        lambda header, tensors: (
+            header["config"].update(lags=0),
+            header.update(late=[4], feature_names=None),
+        ),
+        "no columns of the shape",
+    ),
+    "late features of another type": (put("late", value=["2"]), "late features .* no columns"),
     "gathered rows declared absent": (put("absent", value=["gathered"]), "that are absent"),
     "layers declared absent": (put("absent", value=["layers"]), "that every model has"),
     "absent of another type": (put("absent", value=[1]), "no texts"),
@@ -103,6 +118,21 @@ def test_headers_that_no_model_has(name: str) -> None:
         change(header, tensors)
 
     refused(forged(change_with_gap), message)
+
+
+def test_an_older_file_names_the_version_that_wrote_it() -> None:
+    def change(header: dict[str, Any], tensors: Tensors) -> None:
+        header |= {"format": 1, "library": "0.3.9"}
+        del header["late"], header["config"]["network"]
+
+    refused(forged(change), r"format 1, written by devfnn 0\.3\.9; this version reads format 2")
+
+
+def test_the_version_of_an_older_file_is_not_trusted_either() -> None:
+    def change(header: dict[str, Any], tensors: Tensors) -> None:
+        header |= {"format": 1, "library": "\x1b[2J" + "x" * 1000}
+
+    refused(forged(change), "format 1, written by an older version; this")
 
 
 def test_a_devfnn_header_that_is_no_object() -> None:

@@ -15,9 +15,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save as save_tensors
 
-from devfnn import StorageError, load
+from devfnn import DEVFNN, StorageError, load
 from devfnn.storage import dump, parse
-from stored import Tensors, forged, opened, outer_changed, signed, small_file, text_of
+from stored import (
+    Tensors,
+    concept_file,
+    forged,
+    opened,
+    outer_changed,
+    signed,
+    small_file,
+    text_of,
+    turning_rows,
+)
+
+FILES = [small_file, concept_file]
+"""A model of each kind."""
 
 # ---- memory
 
@@ -33,16 +46,19 @@ def peak_of(action: Callable[[], Any]) -> int:
         tracemalloc.stop()
 
 
-def terabytes() -> dict[str, bytes]:
-    """Small files that claim to be huge."""
+def claim_of(name: str) -> Callable[[dict[str, Any]], None]:
+    """Let a tensor claim to be huge."""
 
     def claim(outer: dict[str, Any]) -> None:
-        start = outer["layers/centers"]["data_offsets"][0]
-        outer["layers/centers"] = {
-            "dtype": "F64",
-            "shape": [2**40],
-            "data_offsets": [start, start + 2**43],
-        }
+        start = outer[name]["data_offsets"][0]
+        about = {"dtype": "F64", "shape": [2**40], "data_offsets": [start, start + 2**43]}
+        outer[name] = about
+
+    return claim
+
+
+def terabytes() -> dict[str, bytes]:
+    """Small files that claim to be huge."""
 
     def bloat(header: dict[str, Any], tensors: Tensors) -> None:
         header["shape"] |= {"layers": 10**4, "slots": 10**4}
@@ -51,18 +67,37 @@ def terabytes() -> dict[str, bytes]:
         header["config"]["chunk_rows"] = 10**7
         header["shape"]["gathered_rows"] = 10**7
 
+    def pool(header: dict[str, Any], tensors: Tensors) -> None:
+        header["shape"] |= {"rules": 10**12}
+
+    def learned_rows(header: dict[str, Any], tensors: Tensors) -> None:
+        header["shape"] |= {"gathered_rows": 10**12, "first_rows": 10**12}
+
+    def parameters(header: dict[str, Any], tensors: Tensors) -> None:
+        header["config"] |= {"max_boxes": 1000, "max_clouds": 10**5, "max_kept": 50}
+
+    def features(header: dict[str, Any], tensors: Tensors) -> None:
+        header["shape"]["features"] = 10**12
+        header["feature_names"] = None
+
     return {
-        "a tensor": outer_changed(claim),
+        "a tensor": outer_changed(claim_of("layers/centers")),
         "the shape": forged(bloat),
         "the rows": forged(rows),
         "the header": struct.pack("<Q", 2**43) + small_file()[8:],
+        "a tensor of concepts": outer_changed(claim_of("state/weights"), of=concept_file()),
+        "the rules": forged(pool, of=concept_file()),
+        "the learned rows": forged(learned_rows, of=concept_file()),
+        "the parameters": forged(parameters, of=concept_file()),
+        "the features": forged(features, of=concept_file()),
     }
 
 
-@pytest.mark.parametrize("name", ["a tensor", "the shape", "the rows", "the header"])
+@pytest.mark.parametrize("name", terabytes())
 def test_a_file_that_claims_terabytes_allocates_little(name: str) -> None:
     data = terabytes()[name]
-    parse(small_file())
+    for file in FILES:
+        parse(file())
     assert peak_of(lambda: parse(data)) < 20 * len(small_file()) + 2**18
 
 
@@ -76,25 +111,26 @@ def test_a_large_foreign_file_is_not_read(tmp_path: pathlib.Path) -> None:
 # ---- anything at all
 
 
-def unharmed(data: bytes) -> None:
-    """The bytes are refused, or are the small file's model to the last bit."""
+def unharmed(data: bytes, of: bytes) -> None:
+    """The bytes are refused, or are the model they were made from to the last bit."""
     try:
         model = parse(data)
     except StorageError as error:
         assert re.search(r"\w", str(error))
     else:
-        assert dump(model) == small_file()
+        assert dump(model) == of
 
 
 @settings(max_examples=400, deadline=None, derandomize=True)
 @given(st.data())
 def test_flipped_bytes_never_give_another_model(data: st.DataObject) -> None:
-    damaged = bytearray(small_file())
+    whole = data.draw(st.sampled_from(FILES))()
+    damaged = bytearray(whole)
     header_end = 8 + int.from_bytes(damaged[:8], "little")
     end = data.draw(st.sampled_from([8, header_end, len(damaged)]))
     for _ in range(data.draw(st.integers(1, 3))):
         damaged[data.draw(st.integers(0, end - 1))] ^= data.draw(st.integers(1, 255))
-    unharmed(bytes(damaged))
+    unharmed(bytes(damaged), whole)
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
@@ -102,15 +138,15 @@ def test_flipped_bytes_never_give_another_model(data: st.DataObject) -> None:
 def test_cut_and_spliced_files_never_give_another_model(at: int, gone: int, put_in: bytes) -> None:
     data = small_file()
     at %= len(data) + 1
-    unharmed(data[:at])
-    unharmed(data[:at] + put_in + data[at + gone :])
+    unharmed(data[:at], data)
+    unharmed(data[:at] + put_in + data[at + gone :], data)
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.binary(max_size=300))
 def test_noise_is_refused(data: bytes) -> None:
-    unharmed(data)
-    unharmed(struct.pack("<Q", len(data)) + data)
+    unharmed(data, b"")
+    unharmed(struct.pack("<Q", len(data)) + data, b"")
 
 
 json_values = st.recursive(
@@ -123,7 +159,7 @@ json_values = st.recursive(
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(st.data())
 def test_a_signed_header_with_anything_in_it_is_refused_or_read(data: st.DataObject) -> None:
-    header, tensors = opened(small_file())
+    header, tensors = opened(data.draw(st.sampled_from(FILES))())
     place, key = header, data.draw(st.sampled_from(sorted(header)))
     while isinstance(place[key], dict | list) and place[key] and data.draw(st.booleans()):
         place = place[key]
@@ -138,10 +174,10 @@ def test_a_signed_header_with_anything_in_it_is_refused_or_read(data: st.DataObj
     assert opened(again)[0]["config"] == header["config"]
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=400, deadline=None, derandomize=True)
 @given(st.data())
 def test_signed_tensors_with_any_numbers_are_refused_or_read(data: st.DataObject) -> None:
-    header, tensors = opened(small_file())
+    header, tensors = opened(data.draw(st.sampled_from(FILES))())
     name = data.draw(st.sampled_from(sorted(tensors)))
     raw = tensors[name].reshape(-1).view(np.uint8)
     start = data.draw(st.integers(0, max(raw.size - 8, 0)))
@@ -149,7 +185,21 @@ def test_signed_tensors_with_any_numbers_are_refused_or_read(data: st.DataObject
     raw[start : start + 8] = np.frombuffer(noise, np.uint8)[: raw[start : start + 8].size]
     forgery = save_tensors(tensors, {"devfnn": text_of(signed(header, tensors))})
     try:
-        again = dump(parse(forgery))
+        model = parse(forgery)
     except StorageError:
         return
-    assert opened(again)[1][name].tobytes() == tensors[name].tobytes()
+    assert opened(dump(model))[1][name].tobytes() == tensors[name].tobytes()
+    use(model)
+
+
+def use(model: DEVFNN) -> None:
+    """Whatever is read can be used: no index is out of bounds, nothing hangs or falls over."""
+    X, y = turning_rows(1)
+    X = np.pad(X, ((0, 0), (0, len(model.feature_names) - 3)))
+    names = ["high" if label else "low" for label in y]
+    with np.errstate(all="ignore"):
+        model.predict_proba(X)
+        model.wants_label(X)
+        model.rules(archived=True)
+        model.learn_rows(X[:20], names[:20])
+        model.learn(X[20:], names[20:])

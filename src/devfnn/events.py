@@ -233,6 +233,80 @@ class LayerAdded(Event):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class RuleSplit(Event):
+    """A rule became two: the labels of its rows differ on the two sides of a value."""
+
+    layer: int
+    rule: int
+    sibling: int
+    feature: str
+    value: float
+    evidence: float
+    needed: float
+
+    _explanation: ClassVar[str] = (
+        "rule {rule} of layer {layer} became rules {rule} and {sibling}, below and above "
+        "{feature} = {value:.6g}: evidence {evidence:.3g}, needed {needed:.3g}"
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CloudsChanged(Event):
+    """Rows that no cloud explained founded new ones."""
+
+    layer: int
+    before: int
+    after: int
+
+    _explanation: ClassVar[str] = "layer {layer} went from {before} to {after} clouds"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LayerKept(Event):
+    """After a drift the best layer was kept as it was, for the day its concept returns."""
+
+    layer: int
+    source: int
+    n_rules: int
+    learned_rows: int
+    score: float
+
+    _explanation: ClassVar[str] = (
+        "after a drift, layer {source} was kept as layer {layer}, with its {n_rules} rules from "
+        "{learned_rows} rows; the share it had right was {score:.3f}"
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LayerRecalled(Event):
+    """A kept layer is the best again: its concept has returned, and it goes on learning."""
+
+    layer: int
+    score: float
+    line_score: float
+    box_score: float
+
+    _explanation: ClassVar[str] = (
+        "kept layer {layer} is the best again: it had a share of {score:.3f} right, the steady "
+        "line {line_score:.3f}, the boxes {box_score:.3f}"
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LayerDropped(Event):
+    """A kept layer is no longer needed."""
+
+    layer: int
+    reason: str
+    value: float
+    limit: float
+
+    _explanation: ClassVar[str] = (
+        "kept layer {layer} {reason} ({value:.3g}, limit {limit:.3g}) and was dropped"
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class ClassAdded(Event):
     """A label never seen before; every layer has one more output."""
 

@@ -13,6 +13,7 @@ from devfnn.cli.inspect import inspect
 from devfnn.model.gclass import GClass
 from devfnn.model.rules import Rule
 from devfnn.streams import sea
+from scenes import NETWORKS, stacked
 
 app = typer.Typer()
 app.command()(inspect)
@@ -30,11 +31,12 @@ def shown(result):
     return " ".join(result.output.replace("│", " ").split())
 
 
-@pytest.fixture(scope="module")
-def model():
+@pytest.fixture(scope="module", params=NETWORKS)
+def model(request):
     """A model that has learned a little."""
     stream = sea(3000)
-    learned = DEVFNN(Config(max_rules=5), feature_names=stream.feature_names)
+    config = Config(max_rules=5).replace(network=request.param)
+    learned = DEVFNN(config, feature_names=stream.feature_names)
     for chunk in stream:
         learned.learn(chunk.X, chunk.y)
     return learned
@@ -48,11 +50,11 @@ def file(model, tmp_path):
 
 
 def test_a_model_is_shown_with_features_layers_and_rules(invoke, file, model):
-    result = invoke(file)
+    result = invoke(file, "--rules", 500)
     assert result.exit_code == 0, result.output
     for text in (
         "model DEVFNN",
-        "parameters changed max_rules=5",
+        "max_rules=5",
         f"3,000 rows, {model.n_labels_used:,} labels used",
         "classes 2: ",
         f"numbers in rules {model.n_parameters:,}",
@@ -70,7 +72,8 @@ def test_json_has_everything(invoke, file, model, tmp_path):
     assert result.exit_code == 0, result.output
     data = json.loads((tmp_path / "model.json").read_text())
     assert data["class"] == "DEVFNN"
-    assert data["changed"] == {"max_rules": 5}
+    changed = {"network": "stacked"} if model.config.network == "stacked" else {}
+    assert data["changed"] == changed | {"max_rules": 5}
     assert data["config"] == model.config.to_dict()
     assert [feature["name"] for feature in data["features"]] == ["f1", "f2", "f3"]
     assert {feature["state"] for feature in data["features"]} == {"in use"}
@@ -79,7 +82,9 @@ def test_json_has_everything(invoke, file, model, tmp_path):
     assert (data["parameters"], data["bytes"]) == (model.n_parameters, model.nbytes)
     assert data["file_bytes"] == file.stat().st_size
     assert sum(layer["vote"] for layer in data["layers"]) == pytest.approx(1.0)
-    assert sum(layer["rules"] for layer in data["layers"]) == model.n_rules
+    assert sum(layer["rules"] for layer in data["layers"]) == len(model.rules())
+    archived = len(model.rules(archived=True)) - len(model.rules())
+    assert sum(layer["archived"] for layer in data["layers"]) == archived
     assert [Rule.from_dict(rule) for rule in data["rules"]] == model.rules()
 
 
@@ -103,9 +108,56 @@ def test_so_many_rules_are_shown(invoke, file, model):
     assert f"{n_rules - 1} more: --rules {n_rules}" in text
 
 
-def test_archived_rules_are_shown_on_wish(invoke, model, tmp_path):
-    copy = DEVFNN.__new__(DEVFNN)
-    copy.__setstate__(model.__getstate__())
+def test_the_layers_of_a_concept_network_are_called_by_what_they_are(invoke, tmp_path):
+    model = kept_model()
+    model.save(tmp_path / "x.model")
+    text = shown(invoke(tmp_path / "x.model", "--json", tmp_path / "x.json"))
+    layers = json.loads((tmp_path / "x.json").read_text())["layers"]
+    kinds = [layer["kind"] for layer in layers]
+    assert kinds[:5] == ["quick line", "brisk line", "steady line", "boxes", "clouds"]
+    assert set(kinds[5:]) <= {"kept line", "kept boxes"} and len(kinds) > 5
+    assert all(kind in text for kind in kinds)
+    assert [layer["vote"] for layer in layers] == model.voting_weights.tolist()
+    assert {layer["features"] for layer in layers} == {3}
+
+
+def test_the_last_labels_are_no_features(invoke, tmp_path):
+    for scaling in ("online", "none"):
+        X = np.random.default_rng(0).random((300, 2))
+        model = DEVFNN(Config(lags=2).replace(scaling=scaling), ["a", "b"])
+        model.learn(X, X[:, 0] > 0.5)
+        model.save(tmp_path / "x.model")
+        invoke(tmp_path / "x.model", "--json", tmp_path / "x.json")
+        data = json.loads((tmp_path / "x.json").read_text())
+        assert [feature["name"] for feature in data["features"]] == ["a", "b"]
+        assert [feature["state"] for feature in data["features"]] == ["in use", "in use"]
+
+
+def kept_model():
+    """A concept network that keeps a layer, which waits for its concept."""
+    rng = np.random.default_rng(0)
+    X = rng.random((8000, 3))
+    y = (X[:, 0] + X[:, 1] > 1.0) ^ (np.arange(8000) > 4000)
+    model = DEVFNN()
+    for start in range(0, 8000, 200):
+        model.learn(X[start : start + 200], y[start : start + 200])
+    assert model.n_layers > 5
+    return model
+
+
+def test_rules_of_a_layer_that_waits_are_shown_on_wish(invoke, tmp_path):
+    kept_model().save(tmp_path / "x.model")
+    assert "archived numbers in rules" in shown(invoke(tmp_path / "x.model"))
+    assert ", archived]" not in shown(invoke(tmp_path / "x.model", "--rules", 500))
+    text = shown(invoke(tmp_path / "x.model", "--rules", 500, "--archived"))
+    assert ", archived]" in text and "waits" in text
+
+
+def test_archived_rules_are_shown_on_wish(invoke, tmp_path):
+    stream = sea(3000)
+    copy = DEVFNN(stacked(max_rules=5))
+    for chunk in stream:
+        copy.learn(chunk.X, chunk.y)
     rule = copy.rules()[0]
     copy._network.layers.status[rule.layer, rule.rule] = 2
     copy.save(tmp_path / "x.model")

@@ -28,6 +28,8 @@ def layer(number, is_merged=False):
     """A layer as plain data."""
     return {
         "layer": number,
+        "kind": "rules",
+        "state": "merged" if is_merged else "votes",
         "is_merged": is_merged,
         "vote": 0.0 if is_merged else 0.5,
         "rules": 3,
@@ -82,6 +84,17 @@ def test_a_model_is_shown_in_facts_and_tables():
         "0 50.0 % 3 2 7 4 1 - 3 2 7 4 merged 2 50.0 % 3 2 7 4",
     ):
         assert part in text
+
+
+def test_layers_of_a_concept_network_are_called_by_what_they_are():
+    layers = [
+        layer(0) | {"kind": "quick line"},
+        layer(4) | {"kind": "clouds", "state": "rests"},
+        layer(5) | {"kind": "kept boxes", "state": "waits"},
+    ]
+    text = shown(*model_tables(about(layers=layers)))
+    assert "0 50.0 % 3 2 7 4 quick line 4 - 3 2 7 4 clouds, rests" in text
+    assert "5 50.0 % 3 2 7 4 kept boxes, waits" in text
 
 
 def test_parameters_that_differ_are_named():

@@ -199,8 +199,18 @@ def test_the_overview_has_four_panels_over_the_same_rows():
     assert named == panels[:1]
 
 
-def test_titles_and_legends_of_the_overview_do_not_overlap():
-    log = [{"kind": kind, "row": 500} for kind in EVENT_MARKS]
+STACKED_MARKS = ("DriftFound", "DriftWarned", "LayerAdded", "LayersMerged")
+CONCEPT_MARKS = ("DriftFound", "LayerKept", "LayerRecalled", "LayerDropped")
+"""Events that the two kinds of network can have; no run has those of both."""
+
+
+def test_every_mark_is_of_one_network_or_of_both():
+    assert {*STACKED_MARKS, *CONCEPT_MARKS} == set(EVENT_MARKS)
+
+
+@pytest.mark.parametrize("kinds", [STACKED_MARKS, CONCEPT_MARKS], ids=["stacked", "concepts"])
+def test_titles_and_legends_of_the_overview_do_not_overlap(kinds):
+    log = [{"kind": kind, "row": 500} for kind in kinds]
     figure = run_overview(made.result(event_log=log))
     figure.canvas.draw()
     for ax in figure.axes:

@@ -15,6 +15,12 @@ from sound import assert_sound
 SMALL = {
     "seed": 1000,
     "chunk_rows": 120,
+    "lags": 4,
+    "max_boxes": 9,
+    "split_every": 60,
+    "max_clouds": 12,
+    "max_kept": 4,
+    "max_pool": 40,
     "max_rules": 8,
     "archive_size": 5,
     "initial_layers": 4,

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from contract import ROWS, Table, rows
-from devfnn import DEVFNN, Config, InputError, NotLearnedError
+from devfnn import DEVFNN, InputError, NotLearnedError
 from devfnn.storage import dump
+from scenes import config_of, each_network
 
 X, Y = rows()
 NAN, INFINITY = float("nan"), float("inf")
@@ -59,9 +60,9 @@ BAD_SHAPES: dict[str, tuple[Any, str]] = {
 }
 
 
-def taught(**changes: Any) -> DEVFNN:
+def taught(network: str, **changes: Any) -> DEVFNN:
     """A model that has learned a chunk, and some rows after it."""
-    model = DEVFNN(Config(**changes))
+    model = DEVFNN(config_of(network, **changes))
     model.learn(X, Y)
     model.learn_rows(X[:20], Y[:20])
     return model
@@ -80,50 +81,57 @@ def refused(model: DEVFNN, call: Callable[[], Any], message: str) -> None:
 
 @pytest.mark.parametrize("verb", ASKS)
 @pytest.mark.parametrize("case", [*BAD_ROWS, *BAD_SHAPES])
-def test_bad_rows_are_refused_and_change_nothing(verb: str, case: str) -> None:
+@each_network
+def test_bad_rows_are_refused_and_change_nothing(network: str, verb: str, case: str) -> None:
     bad, message = (BAD_ROWS | BAD_SHAPES)[case]
-    model = taught()
+    model = taught(network)
     refused(model, lambda: ASKS[verb](model, bad), message)
 
 
 @pytest.mark.parametrize("verb", ASKS_ONE)
 @pytest.mark.parametrize("case", BAD_ROWS)
-def test_a_bad_row_is_refused_and_changes_nothing(verb: str, case: str) -> None:
+@each_network
+def test_a_bad_row_is_refused_and_changes_nothing(network: str, verb: str, case: str) -> None:
     bad, message = BAD_ROWS[case]
-    model = taught()
+    model = taught(network)
     message = message.replace("row 1,", "row 0,")
     refused(model, lambda: ASKS_ONE[verb](model, bad[-1]), message)
 
 
 @pytest.mark.parametrize("verb", ASKS_ONE)
 @pytest.mark.parametrize("bad", [X[:1], 0.5, [0.1, [0.2], 0.3]], ids=["matrix", "number", "ragged"])
-def test_one_row_must_be_a_vector(verb: str, bad: Any) -> None:
-    model = taught()
+@each_network
+def test_one_row_must_be_a_vector(network: str, verb: str, bad: Any) -> None:
+    model = taught(network)
     refused(model, lambda: ASKS_ONE[verb](model, bad), "one row is a vector of features")
 
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
 @pytest.mark.parametrize("case", [*BAD_ROWS, *BAD_SHAPES])
-def test_a_fresh_model_refuses_bad_rows_too(verb: str, case: str) -> None:
+@each_network
+def test_a_fresh_model_refuses_bad_rows_too(network: str, verb: str, case: str) -> None:
     bad, message = (BAD_ROWS | BAD_SHAPES)[case]
-    model = DEVFNN(feature_names=["a", "b", "c"])
+    model = DEVFNN(config_of(network), feature_names=["a", "b", "c"])
     refused(model, lambda: ASKS[verb](model, bad), message)
     assert model.n_rows == 0 and not model.classes
 
 
-def test_rows_without_features_are_refused_by_a_model_that_knows_none() -> None:
-    model = DEVFNN()
+@each_network
+def test_rows_without_features_are_refused_by_a_model_that_knows_none(network: str) -> None:
+    model = DEVFNN(config_of(network))
     refused(model, lambda: model.learn(np.empty((2, 0)), [0, 1]), "rows have no features")
 
 
-def test_a_fresh_model_with_names_knows_its_width_when_asked_for_wants() -> None:
-    model = DEVFNN(feature_names=["a", "b", "c"])
+@each_network
+def test_a_fresh_model_with_names_knows_its_width_when_asked_for_wants(network: str) -> None:
+    model = DEVFNN(config_of(network), feature_names=["a", "b", "c"])
     refused(model, lambda: model.wants_label(X[:, :2]), "rows have 2 features, the model knows 3")
 
 
 @pytest.mark.parametrize("verb", ASKS)
-def test_with_missing_skip_nan_is_an_absent_feature(verb: str) -> None:
-    model = taught(missing="skip")
+@each_network
+def test_with_missing_skip_nan_is_an_absent_feature(network: str, verb: str) -> None:
+    model = taught(network, missing="skip")
     holey = X.copy()
     holey[::3, 0] = holey[::5, 2] = NAN
     holey[7] = NAN
@@ -133,15 +141,16 @@ def test_with_missing_skip_nan_is_an_absent_feature(verb: str) -> None:
     refused(model, lambda: ASKS[verb](model, infinite), "row 0, feature 2 is infinite")
 
 
-def test_a_column_named_twice_is_refused() -> None:
-    model = DEVFNN()
+@each_network
+def test_a_column_named_twice_is_refused(network: str) -> None:
+    model = DEVFNN(config_of(network))
     model.learn(Table("abc", X), Y)
     wider = Table("abca", np.concatenate([X, X[:, :1]], axis=1))
     refused(model, lambda: model.predict(wider), "'a'")
-    fresh = DEVFNN()
+    fresh = DEVFNN(config_of(network))
     refused(fresh, lambda: fresh.learn(Table("aba", X), Y), "'a'")
     with pytest.raises(InputError, match="'a'"):
-        DEVFNN(feature_names=["a", "b", "a"])
+        DEVFNN(config_of(network), feature_names=["a", "b", "a"])
 
 
 # ---- labels and weights
@@ -179,37 +188,42 @@ BAD_MASKS: dict[str, Any] = {
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
 @pytest.mark.parametrize("case", BAD_LABELS)
-def test_bad_labels_are_refused_and_change_nothing(verb: str, case: str) -> None:
+@each_network
+def test_bad_labels_are_refused_and_change_nothing(network: str, verb: str, case: str) -> None:
     bad, message = BAD_LABELS[case]
-    for model in (taught(), DEVFNN()):
+    for model in (taught(network), DEVFNN(config_of(network))):
         refused(model, functools.partial(getattr(model, verb), X, bad), message)
 
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
 @pytest.mark.parametrize("case", BAD_WEIGHTS)
-def test_bad_weights_are_refused_and_change_nothing(verb: str, case: str) -> None:
+@each_network
+def test_bad_weights_are_refused_and_change_nothing(network: str, verb: str, case: str) -> None:
     bad, message = BAD_WEIGHTS[case]
-    model = taught()
+    model = taught(network)
     refused(model, lambda: getattr(model, verb)(X, Y, bad), message)
 
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
 @pytest.mark.parametrize("case", BAD_MASKS)
-def test_a_bad_mask_of_chosen_rows_is_refused(verb: str, case: str) -> None:
-    model = taught()
+@each_network
+def test_a_bad_mask_of_chosen_rows_is_refused(network: str, verb: str, case: str) -> None:
+    model = taught(network)
     mask = BAD_MASKS[case]
     refused(model, lambda: getattr(model, verb)(X, Y, chosen=mask), "chosen must be True or a mask")
 
 
 @pytest.mark.parametrize("label", [None, NAN, [1], {1: 2}], ids=str)
-def test_a_bad_label_of_one_row_is_refused(label: Any) -> None:
-    model = taught()
+@each_network
+def test_a_bad_label_of_one_row_is_refused(network: str, label: Any) -> None:
+    model = taught(network)
     refused(model, lambda: model.learn_one(X[0], label), "the label of row 0")
 
 
 @pytest.mark.parametrize("weight", [-1.0, NAN, INFINITY, None, "heavy"], ids=str)
-def test_a_bad_weight_of_one_row_is_refused(weight: Any) -> None:
-    model = taught()
+@each_network
+def test_a_bad_weight_of_one_row_is_refused(network: str, weight: Any) -> None:
+    model = taught(network)
     refused(model, lambda: model.learn_one(X[0], 1, weight), "weights must")
 
 
@@ -217,8 +231,10 @@ def test_a_bad_weight_of_one_row_is_refused(weight: Any) -> None:
 
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
-def test_an_empty_chunk_is_passed_over(verb: str) -> None:
-    for model in (taught(), DEVFNN(), DEVFNN(feature_names=["a", "b", "c"])):
+@each_network
+def test_an_empty_chunk_is_passed_over(network: str, verb: str) -> None:
+    config = config_of(network)
+    for model in (taught(network), DEVFNN(config), DEVFNN(config, ["a", "b", "c"])):
         state = dump(model)
         assert getattr(model, verb)(X[:0], []) == []
         assert getattr(model, verb)(X[:0], Y[:0], []) == []
@@ -226,16 +242,18 @@ def test_an_empty_chunk_is_passed_over(verb: str) -> None:
         assert dump(model) == state
 
 
-def test_no_rows_get_no_predictions() -> None:
-    model = taught()
+@each_network
+def test_no_rows_get_no_predictions(network: str) -> None:
+    model = taught(network)
     assert model.predict(X[:0]).shape == (0,)
     assert model.predict_proba(X[:0]).shape == (0, 2)
     assert model.wants_label(X[:0]).shape == (0,)
 
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
-def test_a_chunk_of_one_class_is_learned(verb: str) -> None:
-    model = DEVFNN()
+@each_network
+def test_a_chunk_of_one_class_is_learned(network: str, verb: str) -> None:
+    model = DEVFNN(config_of(network))
     events = getattr(model, verb)(X, ["only"] * ROWS)
     assert [event.kind for event in events if event.kind == "ClassAdded"] == ["ClassAdded"]
     assert set(model.predict(X)) == {"only"}
@@ -247,8 +265,9 @@ def test_a_chunk_of_one_class_is_learned(verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
-def test_chunks_of_one_row_are_learned(verb: str) -> None:
-    model = DEVFNN()
+@each_network
+def test_chunks_of_one_row_are_learned(network: str, verb: str) -> None:
+    model = DEVFNN(config_of(network))
     for row in range(ROWS // 2):
         getattr(model, verb)(X[row : row + 1], Y[row : row + 1])
     assert model.n_rows == ROWS // 2
@@ -256,10 +275,11 @@ def test_chunks_of_one_row_are_learned(verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
-def test_labels_of_mixed_type_are_classes_of_their_own(verb: str) -> None:
+@each_network
+def test_labels_of_mixed_type_are_classes_of_their_own(network: str, verb: str) -> None:
     names = [1, "1", (1,), 1.5, b"1"]
     labels = [names[row % 5] for row in range(ROWS)]
-    model = DEVFNN()
+    model = DEVFNN(config_of(network))
     getattr(model, verb)(X, labels)
     assert model.classes == names
     assert set(model.predict(X).tolist()) <= set(names)
@@ -268,11 +288,12 @@ def test_labels_of_mixed_type_are_classes_of_their_own(verb: str) -> None:
     assert model.classes == before
 
 
-def test_a_fresh_model_refuses_to_predict() -> None:
+@each_network
+def test_a_fresh_model_refuses_to_predict(network: str) -> None:
     for verb in ("predict", "predict_proba"):
         with pytest.raises(NotLearnedError, match="has not learned anything yet; call learn first"):
-            ASKS[verb](DEVFNN(), X)
-    model = DEVFNN()
+            ASKS[verb](DEVFNN(config_of(network)), X)
+    model = DEVFNN(config_of(network))
     model.learn(X, Y, np.zeros(ROWS))
     with pytest.raises(NotLearnedError):
         model.predict_one(X[0])

@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 from contract import ROWS, rows
-from devfnn import DEVFNN, Config
+from devfnn import DEVFNN
 from devfnn.events import LayerAdded, RangeChanged
 from devfnn.kernels.state import SEEN
 from devfnn.model import voting
-from scenes import CHUNK, EAGER, eventful, flipped, of_kind, run, sloped
+from scenes import CHUNK, EAGER, eventful, flipped, of_kind, run, sloped, stacked
 
 X, Y = rows()
 VERBS = ["learn", "learn_rows"]
 
 
 def test_the_first_chunk_founds_all_layers_and_is_not_judged() -> None:
-    model = DEVFNN(Config(initial_layers=3))
+    model = DEVFNN(stacked(initial_layers=3))
     model.learn(X, Y)
     network = model._known()
     assert (network.layers.counters[:, SEEN] == ROWS).all()
@@ -23,7 +23,7 @@ def test_the_first_chunk_founds_all_layers_and_is_not_judged() -> None:
 
 
 def test_every_later_chunk_is_judged_before_it_is_learned() -> None:
-    model = DEVFNN(Config(scaling="none"))
+    model = DEVFNN(stacked(scaling="none"))
     model.learn(X, Y)
     wrong = int((model.predict(X) == Y).sum())
     model.learn(X, 1 - Y)
@@ -32,7 +32,7 @@ def test_every_later_chunk_is_judged_before_it_is_learned() -> None:
 
 
 def test_features_are_known_before_labels() -> None:
-    model = DEVFNN()
+    model = DEVFNN(stacked())
     model.learn(X, Y)
     changed = of_kind(model.learn(100.0 * X, Y), RangeChanged)
     assert {event.row for event in changed} == {ROWS}  # before the first row of the chunk
@@ -40,7 +40,7 @@ def test_features_are_known_before_labels() -> None:
 
 
 def test_events_come_in_the_order_of_the_steps() -> None:
-    config = Config(feature_mask=True, feature_threshold=0.9, **EAGER)
+    config = stacked(feature_mask=True, feature_threshold=0.9, **EAGER)
     model, (X, y) = DEVFNN(config, ["a", "b", "c", "d"]), eventful(8 * ROWS)
     order = ["ClassAdded", "RangeChanged", "FeatureOff", "DriftFound", "LayerAdded", "RuleBorn"]
     seen = set()
@@ -59,7 +59,7 @@ def test_events_come_in_the_order_of_the_steps() -> None:
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("training", ["winner", "winner_and_initial", "all"])
 def test_the_layers_that_learn_are_those_of_the_configuration(verb: str, training: str) -> None:
-    config = Config(initial_layers=2, merging=False, voting_weights="equal")
+    config = stacked(initial_layers=2, merging=False, voting_weights="equal")
     model = DEVFNN(config.replace(training=training, chunk_rows=CHUNK))
     assert of_kind(run(model, *flipped(20), verb), LayerAdded)
     model.config = model.config.replace(growing=False)  # no drift in between
@@ -74,7 +74,7 @@ def test_the_layers_that_learn_are_those_of_the_configuration(verb: str, trainin
 
 
 def test_a_layer_born_on_a_chunk_does_not_learn_it_twice() -> None:
-    model, (X, y) = DEVFNN(Config(training="all", active_learning=False)), flipped(20)
+    model, (X, y) = DEVFNN(stacked(training="all", active_learning=False)), flipped(20)
     run(model, X[: 10 * CHUNK], y[: 10 * CHUNK])
     added = of_kind(model.learn(X[10 * CHUNK : 11 * CHUNK], y[10 * CHUNK : 11 * CHUNK]), LayerAdded)
     assert added and model._known().layers.counters[2, SEEN] == added[0].trained_rows
@@ -82,7 +82,7 @@ def test_a_layer_born_on_a_chunk_does_not_learn_it_twice() -> None:
 
 def test_the_winner_may_be_reset_with_every_chunk() -> None:
     weights = {"newborn_weight": 0.25, "initial_decay": 0.5, "voting_weights": "reward"}
-    model = DEVFNN(Config(training="winner").replace(reset_winner=True, **weights))
+    model = DEVFNN(stacked(training="winner").replace(reset_winner=True, **weights))
     run(model, *sloped(5))
     layers = model._known().layers
     assert (layers.voting_weights == 0.25).sum() == 1 and 0.5 in layers.decays
@@ -106,7 +106,7 @@ def test_the_winner_may_be_reset_with_every_chunk() -> None:
 def test_later_layers_take_in_the_outputs_of_the_configuration(
     augmentation: str, training: str, outputs: list[bool]
 ) -> None:
-    config = Config(initial_layers=1, merging=False, active_learning=False)
+    config = stacked(initial_layers=1, merging=False, active_learning=False)
     config = config.replace(drift_significance=1e-4, horizon=1.0)
     model = DEVFNN(config.replace(augmentation=augmentation, training=training))
     for seed in (1, 2):
@@ -118,7 +118,7 @@ def test_later_layers_take_in_the_outputs_of_the_configuration(
 
 def test_a_later_layer_sees_the_outputs_of_those_before_or_not() -> None:
     for augmentation in ("all", "off"):
-        config = Config(training="winner").replace(augmentation=augmentation)
+        config = stacked(training="winner").replace(augmentation=augmentation)
         model = DEVFNN(config.replace(plain_first=False, scaling="none", voting_weights="equal"))
         run(model, *sloped(5))
         layers = model._known().layers

@@ -12,6 +12,8 @@ from contract import rows
 from devfnn import DEVFNN, Config, InputError
 from devfnn.model.config import chi_square_radii
 from devfnn.storage import dump, parse
+from scenes import config_of, each_network
+from sound import assert_sound
 
 FIELDS = {field.name: field for field in dataclasses.fields(Config)}
 NUMBERS = [name for name, field in FIELDS.items() if "low" in field.metadata]
@@ -107,12 +109,13 @@ def test_numbers_of_numpy_are_as_good_as_those_of_python() -> None:
     assert parse(dump(model)).config == plain
 
 
+@each_network
 @pytest.mark.parametrize("name", SWITCHES + CHOICES)
-def test_every_choice_can_learn_and_predict(name: str) -> None:
+def test_every_choice_can_learn_and_predict(network: str, name: str) -> None:
     X, y = rows(120)
     others = [True, False] if name in SWITCHES else get_args(FIELDS[name].type)
     for value in others:
-        config = Config(chunk_rows=30).replace(**{name: value})
+        config = Config(chunk_rows=30).replace(**{"network": network, name: value})
         model = DEVFNN(config)
         model.learn(X, y)
         model.learn(X, y)
@@ -120,21 +123,22 @@ def test_every_choice_can_learn_and_predict(name: str) -> None:
         assert np.isfinite(model.predict_proba(X)).all()
 
 
+@each_network
 @pytest.mark.parametrize("name", NUMBERS)
-def test_the_ends_of_every_range_can_learn_and_predict(name: str) -> None:
+def test_the_ends_of_every_range_can_learn_and_predict(network: str, name: str) -> None:
     X, y = rows(120)
     about = FIELDS[name].metadata
     for value in (about["low"], about["high"]):
         if name == "initial_layers":
             value = min(value, 6)  # fifty layers are allowed, but slow
         rows_between = {} if name == "chunk_rows" else {"chunk_rows": 30}
-        model = DEVFNN(Config().replace(**{name: value, **rows_between}))
+        model = DEVFNN(config_of(network, **{name: value, **rows_between}))
         model.learn(X, y)
         model.learn(X, 1 - y)
         if name != "chunk_rows" or value < 1000:
             model.learn_rows(X, y)
         assert np.isfinite(model.predict_proba(X)).all()
-        assert np.isfinite(model._known().layers.consequents).all()
+        assert_sound(model)
 
 
 def test_kernel_settings_follow_the_configuration() -> None:

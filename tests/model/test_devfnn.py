@@ -1,41 +1,49 @@
 """The model as its user meets it: weights, labels that are asked for, features and classes."""
 
-import dataclasses
 import pickle
 
 import numpy as np
 import pytest
 
 from contract import ROWS, Table, rows
-from devfnn import DEVFNN, Config, GClass, InputError
+from devfnn import DEVFNN, GClass, InputError
 from devfnn.events import ClassAdded, RangeChanged
 from devfnn.kernels.state import USED
 from devfnn.storage import dump
+from scenes import config_of, each_network, stacked
 
 X, Y = rows()
 
 
-def test_chunks_and_single_rows_may_be_mixed() -> None:
-    model = DEVFNN(Config(chunk_rows=50))
+@each_network
+def test_chunks_and_single_rows_may_be_mixed(network: str) -> None:
+    model = DEVFNN(config_of(network, chunk_rows=50))
     model.learn(X, Y)
     model.learn_rows(X[:70], Y[:70])
-    gathered = model._known().gathered
-    assert gathered is not None and gathered.count == 20
-    model.learn(X, Y)  # closes what has gathered, then learns the chunk
-    assert model._known().gathered is None
-    assert model._known().n_chunks == 1 + 1 + 1 + 1
+    model.learn(X, Y)
     model.learn_one(X[0], int(Y[0]))
     assert model.n_rows == 2 * ROWS + 71
     assert (model.predict(X) == Y).mean() > 0.9
 
 
+def test_a_chunk_closes_what_has_gathered_before_it() -> None:
+    model = DEVFNN(stacked(chunk_rows=50))
+    model.learn(X, Y)
+    model.learn_rows(X[:70], Y[:70])
+    gathered = model._known().gathered
+    assert gathered is not None and gathered.count == 20
+    model.learn(X, Y)
+    assert model._known().gathered is None
+    assert model._known().n_chunks == 1 + 1 + 1 + 1
+
+
 def test_a_late_class_leaves_what_was_known_as_it_was() -> None:
-    for consequent in ("logistic", "least_squares"):
-        model = DEVFNN(Config().replace(consequent=consequent))
+    kinds = (stacked(), stacked(consequent="least_squares"), config_of("concepts"))
+    for config in kinds:
+        model = DEVFNN(config)
         model.learn(X, Y)
         network, before = model._known(), model.predict_proba(X)
-        wider = dataclasses.replace(network.shape, classes=3)
-        network.resize(wider, model.config)
+        network.widen(3, 3, model.config)
         after = model.predict_proba(X)
         np.testing.assert_array_equal(after.argmax(axis=1), before.argmax(axis=1))
         assert after[:, 2].mean() < 2.0 / ROWS
@@ -45,8 +53,9 @@ def test_a_late_class_leaves_what_was_known_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
-def test_rows_of_weight_0_are_passed_over(verb: str) -> None:
-    model, other = DEVFNN(), DEVFNN()
+@each_network
+def test_rows_of_weight_0_are_passed_over(network: str, verb: str) -> None:
+    model, other = DEVFNN(config_of(network)), DEVFNN(config_of(network))
     for each in (model, other):
         each.learn(X, Y)
     state = dump(model)
@@ -60,8 +69,10 @@ def test_rows_of_weight_0_are_passed_over(verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
-def test_a_row_of_weight_2_counts_more_than_one_of_weight_1(verb: str) -> None:
-    model, heavier = DEVFNN(Config(active_learning=False)), DEVFNN(Config(active_learning=False))
+@each_network
+def test_a_row_of_weight_2_counts_more_than_one_of_weight_1(network: str, verb: str) -> None:
+    config = config_of(network, active_learning=False)
+    model, heavier = DEVFNN(config), DEVFNN(config)
     for each, weight in ((model, 1.0), (heavier, 2.0)):
         each.learn(X, Y)
         getattr(each, verb)(X[:1], [1 - Y[0]], [weight])
@@ -70,8 +81,11 @@ def test_a_row_of_weight_2_counts_more_than_one_of_weight_1(verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
-def test_chosen_rows_are_all_learned_and_of_the_others_no_label_is_read(verb: str) -> None:
-    easy = Config(exploration=0.0, conflict_threshold=0.6)
+@each_network
+def test_chosen_rows_are_all_learned_and_of_the_others_no_label_is_read(
+    network: str, verb: str
+) -> None:
+    easy = config_of(network, exploration=0.0, conflict_threshold=0.6)
     picked, given_all, unread = DEVFNN(easy), DEVFNN(easy), DEVFNN(easy)
     for model in (picked, given_all, unread):
         for _ in range(3):
@@ -87,9 +101,23 @@ def test_chosen_rows_are_all_learned_and_of_the_others_no_label_is_read(verb: st
     assert unread.n_rows == 4 * ROWS
 
 
+def test_wants_label_says_what_learn_one_then_takes() -> None:
+    for budget in (1.0, 0.3):
+        model = DEVFNN(config_of("concepts", conflict_threshold=0.8, label_budget=budget))
+        model.learn(X, Y)
+        answers = []
+        for x, label in zip(X[:150], Y[:150], strict=True):
+            (wanted,) = model.wants_label(x[None])
+            used = model.n_labels_used
+            model.learn_one(x, int(label))
+            assert model.n_labels_used - used == wanted
+            answers.append(bool(wanted))
+        assert any(answers) and not all(answers)
+
+
 @pytest.mark.parametrize("kind", [DEVFNN, GClass])
-def test_wants_label_says_what_learn_one_then_uses(kind: type[DEVFNN]) -> None:
-    model = kind(Config(conflict_threshold=0.8, voting_weights="equal", training="winner"))
+def test_wants_label_says_what_the_winner_of_a_stack_then_uses(kind: type[DEVFNN]) -> None:
+    model = kind(stacked(conflict_threshold=0.8, voting_weights="equal", training="winner"))
     model.learn(X, Y)
     answers = []
     for x, label in zip(X[:150], Y[:150], strict=True):
@@ -105,8 +133,9 @@ def test_wants_label_says_what_learn_one_then_uses(kind: type[DEVFNN]) -> None:
 # ---- features
 
 
-def test_features_may_be_added_later() -> None:
-    model = DEVFNN(Config(missing="skip"), ["a", "b"])
+@each_network
+def test_features_may_be_added_later(network: str) -> None:
+    model = DEVFNN(config_of(network, missing="skip"), ["a", "b"])
     y = (X[:, 0] + X[:, 2] > 1.0).astype(int)
     model.learn(X[:, :2], y)
     model.learn_rows(X[:50, :2], y[:50])
@@ -122,8 +151,9 @@ def test_features_may_be_added_later() -> None:
     pickle.loads(pickle.dumps(model)).learn(X, y)
 
 
-def test_adding_features_is_refused_where_it_cannot_work() -> None:
-    strict, lenient = DEVFNN(), DEVFNN(Config(missing="skip"))
+@each_network
+def test_adding_features_is_refused_where_it_cannot_work(network: str) -> None:
+    strict, lenient = DEVFNN(config_of(network)), DEVFNN(config_of(network, missing="skip"))
     for model, names, message in (
         (strict, ["c"], 'only with missing="skip"'),
         (lenient, ["x0"], "has a feature 'x0' already"),
@@ -137,12 +167,13 @@ def test_adding_features_is_refused_where_it_cannot_work() -> None:
 
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
-def test_events_name_features_and_classes(verb: str) -> None:
+@each_network
+def test_events_name_features_and_classes(network: str, verb: str) -> None:
     wide = np.concatenate([X, X * [1.0, 50.0, 1.0]])
     labels = [*["no"] * ROWS, *["yes"] * ROWS]
     for model, name in (
-        (DEVFNN(), "x1"),
-        (DEVFNN(feature_names=["age", "income", "rest"]), "income"),
+        (DEVFNN(config_of(network)), "x1"),
+        (DEVFNN(config_of(network), feature_names=["age", "income", "rest"]), "income"),
     ):
         events = getattr(model, verb)(wide, labels)
         assert {e.feature for e in events if isinstance(e, RangeChanged)} == {name}

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from devfnn import DEVFNN, Config, GClass
-from devfnn.kernels.state import LABEL_RATE, THRESHOLD, USED
-from scenes import CHUNK, chunks, noisy, run, sloped
+from devfnn.kernels.state import LABEL_RATE, THRESHOLD, USED, Ints
+from scenes import CHUNK, chunks, config_of, each_network, noisy, run, sloped, stacked
 
 X, Y = sloped(30)
 HARD = noisy(Y, 0.3)
 WARMUP = 2 * 3 + 1
 """Rows that a layer of three features learns whatever they are."""
-SURE = Config(conflict_threshold=0.5, rule_growing=False)
+SURE = stacked(conflict_threshold=0.5, rule_growing=False)
 """Never in conflict and never ignorant: what is learned is exploration."""
 
 
@@ -23,12 +23,12 @@ def share_used(config: Config, y: object, verb: str = "learn") -> float:
 
 
 def test_an_easy_stream_needs_fewer_labels_than_a_hard_one() -> None:
-    assert share_used(Config(), Y) < 0.7 < 0.9 < share_used(Config(), HARD)
+    assert share_used(stacked(), Y) < 0.7 < 0.9 < share_used(stacked(), HARD)
 
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
 def test_without_active_learning_every_label_is_used(verb: str) -> None:
-    assert share_used(Config(active_learning=False), Y, verb) == 1.0
+    assert share_used(stacked(active_learning=False), Y, verb) == 1.0
 
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
@@ -40,7 +40,7 @@ def test_a_share_of_rows_is_learned_whatever_the_certainty(verb: str, exploratio
 
 def test_labels_do_not_decide_which_rows_are_learned() -> None:
     """With the model fixed, other labels make no difference: only later rows may notice."""
-    model = DEVFNN(Config())
+    model = DEVFNN(stacked())
     run(model, X, Y)
     wanted = model.wants_label(X)
     state = model.__getstate__()
@@ -56,8 +56,8 @@ def test_labels_do_not_decide_which_rows_are_learned() -> None:
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
 @pytest.mark.parametrize("y", [Y, HARD], ids=["easy", "hard"])
-def test_labels_stay_within_their_budget(verb: str, y: np.ndarray) -> None:
-    model = GClass(Config(label_budget=0.1, budget_window=100))
+def test_labels_stay_within_their_budget(verb: str, y: Ints) -> None:
+    model = GClass(stacked(label_budget=0.1, budget_window=100))
     used = [0]
     for rows, labels in chunks(X, y, 50):
         getattr(model, verb)(rows, labels)
@@ -71,12 +71,13 @@ def test_labels_stay_within_their_budget(verb: str, y: np.ndarray) -> None:
 
 
 def test_without_any_budget_only_the_warm_up_is_learned() -> None:
-    assert share_used(Config(label_budget=0.0), Y) == pytest.approx(WARMUP / len(Y))
+    assert share_used(stacked(label_budget=0.0), Y) == pytest.approx(WARMUP / len(Y))
 
 
-def test_the_budget_also_holds_for_rows_that_are_asked_for() -> None:
+@each_network
+def test_the_budget_also_holds_for_rows_that_are_asked_for(network: str) -> None:
     """Ask, label what was asked for, learn: the share of labels is that of the budget."""
-    model, n_labels = DEVFNN(Config(label_budget=0.1)), 0
+    model, n_labels = DEVFNN(config_of(network, label_budget=0.1)), 0
     model.learn(X[:CHUNK], HARD[:CHUNK])
     for rows, labels in list(chunks(X, HARD))[1:]:
         wanted = model.wants_label(rows)
@@ -91,7 +92,7 @@ def test_the_budget_also_holds_for_rows_that_are_asked_for() -> None:
 def test_a_varying_threshold_falls_where_labels_are_taken_and_rises_where_not(verb: str) -> None:
     thresholds = {}
     for name, y in (("easy", Y), ("hard", HARD)):
-        config = Config(conflict_threshold=0.8, exploration=0.0, rule_growing=False)
+        config = stacked(conflict_threshold=0.8, exploration=0.0, rule_growing=False)
         still, moving = GClass(config), GClass(config.replace(threshold_step=0.01))
         for model in (still, moving):
             run(model, X, y, verb)
@@ -101,13 +102,15 @@ def test_a_varying_threshold_falls_where_labels_are_taken_and_rises_where_not(ve
     assert thresholds["hard"] < 0.8 < thresholds["easy"]
 
 
-def test_before_it_has_learned_a_model_wants_every_label() -> None:
-    assert DEVFNN().wants_label(X).all()
-    assert DEVFNN(Config(active_learning=False)).wants_label(X).all()
+@each_network
+def test_before_it_has_learned_a_model_wants_every_label(network: str) -> None:
+    assert DEVFNN(config_of(network)).wants_label(X).all()
+    assert DEVFNN(config_of(network, active_learning=False)).wants_label(X).all()
 
 
-def test_without_active_learning_a_model_wants_every_label() -> None:
-    model = DEVFNN(Config(active_learning=False))
+@each_network
+def test_without_active_learning_a_model_wants_every_label(network: str) -> None:
+    model = DEVFNN(config_of(network, active_learning=False))
     run(model, X, Y)
     assert model.wants_label(X).all()
 

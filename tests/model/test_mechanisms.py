@@ -1,12 +1,13 @@
-"""Mechanisms of the network: each fires on a stream made for it, not on one without, and can be
-switched off by one parameter. Those of a layer are in test_rule_mechanisms.py."""
+"""Mechanisms of the stacked network, and the feature mask of both networks: each fires on a stream
+made for it, not on one without, and can be switched off by one parameter. Those of a layer are in
+test_rule_mechanisms.py."""
 
 from typing import Any
 
 import numpy as np
 import pytest
 
-from devfnn import DEVFNN, Config, GClass
+from devfnn import DEVFNN, GClass
 from devfnn.events import (
     DriftFound,
     DriftWarned,
@@ -16,7 +17,18 @@ from devfnn.events import (
     LayersMerged,
 )
 from devfnn.kernels.state import SEEN
-from scenes import CHUNK, flipped, noisy, of_kind, prequential, run, sloped
+from scenes import (
+    CHUNK,
+    config_of,
+    each_network,
+    flipped,
+    noisy,
+    of_kind,
+    prequential,
+    run,
+    sloped,
+    stacked,
+)
 
 VERBS = ["learn", "learn_rows"]
 
@@ -26,7 +38,7 @@ VERBS = ["learn", "learn_rows"]
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_an_abrupt_flip_adds_a_layer_at_once(verb: str) -> None:
-    model = DEVFNN(Config(chunk_rows=CHUNK))
+    model = DEVFNN(stacked(chunk_rows=CHUNK))
     events = run(model, *flipped(20), verb)
     added = of_kind(events, LayerAdded)
     assert added and 10 * CHUNK <= added[0].row <= 13 * CHUNK
@@ -38,32 +50,32 @@ def test_an_abrupt_flip_adds_a_layer_at_once(verb: str) -> None:
 @pytest.mark.parametrize("noise", [0.0, 0.1, 0.5])
 def test_a_stationary_stream_adds_no_layer(verb: str, noise: float) -> None:
     X, y = sloped(30)
-    events = run(DEVFNN(Config(chunk_rows=CHUNK)), X, noisy(y, noise), verb)
+    events = run(DEVFNN(stacked(chunk_rows=CHUNK)), X, noisy(y, noise), verb)
     assert not of_kind(events, LayerAdded) and not of_kind(events, DriftFound)
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_without_growing_nothing_is_added(verb: str) -> None:
-    model = DEVFNN(Config(chunk_rows=CHUNK, growing=False))
+    model = DEVFNN(stacked(chunk_rows=CHUNK, growing=False))
     kinds = {event.kind for event in run(model, *flipped(20), verb)}
     assert not kinds & {"LayerAdded", "DriftFound", "DriftWarned"}
     assert model.n_layers == 2
 
 
 def test_a_network_of_full_depth_notices_drift_but_does_not_grow() -> None:
-    events = run(DEVFNN(Config(max_layers=2)), *flipped(20))
+    events = run(DEVFNN(stacked(max_layers=2)), *flipped(20))
     assert of_kind(events, DriftFound) and not of_kind(events, LayerAdded)
 
 
 @pytest.mark.parametrize("newborn", ["winner", "scratch"])
 def test_the_network_recovers_soon_after_a_flip(newborn: str) -> None:
-    accuracies = prequential(DEVFNN(Config().replace(newborn=newborn)), *flipped(20))
+    accuracies = prequential(DEVFNN(stacked().replace(newborn=newborn)), *flipped(20))
     assert accuracies[8] > 0.95 and accuracies[9] < 0.1 and accuracies[11] > 0.9
 
 
 def test_a_new_layer_starts_as_the_winner_or_from_scratch() -> None:
     for newborn in ("winner", "scratch"):
-        model = DEVFNN(Config(active_learning=False).replace(newborn=newborn))
+        model = DEVFNN(stacked(active_learning=False).replace(newborn=newborn))
         events = run(model, *flipped(20))
         (added,) = of_kind(events, LayerAdded)
         rows = 20 * CHUNK - added.row + added.trained_rows - CHUNK
@@ -77,7 +89,7 @@ def slowly_worse() -> tuple[Any, Any]:
     return X, np.where(np.arange(len(y)) < len(y) // 2, y, noisy(y, 0.06))
 
 
-WARY = Config(warning_significance=0.1, drift_significance=1e-12, horizon=1.0)
+WARY = stacked(warning_significance=0.1, drift_significance=1e-12, horizon=1.0)
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -129,7 +141,7 @@ def test_training_may_pause_in_the_warning_phase() -> None:
 
 # ---- merging
 
-TWINS = Config(
+TWINS = stacked(
     training="all",
     plain_first=False,
     augmentation="off",
@@ -191,8 +203,9 @@ def changing_relevance() -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_noise_feature_is_left_out_until_it_becomes_relevant(verb: str) -> None:
-    model = DEVFNN(Config(chunk_rows=CHUNK, **MASKING))
+@each_network
+def test_a_noise_feature_is_left_out_until_it_becomes_relevant(network: str, verb: str) -> None:
+    model = DEVFNN(config_of(network, chunk_rows=CHUNK, **MASKING))
     X, y = changing_relevance()
     half = len(y) // 2
     off = of_kind(run(model, X[:half], y[:half], verb), FeatureOff)
@@ -205,22 +218,25 @@ def test_a_noise_feature_is_left_out_until_it_becomes_relevant(verb: str) -> Non
     assert model.feature_mask[2]
 
 
-def test_relevant_features_are_never_left_out() -> None:
+@each_network
+def test_relevant_features_are_never_left_out(network: str) -> None:
     X, _ = sloped(20)
-    model = DEVFNN(Config().replace(**MASKING))
+    model = DEVFNN(config_of(network, **MASKING))
     assert not of_kind(run(model, X, X.sum(axis=1) > 1.5), FeatureOff)
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_without_a_feature_mask_every_feature_stays(verb: str) -> None:
-    model = DEVFNN(Config(chunk_rows=CHUNK, feature_mask=False))
+@each_network
+def test_without_a_feature_mask_every_feature_stays(network: str, verb: str) -> None:
+    model = DEVFNN(config_of(network, chunk_rows=CHUNK, feature_mask=False))
     assert not of_kind(run(model, *changing_relevance(), verb), FeatureOff)
     assert model.feature_mask.all()
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_one_feature_always_stays(verb: str) -> None:
-    model, (X, y) = DEVFNN(Config(chunk_rows=CHUNK).replace(**MASKING)), sloped(20)
+@each_network
+def test_one_feature_always_stays(network: str, verb: str) -> None:
+    model, (X, y) = DEVFNN(config_of(network, chunk_rows=CHUNK, **MASKING)), sloped(20)
     nothing = np.random.default_rng(3).permutation(y)
     for start in range(0, len(y), CHUNK):
         getattr(model, verb)(X[start : start + CHUNK], nothing[start : start + CHUNK])
@@ -229,7 +245,7 @@ def test_one_feature_always_stays(verb: str) -> None:
 
 
 def test_a_single_layer_has_no_network_mechanisms() -> None:
-    model = GClass(Config(chunk_rows=CHUNK).replace(**MASKING))
+    model = GClass(stacked(chunk_rows=CHUNK).replace(**MASKING))
     kinds = {event.kind for event in run(model, *flipped(20))}
     assert kinds <= {"ClassAdded", "RuleBorn", "RulePruned", "RuleRecalled"}
     assert model.n_layers == 1

@@ -6,7 +6,7 @@ import pytest
 from devfnn import DEVFNN, Config
 from devfnn.events import FeatureAsleep, FeatureAwake, RangeChanged
 from devfnn.kernels.state import Floats, Ints
-from scenes import CHUNK, of_kind, prequential, run, sloped
+from scenes import CHUNK, each_network, of_kind, prequential, run, sloped
 
 VERBS = ["learn", "learn_rows"]
 CONFIG = Config(chunk_rows=CHUNK)
@@ -22,10 +22,11 @@ def stretched(n_chunks: int, factor: float, offset: float) -> tuple[Floats, Ints
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("change", [(1.0, 0.0), (20.0, 0.0), (1.0, 30.0), (1.0, -30.0), (5e6, 1e7)])
+@each_network
 def test_a_feature_that_leaves_its_range_is_followed(
-    verb: str, change: tuple[float, float]
+    network: str, verb: str, change: tuple[float, float]
 ) -> None:
-    model, (X, y) = DEVFNN(CONFIG), stretched(60, *change)
+    model, (X, y) = DEVFNN(CONFIG.replace(network=network)), stretched(60, *change)
     changed = of_kind(run(model, X, y, verb), RangeChanged)
     assert {event.feature for event in changed} == ({"x1"} if change != (1.0, 0.0) else set())
     scaler = model._known().scaler
@@ -36,18 +37,21 @@ def test_a_feature_that_leaves_its_range_is_followed(
         assert event.low < event.high and event.row >= len(y) // 2 - 1
 
 
-def test_accuracy_holds_while_the_range_grows_tenfold() -> None:
+@each_network
+def test_accuracy_holds_while_the_range_grows_tenfold(network: str) -> None:
     X, _ = sloped(60)
     X[:, 1] *= np.repeat(np.linspace(1.0, 10.0, 60), CHUNK)
     y = (X[:, 0] > 0.5).astype(np.int64)
-    accuracies = prequential(DEVFNN(CONFIG), X, y)
+    accuracies = prequential(DEVFNN(CONFIG.replace(network=network)), X, y)
     assert accuracies[5:].min() > 0.9
 
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("size", [1e9, -1e9, 1e99])
-def test_a_single_outlier_is_not_followed(verb: str, size: float) -> None:
-    model, calm, (X, y) = DEVFNN(CONFIG), DEVFNN(CONFIG), sloped(20)
+@each_network
+def test_a_single_outlier_is_not_followed(network: str, verb: str, size: float) -> None:
+    config, (X, y) = CONFIG.replace(network=network), sloped(20)
+    model, calm = DEVFNN(config), DEVFNN(config)
     wild = X.copy()
     wild[10 * CHUNK + 7, 1] = size
     assert not of_kind(run(model, wild, y, verb), RangeChanged)
@@ -58,8 +62,9 @@ def test_a_single_outlier_is_not_followed(verb: str, size: float) -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_an_outlier_among_the_first_rows_does_not_spoil_the_range(verb: str) -> None:
-    model, (X, y) = DEVFNN(CONFIG), sloped(20)
+@each_network
+def test_an_outlier_among_the_first_rows_does_not_spoil_the_range(network: str, verb: str) -> None:
+    model, (X, y) = DEVFNN(CONFIG.replace(network=network)), sloped(20)
     X[3, 1] = 1e9
     run(model, X, y, verb)
     assert model._known().scaler.width[1] < 5.0
@@ -67,8 +72,9 @@ def test_an_outlier_among_the_first_rows_does_not_spoil_the_range(verb: str) -> 
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_constant_feature_sleeps_until_it_varies(verb: str) -> None:
-    model, (X, y) = DEVFNN(CONFIG, ["a", "b", "c"]), sloped(40)
+@each_network
+def test_a_constant_feature_sleeps_until_it_varies(network: str, verb: str) -> None:
+    model, (X, y) = DEVFNN(CONFIG.replace(network=network), ["a", "b", "c"]), sloped(40)
     half = len(y) // 2
     X[:half, 2] = 4.0
     assert not of_kind(run(model, X[:half], y[:half], verb), FeatureAwake)
@@ -89,8 +95,9 @@ def clock(n_rows: int) -> Floats:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_clock_falls_asleep_and_wakes_when_it_turns_back(verb: str) -> None:
-    model, (X, y) = DEVFNN(CONFIG, ["a", "b", "clock"]), sloped(60)
+@each_network
+def test_a_clock_falls_asleep_and_wakes_when_it_turns_back(network: str, verb: str) -> None:
+    model, (X, y) = DEVFNN(CONFIG.replace(network=network), ["a", "b", "clock"]), sloped(60)
     X[:, 2] = clock(len(y))
     turn = 2 * len(y) // 3
     events = run(model, X[:turn], y[:turn], verb)
@@ -104,8 +111,9 @@ def test_a_clock_falls_asleep_and_wakes_when_it_turns_back(verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_feature_that_swings_is_no_clock(verb: str) -> None:
-    model, (X, y) = DEVFNN(CONFIG), sloped(60)
+@each_network
+def test_a_feature_that_swings_is_no_clock(network: str, verb: str) -> None:
+    model, (X, y) = DEVFNN(CONFIG.replace(network=network)), sloped(60)
     time = np.arange(len(y))
     X[:, 2] = (1.0 + time / 1000.0) * np.sin(time / 10.0)  # ever wider, on both sides
     events = run(model, X, y, verb)
@@ -113,26 +121,30 @@ def test_a_feature_that_swings_is_no_clock(verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_without_scaling_there_are_no_ranges(verb: str) -> None:
-    model = DEVFNN(CONFIG.replace(scaling="none"))
+@each_network
+def test_without_scaling_there_are_no_ranges(network: str, verb: str) -> None:
+    model = DEVFNN(CONFIG.replace(network=network, scaling="none"))
     kinds = {event.kind for event in run(model, *stretched(20, 20.0, 0.0), verb)}
     assert not kinds & {"RangeChanged", "FeatureAsleep", "FeatureAwake"}
     assert model.feature_mask.all()
 
 
-def test_scaling_makes_units_irrelevant() -> None:
+@each_network
+def test_scaling_makes_units_irrelevant(network: str) -> None:
     X, y = sloped(20)
     units = np.array([1e-9, 1e9, 1.0])
     offsets = np.array([1e-7, -1e10, 0.0])
-    plain, other = DEVFNN(CONFIG), DEVFNN(CONFIG)
+    config = CONFIG.replace(network=network)
+    plain, other = DEVFNN(config), DEVFNN(config)
     run(plain, X, y)
     run(other, X * units + offsets, y)
     agreement = plain.predict(X) == other.predict(X * units + offsets)
     assert agreement.mean() > 0.995
 
 
-def test_what_was_learned_survives_a_change_of_range() -> None:
-    model, (X, y) = DEVFNN(CONFIG), sloped(20)
+@each_network
+def test_what_was_learned_survives_a_change_of_range(network: str) -> None:
+    model, (X, y) = DEVFNN(CONFIG.replace(network=network)), sloped(20)
     run(model, X, y)
     before = model.predict(X)
     wide = np.tile([[0.5, 60.0, 0.5]], (40, 1))

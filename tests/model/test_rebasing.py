@@ -7,14 +7,15 @@ from hypothesis import strategies as st
 
 import reference
 from build import Stack, batch_of, blobs, stack
-from devfnn import DEVFNN, Config
+from devfnn import DEVFNN
 from devfnn.kernels.state import ARCHIVED, Floats
 from devfnn.model.inputs import change_map
 from devfnn.model.rebasing import chebyshev_basis, rebase_layers, restart_inputs
 from devfnn.scaling import Change
+from scenes import stacked
 from twin import slow_copy
 
-CONFIG = Config()
+CONFIG = stacked()
 
 
 def change_of(features: list[int], factors: list[float], shifts: list[float]) -> Change:
@@ -174,7 +175,7 @@ def test_no_change_touches_nothing(rng: np.random.Generator) -> None:
 def test_predictions_of_a_model_survive_a_jump_of_a_feature(
     rng: np.random.Generator, shift: float
 ) -> None:
-    model = DEVFNN(Config())
+    model = DEVFNN(stacked())
     X = rng.random((1000, 2))
     model.learn(X[:500], X[:500].sum(axis=1) > 1.0)
     model.learn(X[500:], X[500:].sum(axis=1) > 1.0)
@@ -193,7 +194,7 @@ def test_what_is_known_of_a_tiny_corner_does_not_shout_over_a_range_a_thousand_t
     rng: np.random.Generator,
 ) -> None:
     # Why re-basing is not exact for ever: a slope learned on [0, 1] says 1000-fold at 1000.
-    model = DEVFNN(Config(active_learning=False))
+    model = DEVFNN(stacked(active_learning=False))
     X = rng.random((3000, 2))
     y = X.sum(axis=1) > 1.0
     X[1500:, 1] = 1000.0 * X[1500:, 1]
@@ -206,7 +207,7 @@ def test_what_is_known_of_a_tiny_corner_does_not_shout_over_a_range_a_thousand_t
 def test_predictions_of_a_model_survive_the_widening_of_a_sleeping_feature(
     rng: np.random.Generator,
 ) -> None:
-    model = DEVFNN(Config())
+    model = DEVFNN(stacked())
     X = np.stack([rng.random(3000), np.arange(3000.0)], axis=1)  # the second feature is a clock
     y = X[:, 0] + 0.2 * rng.normal(size=3000) > 0.5
     for start in range(0, 3000, 500):
@@ -224,7 +225,7 @@ def test_predictions_of_a_model_survive_the_widening_of_a_sleeping_feature(
 def test_predictions_of_a_model_survive_a_widened_range(
     rng: np.random.Generator, consequent: str
 ) -> None:
-    model = DEVFNN(Config(consequent=consequent))
+    model = DEVFNN(stacked(consequent=consequent))
     X = rng.random((600, 3)) * [1.0, 50.0, 1e-3] + [0.0, -7.0, 4.0]
     y = (X[:, 0] + X[:, 1] / 50.0 > 0.9).astype(int)
     model.learn(X[:300], y[:300])

@@ -13,7 +13,7 @@ from devfnn import DEVFNN, Config, GClass
 from devfnn.events import Event, LayerAdded
 from devfnn.kernels.state import Floats
 from devfnn.storage import dump
-from scenes import EAGER, eventful
+from scenes import EAGER, eventful, stacked
 
 N_ROWS = 700
 
@@ -59,9 +59,22 @@ class Way:
         return model, events
 
 
-SMALL = Config(chunk_rows=60, **EAGER)
+SMALL = stacked(chunk_rows=60, **EAGER)
+RIVALS = Config(chunk_rows=60, split_every=40, split_evidence=5.0, drift_significance=1e-2)
 WAYS = {
     "default": Way(Config()),
+    "rivals": Way(RIVALS),
+    "rivals, all learned": Way(RIVALS.replace(active_learning=False)),
+    "rivals, masked": Way(RIVALS.replace(feature_mask=True, feature_threshold=0.9)),
+    "rivals, few kept": Way(RIVALS.replace(max_kept=1, merge_disagreement=1.0, vote_rows=30.0)),
+    "rivals, never forgetting": Way(RIVALS.replace(forgetting=False, max_clouds=0)),
+    "rivals, budget": Way(RIVALS.replace(label_budget=0.3)),
+    "rivals, missing": Way(RIVALS.replace(missing="skip"), missing=True),
+    "rivals, weighted": Way(RIVALS, weighted=True),
+    "rivals, asked for": Way(RIVALS, asked=True),
+    "rivals, unscaled": Way(RIVALS.replace(scaling="none")),
+    "rivals, last labels": Way(RIVALS.replace(lags=2)),
+    "stacked": Way(stacked()),
     "small steps": Way(SMALL),
     "all learned": Way(SMALL.replace(active_learning=False)),
     "least squares": Way(SMALL.replace(consequent="least_squares", memory=0.99)),
@@ -109,11 +122,14 @@ def test_the_eventful_rows_are_eventful() -> None:
         "ClassAdded",
         "FeatureOff",
         "LayersMerged",
+        "RuleSplit",
+        "CloudsChanged",
+        "LayerKept",
     }
 
 
 def test_structural_steps_follow_every_chunk_rows_rows() -> None:
-    model = DEVFNN(Config(chunk_rows=60, **EAGER))
+    model = DEVFNN(SMALL)
     X, y = eventful(N_ROWS)
     events, steps = list[Event](), []
     for row, (x, label) in enumerate(zip(X, y, strict=True), start=1):
@@ -124,3 +140,16 @@ def test_structural_steps_follow_every_chunk_rows_rows() -> None:
     assert steps == [*range(60, len(y) + 1, 60)]
     layers = [event.row for event in events if isinstance(event, LayerAdded)]
     assert layers and all(row % 60 == 0 for row in layers)
+
+
+def test_structural_steps_of_rivals_follow_every_chunk_rows_labels() -> None:
+    model = DEVFNN(RIVALS)
+    X, y = eventful(N_ROWS)
+    steps = []
+    for x, label in zip(X, y, strict=True):
+        before = model._network.n_chunks if model._network else 0
+        model.learn_one(x, label)
+        if model._known().n_chunks > before:
+            steps.append(model.n_labels_used)
+    assert steps == [*range(60, model.n_labels_used + 1, 60)]
+    assert model.n_labels_used < len(y)

@@ -10,10 +10,10 @@ from devfnn import DEVFNN, Config, GClass
 from devfnn.events import RuleBorn, RulePruned, RuleRecalled
 from devfnn.kernels.state import ACTIVE, ARCHIVED, CONSEQUENT_ONLY, GROWN, TUNED, Floats
 from devfnn.model.growth import forward
-from scenes import CHUNK, clusters, flipped, of_kind, prequential, run, sloped
+from scenes import CHUNK, clusters, flipped, of_kind, prequential, run, sloped, stacked
 
 VERBS = ["learn", "learn_rows"]
-UNSCALED = Config(scaling="none", chunk_rows=CHUNK)
+UNSCALED = stacked(scaling="none", chunk_rows=CHUNK)
 TURNS = " ".join(["a"] * 6 + ["b"] * 6)
 FORGETFUL = UNSCALED.replace(prune_margin=0.0)
 """Prunes as soon as a rule falls below its own mean, so that little data is enough."""
@@ -176,7 +176,7 @@ def test_rules_may_mix_logits_or_probabilities(rng: np.random.Generator) -> None
 
 
 def test_a_layer_without_chunk_memory_follows_a_flip_at_once() -> None:
-    config = Config(consequent="least_squares", rule_growing=False, active_learning=False)
+    config = stacked(consequent="least_squares", rule_growing=False, active_learning=False)
     after = {}
     for memory in (0.0, 0.5, 1.0):
         model = GClass(config.replace(memory=1.0, chunk_memory=memory))
@@ -187,7 +187,7 @@ def test_a_layer_without_chunk_memory_follows_a_flip_at_once() -> None:
 
 
 def test_the_memory_of_rows_decides_how_soon_a_flip_is_followed() -> None:
-    config = Config(consequent="least_squares", rule_growing=False, active_learning=False)
+    config = stacked(consequent="least_squares", rule_growing=False, active_learning=False)
     short, long = (
         prequential(GClass(config.replace(memory=memory)), *flipped(20))[10:]
         for memory in (0.98, 1.0)
@@ -200,7 +200,7 @@ def test_weight_decay_keeps_weights_small(consequent: str) -> None:
     sizes = []
     for decay in (0.0, 1e-3, 1e-1):
         model = GClass(
-            Config(rule_growing=False).replace(weight_decay=decay, consequent=consequent)
+            stacked(rule_growing=False).replace(weight_decay=decay, consequent=consequent)
         )
         run(model, *sloped(10))
         sizes.append(np.abs(model._known().layers.consequents).sum())

@@ -1,16 +1,26 @@
 """Rules as objects and text: exact units, the rule's own word, what a reader sees."""
 
 import dataclasses
+import itertools
 import json
 
 import numpy as np
 import pytest
 
-from devfnn import DEVFNN, Config
+from devfnn import DEVFNN
+from devfnn.kernels.concept_state import (
+    BOX_LAYER,
+    BRISK_LINE,
+    CLOUD_LAYER,
+    FIRST_KEPT,
+    QUICK_LINE,
+    STEADY_LINE,
+)
 from devfnn.kernels.state import ACTIVE, ARCHIVED
 from devfnn.model.gclass import GClass
-from devfnn.model.rules import MOST_CLASSES, MOST_INPUTS, Rule, about, percent
-from scenes import EAGER, flipped, run, sloped
+from devfnn.model.rules import MOST_CLASSES, MOST_INPUTS, Rule
+from devfnn.model.wording import about, percent
+from scenes import EAGER, config_of, each_network, flipped, run, sloped, stacked
 
 
 def units_of(X):
@@ -22,18 +32,31 @@ def single_rule_model(**changes):
     """A network of one layer with one rule, on rows in odd units."""
     X, y = sloped(5)
     X = X if changes.get("scaling") == "none" else units_of(X)
-    model = GClass(Config(rule_growing=False, **changes), feature_names=["a", "b", "c"])
+    model = GClass(stacked(rule_growing=False, **changes), feature_names=["a", "b", "c"])
     run(model, X, np.where(y, "high", "low"))
     return model
 
 
 def grown_model(**changes):
-    """A network of several layers and rules."""
+    """A stacked network of several layers and rules."""
     X, y = flipped(40)
-    model = DEVFNN(Config(**(EAGER | {"merging": False} | changes)))
+    model = DEVFNN(stacked(**(EAGER | {"merging": False} | changes)))
     run(model, units_of(X), y)
     assert model.n_live_layers > 2
     return model
+
+
+def rival_model(**changes):
+    """A concept network of several layers, boxes and clouds, one of them kept for later."""
+    X, y = flipped(40)
+    stripes = (4.0 * X[:, 2]).astype(int) % 2
+    model = DEVFNN(config_of("concepts", vote_power=0.01, **changes))
+    run(model, units_of(X), np.where(np.arange(len(y)) < len(y) // 2, stripes, 1 - stripes))
+    assert model.n_live_layers > 5
+    return model
+
+
+GROWN = {"stacked": grown_model, "concepts": rival_model}
 
 
 def plain_rule(**changes):
@@ -101,9 +124,10 @@ def test_centre_and_covariance_are_in_the_units_of_the_user():
         np.testing.assert_allclose(ratio, scaled, rtol=1e-12)
 
 
-def test_other_units_give_the_same_rules_in_those_units():
+@each_network
+def test_other_units_give_the_same_rules_in_those_units(network):
     X, y = sloped(10)
-    plain, other = DEVFNN(), DEVFNN()
+    plain, other = DEVFNN(config_of(network)), DEVFNN(config_of(network))
     run(plain, X, y)
     run(other, units_of(X), y)
     factors = units_of(np.ones(3)) - units_of(np.zeros(3))
@@ -124,10 +148,11 @@ def test_without_scaling_the_units_stay():
     np.testing.assert_array_equal(rule.ranges, [[0.0, 1.0]] * 3)
 
 
-def test_a_sleeping_feature_is_left_out():
+@each_network
+def test_a_sleeping_feature_is_left_out(network):
     X, y = sloped(5)
     X[:, 1] = 7.0
-    model = DEVFNN(feature_names=["a", "constant", "c"])
+    model = DEVFNN(config_of(network), feature_names=["a", "constant", "c"])
     run(model, X, y)
     for rule in model.rules():
         assert rule.inputs == ("a", "c")
@@ -137,17 +162,19 @@ def test_a_sleeping_feature_is_left_out():
     assert np.isfinite(model.predict_proba_one(row)[0])
 
 
-def test_a_masked_feature_is_left_out():
+@each_network
+def test_a_masked_feature_is_left_out(network):
     X, y = sloped(20)
-    model = DEVFNN(Config(feature_mask=True, feature_threshold=0.8))
+    model = DEVFNN(config_of(network, feature_mask=True, feature_threshold=0.8))
     run(model, X, y)
     used = tuple(f"x{place}" for place in np.flatnonzero(model.feature_mask))
     assert len(used) < 3
     assert {rule.inputs for rule in model.rules()} == {used}
 
 
-def test_before_the_first_map_a_rule_has_no_inputs():
-    model = DEVFNN()
+@each_network
+def test_before_the_first_map_a_rule_has_no_inputs(network):
+    model = DEVFNN(config_of(network))
     model.learn([[1.0, 2.0]], ["only"])
     rule = model.rules()[0]
     assert (rule.inputs, rule.n_features, rule.covariance.shape) == ((), 0, (0, 0))
@@ -174,8 +201,9 @@ def test_there_are_no_rules_before_learning():
     assert DEVFNN().rules() == []
 
 
-def test_rules_are_ordered_by_the_vote_of_their_layer_and_then_by_support():
-    rules = grown_model().rules()
+@pytest.mark.parametrize("grown", GROWN)
+def test_rules_are_ordered_by_the_vote_of_their_layer_and_then_by_support(grown):
+    rules = GROWN[grown]().rules()
     keys = [(-rule.voting_weight, rule.layer, -rule.n_rows) for rule in rules]
     assert keys == sorted(keys)
     weights = {rule.layer: rule.voting_weight for rule in rules}
@@ -212,13 +240,62 @@ def test_support_is_what_the_rule_has_won():
     assert model.rules()[0].n_rows == 1000.0
 
 
-def test_looking_at_rules_changes_nothing():
-    model = grown_model()
+@pytest.mark.parametrize("grown", GROWN)
+def test_looking_at_rules_changes_nothing(grown):
+    model = GROWN[grown]()
     before = model.__getstate__()
     for rule in model.rules(archived=True):
         rule.center[:] = 0.0
         rule.covariance[:] = 0.0
     assert model.__getstate__() == before
+
+
+# ---- rules of a concept network
+
+
+def test_lines_hold_everywhere_boxes_side_by_side_and_clouds_around_a_place():
+    rules = rival_model().rules()
+    by_layer = {layer: [rule for rule in rules if rule.layer == layer] for layer in range(5)}
+    for layer in (QUICK_LINE, BRISK_LINE, STEADY_LINE):
+        (line,) = by_layer[layer]
+        assert line.text().startswith("IF anything THEN ")
+    boxes = by_layer[BOX_LAYER]
+    assert len(boxes) > 1
+    for rule in boxes:
+        low, high = rule.bounds[:, 0], rule.bounds[:, 1]
+        assert (low < high).all()
+        assert " ≤ " in rule.text() or " > " in rule.text()
+    for first, second in itertools.combinations(boxes, 2):
+        apart = (first.bounds[:, 1] <= second.bounds[:, 0]) | (
+            second.bounds[:, 1] <= first.bounds[:, 0]
+        )
+        assert apart.any()
+    for rule in by_layer[CLOUD_LAYER]:
+        assert rule.bounds is None and " is about " in rule.text()
+        assert sorted(rule.probabilities.values()) == [0.0, 1.0]
+
+
+def test_a_box_says_between_which_values_it_holds():
+    bounds, ranges = np.array([[230.02, np.inf], [1.0, 5.5]]), np.array([[200, 260], [0, 10]])
+    text = plain_rule(bounds=bounds, ranges=ranges).text()
+    assert text.startswith("IF voltage > 230 AND 1 < current ≤ 5.5 THEN high 83 %")
+    data = plain_rule(bounds=bounds).to_dict()
+    assert data["bounds"] == [[230.02, None], [1.0, 5.5]]
+    assert through_json(plain_rule(bounds=bounds)).bounds.tolist() == bounds.tolist()
+
+
+def test_rules_of_a_kept_layer_come_only_if_it_has_a_say_or_on_wish():
+    model = rival_model()
+    state = model._network.state
+    (kept,) = (layer for layer in range(FIRST_KEPT, state.kinds.size) if state.kinds[layer] >= 0)
+    own = int(state.n_members[kept])
+    state.scores[kept] = 0.9  # the best there is
+    assert sum(rule.layer == kept and not rule.is_archived for rule in model.rules()) == own
+    state.scores[kept] = 0.0
+    model.config = model.config.replace(vote_power=100.0)
+    assert not any(rule.layer == kept for rule in model.rules())
+    waiting = [rule for rule in model.rules(archived=True) if rule.layer == kept]
+    assert len(waiting) == own and all(rule.is_archived for rule in waiting)
 
 
 # ---- text
@@ -320,8 +397,9 @@ def through_json(rule):
     return Rule.from_dict(json.loads(json.dumps(rule.to_dict(), allow_nan=False)))
 
 
-def test_rules_come_back_from_json_exactly():
-    rules = grown_model(augmentation="all").rules(archived=True)
+@pytest.mark.parametrize("grown", GROWN)
+def test_rules_come_back_from_json_exactly(grown):
+    rules = GROWN[grown](augmentation="all").rules(archived=True)
     for rule in rules:
         again = through_json(rule)
         assert again == rule
@@ -376,9 +454,10 @@ def test_a_rule_is_no_key():
     assert plain_rule() != "rule"
 
 
-def test_classes_are_called_by_their_names(rng):
+@each_network
+def test_classes_are_called_by_their_names(network, rng):
     X = rng.random((400, 2))
-    model = DEVFNN()
+    model = DEVFNN(config_of(network))
     model.learn(X, (X[:, 0] > 0.5).astype(int))
     rules = model.rules(class_names={0: "low", 1: "high"})
     assert all(set(rule.probabilities) == {"low", "high"} for rule in rules)

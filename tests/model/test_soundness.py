@@ -8,7 +8,7 @@ import pytest
 from build import count
 from devfnn import DEVFNN, Config
 from devfnn.kernels.state import Floats, Ints
-from scenes import CHUNK
+from scenes import CHUNK, config_of, each_network, stacked
 from sound import assert_sound
 
 N_FEATURES = 9
@@ -64,13 +64,14 @@ def test_matrices_stay_positive_definite(
     verb: str, memory: float, consequent: str, scaling: str
 ) -> None:
     changes: dict[str, Any] = {"memory": memory, "consequent": consequent, "scaling": scaling}
-    config = Config(chunk_rows=CHUNK, active_learning=False).replace(**changes)
+    config = stacked(chunk_rows=CHUNK, active_learning=False, **changes)
     assert_fed_safely(config, count(20_000, 800), verb)
 
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
-def test_a_long_nasty_stream_does_no_harm_and_is_learned(verb: str) -> None:
-    model = assert_fed_safely(Config(), count(300_000, 800), verb)
+@each_network
+def test_a_long_nasty_stream_does_no_harm_and_is_learned(network: str, verb: str) -> None:
+    model = assert_fed_safely(config_of(network), count(300_000, 800), verb)
     X, y = nasty(4000, seed=1)
     last = slice(3200, None)  # as the long stream ended
     assert (model.predict(X[last]) == y[last]).mean() > 0.8
@@ -91,17 +92,42 @@ def test_a_long_nasty_stream_does_no_harm_and_is_learned(verb: str) -> None:
     ids=lambda changes: next(iter(changes)),
 )
 def test_extreme_parameters_do_no_harm_either(verb: str, changes: dict[str, Any]) -> None:
-    config = Config(chunk_rows=CHUNK).replace(**changes)
+    config = stacked(chunk_rows=CHUNK, **changes)
+    assert_fed_safely(config, count(10_000, 400), verb)
+
+
+@pytest.mark.parametrize("verb", ["learn", "learn_rows"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"forgetting": False},
+        {"scaling": "none"},
+        {"quick_memory": 2.0, "shortest_memory": 8.0, "longest_memory": 2.0},
+        {"prior": 1e8, "split_evidence": 0.0, "split_every": 1, "max_boxes": 8},
+        {"split_doubt": 1e9, "split_evidence": 5.0, "join_evidence": 1e9},
+        {"cloud_rate": 1.0, "cloud_birth": 1.0, "cloud_memory": 0.5, "max_clouds": 10},
+        {"drift_significance": 0.5, "max_kept": 2, "merge_disagreement": 1.0},
+        {"vote_rows": 1.0, "vote_power": 100.0},
+        {"label_noise": 0.9, "label_budget": 0.05},
+        {"feature_mask": True, "feature_threshold": 0.9},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_extreme_parameters_do_no_harm_to_concepts(verb: str, changes: dict[str, Any]) -> None:
+    config = config_of("concepts", chunk_rows=CHUNK, active_learning=False).replace(**changes)
     assert_fed_safely(config, count(10_000, 400), verb)
 
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
 @pytest.mark.parametrize("scale", [1e99, 1e-99, 1e-300, 5e-324])
-def test_any_finite_unit_is_safe(verb: str, scale: float, rng: np.random.Generator) -> None:
+@each_network
+def test_any_finite_unit_is_safe(
+    network: str, verb: str, scale: float, rng: np.random.Generator
+) -> None:
     X = rng.random((count(2000, 300), 3))
     y = (X[:, 0] > 0.5).astype(np.int64)
     X[:, 1] *= scale
-    model = DEVFNN(Config(chunk_rows=100))
+    model = DEVFNN(config_of(network, chunk_rows=100))
     for start in range(0, len(y), 100):
         getattr(model, verb)(X[start : start + 100], y[start : start + 100])
     assert_sound(model)
@@ -111,19 +137,25 @@ def test_any_finite_unit_is_safe(verb: str, scale: float, rng: np.random.Generat
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
 @pytest.mark.parametrize("row", [0, 3, 20, 100])
 @pytest.mark.parametrize("size", [1e3, 1e12, -1e99])
-def test_an_outlier_among_the_first_rows_is_safe(verb: str, row: int, size: float) -> None:
+@each_network
+def test_an_outlier_among_the_first_rows_is_safe(
+    network: str, verb: str, row: int, size: float
+) -> None:
     X, y = nasty(count(1000, 300), scale=False)
     X[row, 1] = size
-    model = DEVFNN(Config(chunk_rows=100))
+    model = DEVFNN(config_of(network, chunk_rows=100))
     for start in range(0, len(y), 10):
         getattr(model, verb)(X[start : start + 10], y[start : start + 10])
         assert_sound(model)
 
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
-def test_units_that_change_all_the_time_are_safe(verb: str, rng: np.random.Generator) -> None:
+@each_network
+def test_units_that_change_all_the_time_are_safe(
+    network: str, verb: str, rng: np.random.Generator
+) -> None:
     """From 1e-200 to 1e+99 and back, in jumps of any size, from the first rows on."""
-    model = DEVFNN(Config(chunk_rows=50))
+    model = DEVFNN(config_of(network, chunk_rows=50))
     for chunk in range(count(300, 30)):
         X = rng.random((50, 3))
         y = (X[:, 0] > 0.5).astype(np.int64)
@@ -136,11 +168,12 @@ def test_units_that_change_all_the_time_are_safe(verb: str, rng: np.random.Gener
     assert_sound(model)
 
 
-def test_missing_values_are_safe(rng: np.random.Generator) -> None:
+@each_network
+def test_missing_values_are_safe(network: str, rng: np.random.Generator) -> None:
     X, y = nasty(count(10_000, 400))
     X[rng.random(X.shape) < 0.3] = np.nan
     X[rng.random(len(X)) < 0.01] = np.nan
-    model = DEVFNN(Config(missing="skip", chunk_rows=CHUNK))
+    model = DEVFNN(config_of(network, missing="skip", chunk_rows=CHUNK))
     for start in range(0, len(X), CHUNK):
         verb = model.learn if start % (2 * CHUNK) else model.learn_rows
         verb(X[start : start + CHUNK], y[start : start + CHUNK])

@@ -1,5 +1,6 @@
 """`devfnn inspect`: what a saved model is, and what it knows."""
 
+import collections
 import dataclasses
 import pathlib
 from collections.abc import Iterable, Sequence
@@ -22,9 +23,31 @@ from devfnn.cli.results import (
     result_file,
 )
 from devfnn.display.models import model_tables, rules_table
+from devfnn.kernels.concept_state import (
+    BOX_LAYER,
+    BOXES,
+    BRISK_LINE,
+    CLOUD_LAYER,
+    FIRST_KEPT,
+    NO_LAYER,
+    QUICK_LINE,
+    STEADY_LINE,
+)
 from devfnn.kernels.state import ACTIVE, ARCHIVED
+from devfnn.model import lags
+from devfnn.model.concepts.network import ConceptNetwork
 from devfnn.model.network import Network
-from devfnn.model.rules import Rule, label_to_json
+from devfnn.model.rules import Rule
+from devfnn.model.wording import label_to_json
+
+LAYER_KINDS = {
+    QUICK_LINE: "quick line",
+    BRISK_LINE: "brisk line",
+    STEADY_LINE: "steady line",
+    BOX_LAYER: "boxes",
+    CLOUD_LAYER: "clouds",
+}
+"""What the layers of a concept network are that are always there."""
 
 
 def inspect(
@@ -62,47 +85,79 @@ def anatomy(model: devfnn.DEVFNN, path: pathlib.Path) -> dict[str, Any]:
         for field in dataclasses.fields(model.config)
         if getattr(model.config, field.name) != getattr(usual, field.name)
     }
-    network = model._network
     return {
         "version": devfnn.__version__,
         "file": str(path),
         "class": type(model).__name__,
         "config": model.config.to_dict(),
         "changed": changed,
-        "features": _features(model, network),
+        "features": _features(model),
         "classes": [label_to_json(label) for label in model.classes],
         "rows": model.n_rows,
         "labels_used": model.n_labels_used,
-        "layers": [] if network is None else _layers(network),
+        "layers": _layers(model),
         "parameters": model.n_parameters,
         "bytes": model.nbytes,
         "file_bytes": path.stat().st_size,
     }
 
 
-def _features(model: devfnn.DEVFNN, network: Network | None) -> list[dict[str, Any]]:
+def _features(model: devfnn.DEVFNN) -> list[dict[str, Any]]:
     """Every feature: its range as the model scales it, and whether it is in use."""
-    if network is None or model.config.scaling == "none":
-        used = np.ones(len(model.feature_names)) if network is None else network.feature_mask
-        states = ["in use" if is_used else "masked" for is_used in used]
-        return [
-            {"name": name, "low": None, "high": None, "state": state}
-            for name, state in zip(model.feature_names, states, strict=True)
-        ]
-    scaler = network.scaler
+    network, names = model._network, model.feature_names
+    if not isinstance(network, Network | ConceptNetwork):
+        return [{"name": name, "low": None, "high": None, "state": "in use"} for name in names]
+    columns = lags.columns_of(network.n_features, len(names), model._late).features
+    scaler, is_scaled = network.scaler, model.config.scaling == "online"
     features: list[dict[str, Any]] = []
-    for place, name in enumerate(model.feature_names):
+    for name, place in zip(names, columns.tolist(), strict=True):
         low, width = float(scaler.low[place]), float(scaler.width[place])
         state = "in use" if network.feature_mask[place] else "masked"
-        if not scaler.awake[place]:
+        if is_scaled and not scaler.awake[place]:
             state = "asleep: like a clock" if scaler.is_clock[place] else "asleep: constant"
-        ends = (low, low + width) if width > 0.0 else (None, None)
+        ends = (low, low + width) if is_scaled and width > 0.0 else (None, None)
         features.append({"name": name, "low": ends[0], "high": ends[1], "state": state})
     return features
 
 
-def _layers(network: Network) -> list[dict[str, Any]]:
-    """Every layer: its say, its rules, its inputs in use."""
+def _layers(model: devfnn.DEVFNN) -> list[dict[str, Any]]:
+    """Every layer: what it is, its say, its rules, its inputs in use."""
+    match model._network:
+        case Network() as network:
+            return _stacked_layers(network)
+        case ConceptNetwork() as network:
+            return _rival_layers(model, network)
+    return []
+
+
+def _rival_layers(model: devfnn.DEVFNN, network: ConceptNetwork) -> list[dict[str, Any]]:
+    """The layers of a concept network; rules of those that wait or rest count as archived."""
+    kinds = network.state.kinds
+    counts = collections.Counter((rule.layer, rule.is_archived) for rule in model.rules(True))
+    n_features = int(np.count_nonzero(model._known().used_features(model.config)))
+    places = np.flatnonzero(kinds != NO_LAYER).tolist()
+    found = []
+    for place, vote in zip(places, model.voting_weights.tolist(), strict=True):
+        kept = "kept boxes" if kinds[place] == BOXES else "kept line"
+        state = "votes" if counts[place, False] or not counts[place, True] else "waits"
+        found.append(
+            {
+                "layer": place,
+                "kind": kept if place >= FIRST_KEPT else LAYER_KINDS[place],
+                "state": "rests" if network.state.rests[place] else state,
+                "is_merged": False,
+                "vote": vote,
+                "rules": counts[place, False],
+                "archived": counts[place, True],
+                "features": n_features,
+                "inputs_from_layers": 0,
+            }
+        )
+    return found
+
+
+def _stacked_layers(network: Network) -> list[dict[str, Any]]:
+    """The layers of a stacked network."""
     layers = network.layers
     votes = np.where(layers.is_merged, 0.0, layers.voting_weights)
     votes /= votes.sum()
@@ -113,6 +168,8 @@ def _layers(network: Network) -> list[dict[str, Any]]:
         found.append(
             {
                 "layer": layer,
+                "kind": "rules",
+                "state": "merged" if layers.is_merged[layer] else "votes",
                 "is_merged": bool(layers.is_merged[layer]),
                 "vote": float(votes[layer]),
                 "rules": int(np.count_nonzero(layers.status[layer] == ACTIVE)),

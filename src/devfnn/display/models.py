@@ -19,6 +19,9 @@ MOST_FEATURES = 30
 MOST_CLASSES = 30
 """Classes that are listed."""
 
+USUAL = ("rules", "votes")
+"""What is said of layers only if it is otherwise: what they are, and what they do."""
+
 PARTS = r"^IF | AND |^THEN |  \[layer [^\]]*\]$"
 """What is the same in every rule."""
 
@@ -69,18 +72,18 @@ def _features_table(features: Sequence[Mapping[str, Any]]) -> rich.table.Table:
 
 
 def _layers_table(layers: Sequence[Mapping[str, Any]]) -> rich.table.Table:
-    """Layers with their say; those that were merged into others say nothing."""
+    """Layers with their say; those that were merged into others, or rest, say nothing."""
     numbers = dict.fromkeys(("layer", "vote", "rules", "archived", "features"), "right")
     table = _table("Layers", numbers | {"from layers": "right", "": "left"})
     for layer in layers:
-        is_merged = layer["is_merged"]
+        is_silent = layer["state"] in ("merged", "rests")
         counts = (layer[name] for name in ("rules", "archived", "features", "inputs_from_layers"))
         table.add_row(
             str(layer["layer"]),
-            NO_VALUE if is_merged else percent(layer["vote"]),
+            NO_VALUE if is_silent else percent(layer["vote"]),
             *(f"{count:,}" for count in counts),
-            "merged" if is_merged else "",
-            style="dim" if is_merged else "",
+            ", ".join(word for word in (layer["kind"], layer["state"]) if word not in USUAL),
+            style="dim" if is_silent else "",
         )
     return table
 

@@ -16,11 +16,11 @@ from devfnn.evaluation.procedure import Procedure
 from devfnn.evaluation.results import ChunkResult
 from devfnn.evaluation.scorer import Scorer
 from devfnn.evaluation.sheet import Sheet
-from devfnn.events import ClassAdded, Event, RuleBorn, RuleRecalled
+from devfnn.events import ClassAdded, Event, RuleBorn, RuleRecalled, RuleSplit
 from devfnn.kernels.state import Floats, Ints
 from devfnn.types import Chunk
 
-OF_ONE_ROW = (RuleBorn, RuleRecalled, ClassAdded)
+OF_ONE_ROW = (RuleBorn, RuleRecalled, RuleSplit, ClassAdded)
 """Events that a single row brings about."""
 
 SIZE_EVERY = 20

@@ -8,7 +8,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import Formatter, FuncFormatter, MaxNLocator, StrMethodFormatter
 
 from devfnn.figures.columns import Floats, Result, chunk_ends, event_rows, true_drift
-from devfnn.figures.style import GREEN, GREY, INK, ORANGE, PALE, PURPLE, RED
+from devfnn.figures.style import BLUE, GREEN, GREY, INK, ORANGE, PALE, PURPLE, RED, SKY
 
 MOST_MARKS = 60
 """Events of a kind, or drifts, that are drawn one by one; more of them are drawn as a rug."""
@@ -18,6 +18,9 @@ EVENT_MARKS = {
     "DriftWarned": ("drift warning", "d", ORANGE),
     "LayerAdded": ("layer added", "^", GREEN),
     "LayersMerged": ("layers merged", "s", PURPLE),
+    "LayerKept": ("layer kept", "P", BLUE),
+    "LayerRecalled": ("layer recalled", "*", SKY),
+    "LayerDropped": ("layer dropped", "X", GREY),
 }
 """Kinds of events that are marked: what they are called, their shape and colour."""
 

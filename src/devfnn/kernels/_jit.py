@@ -22,6 +22,15 @@ kernel = functools.partial(numba.njit, cache=True, error_model="numpy")
 part = functools.partial(numba.njit, cache=True, error_model="numpy", forceinline=True)
 """Compile a function that only kernels call; it becomes part of its caller."""
 
+sum_part = functools.partial(
+    numba.njit,
+    cache=True,
+    error_model="numpy",
+    forceinline=True,
+    fastmath={"reassoc", "nsz", "contract"},
+)
+"""The same for sums whose order does not matter, so that several terms are added at once."""
+
 
 def borrowed(arrays):  # type: ignore[no-untyped-def]
     """The same arrays without reference counting, for use inside one kernel call.

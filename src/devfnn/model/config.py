@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 import numpy as np
 
 from devfnn.errors import InputError
+from devfnn.kernels.concept_state import Habits
 from devfnn.kernels.state import Settings
 
 
@@ -35,6 +36,10 @@ class Config:
     devfnn.errors.InputError: vote_step must be between 0 and 1, not 2.0
     """
 
+    network: Literal["concepts", "stacked"] = _choice(
+        "concepts", "rival layers, one kept per concept; or stacked rule layers, as the paper has"
+    )
+
     # Rows
     chunk_rows: int = _number(500, 2, 10**7, "rows between structural steps in row-wise learning")
     scaling: Literal["online", "none"] = _choice(
@@ -43,7 +48,32 @@ class Config:
     missing: Literal["error", "skip"] = _choice(
         "error", "refuse NaN, or treat it as an absent feature"
     )
+    lags: int = _number(
+        0, 0, 100, "last labels that are inputs too; for streams that go on as before"
+    )
     seed: int = _number(0, 0, 2**63 - 1, "seed of the exploration share")
+
+    # The concept network
+    forgetting: bool = _choice(True, "let the past fade; off keeps all of it")
+    quick_memory: float = _number(300.0, 2.0, 1e9, "rows that the line of short memory rests on")
+    shortest_memory: float = _number(2000.0, 8.0, 1e9, "rows of memory after a drift, at least")
+    longest_memory: float = _number(20000.0, 2.0, 1e12, "rows of memory in a calm, at most")
+    prior: float = _number(2.0, 1e-6, 1e8, "variance of the weights of a rule before any row")
+    label_noise: float = _number(0.1, 0.0, 0.9, "share of wrong labels that steady lines expect")
+    max_boxes: int = _number(20, 1, 1000, "rules in the layer of boxes, and in each kept layer")
+    max_pool: int = _number(32, 4, 10**5, "rules in all lines and boxes together, kept ones too")
+    split_evidence: float = _number(20.0, 0.0, 1e9, "gain in likelihood for which a rule splits")
+    split_every: int = _number(100, 1, 10**7, "learned rows of a rule between two looks at that")
+    split_doubt: float = _number(10.0, 1.0, 1e9, "factor on the gain of both halves of a rule")
+    max_clouds: int = _number(100, 0, 10**5, "rules in the layer of clouds; 0 does without it")
+    cloud_rate: float = _number(0.05, 0.0, 1.0, "step of a cloud towards a row of its own")
+    cloud_birth: float = _number(0.1, 0.0, 1.0, "probability of its class below which a row founds")
+    cloud_memory: float = _number(0.9995, 0.5, 1.0, "share of the mass of clouds kept per row")
+    join_evidence: float = _number(0.5, 0.0, 1e9, "difference per weight below which rules join")
+    max_kept: int = _number(5, 0, 50, "layers kept for concepts that may return")
+    merge_disagreement: float = _number(0.01, 0.0, 1.0, "share of rows below which layers merge")
+    vote_rows: float = _number(1000.0, 1.0, 1e9, "rows over which right predictions are counted")
+    vote_power: float = _number(0.3, 0.0, 100.0, "log odds for every row more that was right")
 
     # The THEN part of a rule
     consequent: Literal["logistic", "least_squares"] = _choice(
@@ -68,7 +98,7 @@ class Config:
 
     # What to learn
     active_learning: bool = _choice(True, "learn only rows that are worth their label")
-    conflict_threshold: float = _number(0.95, 0.0, 1.0, "certainty below which to learn", "k_prune")
+    conflict_threshold: float = _number(0.99, 0.0, 1.0, "certainty below which to learn", "k_prune")
     exploration: float = _number(0.1, 0.0, 1.0, "share of rows learned whatever the certainty")
     threshold_step: float = _number(0.0, 0.0, 0.5, "speed of a varying threshold; 0 is off")
     label_budget: float = _number(1.0, 0.0, 1.0, "most labels per row over the window; 1 is off")
@@ -131,7 +161,7 @@ class Config:
         "stream", "errors since the last drift, or the printed test inside one chunk"
     )
     drift_one_sided: bool = _choice(True, "only a rising error rate is drift")
-    drift_significance: float = _number(1e-8, 1e-300, 0.5, "cap of the level of drift", "α_D")
+    drift_significance: float = _number(1e-6, 1e-300, 0.5, "cap of the level of drift", "α_D")
     warning_significance: float = _number(1e-3, 1e-300, 0.5, "cap of the level of warning", "α_W")
     train_on_warning: bool = _choice(True, "train on chunks of the warning phase too")
     horizon: float = _number(200.0, 1e-9, 1e12, "chunks over which the levels rise", "T")
@@ -192,6 +222,34 @@ class Config:
             training=["winner", "winner_and_initial", "all"].index(self.training),
             initial_layers=int(self.initial_layers),
             plain_first=bool(self.plain_first and self.initial_layers > 1),
+        )
+
+    @functools.lru_cache(maxsize=64)  # noqa: B019 - frozen, small, and asked for on every call
+    def habits(self) -> Habits:
+        """The numbers that the kernels of a concept network need."""
+        return Habits(
+            quick_rows=float(self.quick_memory),
+            shortest_rows=float(self.shortest_memory),
+            longest_rows=float(max(self.longest_memory, self.shortest_memory)),
+            forgetting=bool(self.forgetting),
+            label_noise=float(self.label_noise),
+            rule_growing=bool(self.rule_growing),
+            split_evidence=float(self.split_evidence),
+            split_every=int(self.split_every),
+            split_doubt=float(self.split_doubt),
+            cloud_rate=float(self.cloud_rate),
+            cloud_birth=float(self.cloud_birth),
+            cloud_memory=float(self.cloud_memory) if self.forgetting else 1.0,
+            active_learning=bool(self.active_learning),
+            conflict_threshold=float(self.conflict_threshold),
+            exploration=float(self.exploration),
+            label_budget=float(self.label_budget),
+            vote_rows=float(self.vote_rows),
+            vote_sharpness=float(self.vote_power),
+            growing=bool(self.growing),
+            recall=bool(self.recall),
+            drift_significance=float(self.drift_significance),
+            chunk_rows=int(self.chunk_rows),
         )
 
 

@@ -1,6 +1,5 @@
 """DEVFNN: predict, then learn, one chunk or one row at a time."""
 
-import dataclasses
 import itertools
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
@@ -9,25 +8,15 @@ import numpy as np
 
 from devfnn.errors import InputError, NotLearnedError
 from devfnn.events import ClassAdded, Event
-from devfnn.kernels.state import ACTIVE, UNLABELLED, Batch, Flags, Floats, Ints
-from devfnn.model import voting
-from devfnn.model.chunkwise import learn_chunk
+from devfnn.kernels.state import UNLABELLED, Flags, Floats, Ints
+from devfnn.model import lags
 from devfnn.model.compiling import ensure_compiled
 from devfnn.model.config import Config
-from devfnn.model.growth import forward
-from devfnn.model.inputs import scaled, switch_inputs
-from devfnn.model.intake import (
-    Labels,
-    as_labelled,
-    as_labels,
-    as_rows,
-    as_weights,
-    exploration_draws,
-)
-from devfnn.model.network import Network, Rows
-from devfnn.model.rowwise import close_gathered, learn_rows, split_at_new_classes
-from devfnn.model.rules import Rule, rules_of
-from devfnn.model.state import parameter_count
+from devfnn.model.engines import Engine, empty_engine
+from devfnn.model.intake import Labels, as_labelled, as_labels, as_rows, as_weights
+from devfnn.model.network import Rows
+from devfnn.model.rowwise import split_at_new_classes
+from devfnn.model.rules import Rule
 
 
 class DEVFNN:
@@ -62,7 +51,8 @@ class DEVFNN:
             twice = next(name for name in self._names if self._names.count(name) > 1)
             raise InputError(f"feature {twice!r} is named more than once")
         self._labels = Labels()
-        self._network: Network | None = None
+        self._network: Engine | None = None
+        self._late: tuple[int, ...] = ()  # with lags, columns of features that were added later
 
     # ---- what a user may look at
 
@@ -76,31 +66,27 @@ class DEVFNN:
         """Names of the features, x0, x1, ... if none were given."""
         if self._names is not None:
             return list(self._names)
-        count = self._network.shape.features if self._network is not None else 0
-        return [f"x{index}" for index in range(count)]
+        return [f"x{index}" for index in range(self._n_features() or 0)]
 
     @property
     def n_layers(self) -> int:
         """Layers, merged ones included."""
-        return self._network.shape.layers if self._network is not None else 0
+        return self._network.n_layers if self._network is not None else 0
 
     @property
     def n_live_layers(self) -> int:
         """Layers that vote."""
-        return int(np.count_nonzero(~self._network.layers.is_merged)) if self._network else 0
+        return self._network.n_live_layers if self._network is not None else 0
 
     @property
     def n_rules(self) -> int:
         """Active rules of the live layers."""
-        if self._network is None:
-            return 0
-        layers = self._network.layers
-        return int(np.count_nonzero(layers.status[~layers.is_merged] == ACTIVE))
+        return self._network.n_rules if self._network is not None else 0
 
     @property
     def n_parameters(self) -> int:
         """Numbers that define the live rules."""
-        return parameter_count(self._network.layers) if self._network is not None else 0
+        return self._network.n_parameters if self._network is not None else 0
 
     @property
     def n_rows(self) -> int:
@@ -114,14 +100,15 @@ class DEVFNN:
 
     @property
     def voting_weights(self) -> Floats:
-        """Voting weight of every layer; 0 for merged ones."""
-        layers = self._known().layers
-        return np.where(layers.is_merged, 0.0, layers.voting_weights)
+        """Voting weight of every layer; 0 for merged and resting ones."""
+        return self._known().voting_weights(self.config)
 
     @property
     def feature_mask(self) -> Flags:
         """Which features are in use."""
-        return self._known().layers.input_mask[0, : self._known().shape.features].copy()
+        network = self._known()
+        columns = lags.columns_of(network.n_features, len(self.feature_names), self._late)
+        return network.used_features(self.config)[columns.features]
 
     def rules(
         self, archived: bool = False, class_names: Mapping[Hashable, str] | None = None
@@ -134,16 +121,17 @@ class DEVFNN:
         if self._network is None:
             return []
         labels = [(class_names or {}).get(label, label) for label in self.classes]
-        return rules_of(self._network, labels, self.feature_names, self.config, archived)
+        network = self._known()
+        names = lags.names_of(network, self.feature_names, labels, self._late)
+        return network.rules(labels, names, self.config, archived)
 
     # ---- predict: nothing here changes the model
 
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities of rows; the columns follow `classes`."""
         network = self._known()
-        rows = as_rows(X, self._names, network.shape.features, self.config.missing)
-        outputs, _ = forward(network, scaled(network, rows, self.config), self.config)
-        return voting.vote(network.layers, outputs, self.config)
+        rows = as_rows(X, self._names, self._n_features(), self.config.missing)
+        return network.probabilities(lags.at_once(network, rows, self._late), self.config)
 
     def predict(self, X: Any) -> "np.ndarray[Any, np.dtype[Any]]":
         """Labels of rows."""
@@ -159,27 +147,16 @@ class DEVFNN:
         return self._labels.classes[int(self.predict_proba(self._as_row(x))[0].argmax())]
 
     def wants_label(self, X: Any) -> Flags:
-        """Which rows are worth labelling, as the winning layer stands; everything before learning.
+        """Which rows are worth labelling, as the model stands; everything before learning.
 
         Without active learning, all of them. Then call `learn(X, y, chosen=wanted)`: labels of the
         other rows are not read, and the label budget counts on.
         """
-        from devfnn.kernels.layers import choose_rows
-
+        rows = as_rows(X, self._names, self._n_features(), self.config.missing)
         if self._network is None:
-            width = len(self._names) if self._names is not None else None
-            rows = as_rows(X, self._names, width, self.config.missing)
             return np.ones(rows.shape[0], np.bool_)
         network = self._known()
-        rows = as_rows(X, self._names, network.shape.features, self.config.missing)
-        _, stacked = forward(network, scaled(network, rows, self.config), self.config)
-        wanted = np.zeros(rows.shape[0], np.bool_)
-        settings = self.config.kernel_settings(network.shape.inputs)
-        draws = exploration_draws(self.config.seed, network.n_rows, rows.shape[0])
-        batch = Batch(stacked, np.zeros(0, np.int64), np.zeros(0), draws, np.zeros(0, np.int64))
-        layer = voting.winner(network.layers)
-        choose_rows(network.layers, layer, settings, batch, network.scratch, wanted)
-        return wanted
+        return network.wanted(lags.at_once(network, rows, self._late), self.config)
 
     # ---- learn
 
@@ -201,8 +178,13 @@ class DEVFNN:
         if not len(rows):
             return []
         network = self._ready(rows, fresh)
-        events = self._welcome(fresh) + close_gathered(network, self.feature_names, self.config)
-        return events + learn_chunk(network, rows, labelled, self.feature_names, self.config)
+        events = self._welcome(fresh)
+        names = lags.names_of(network, self.feature_names, self._labels.classes, self._late)
+        events += network.close(names, self.config)
+        rows.X = lags.at_once(network, rows.X, self._late)
+        events += network.learn_chunk(rows, labelled, names, self.config)
+        lags.remember(network, rows.labels, labelled)
+        return events
 
     def learn_one(self, x: Any, y: Hashable, weight: float = 1.0) -> list[Event]:
         """Learn one row at once; structural steps follow every `chunk_rows` rows."""
@@ -218,7 +200,10 @@ class DEVFNN:
         for part, known, labels in split_at_new_classes(rows, labelled, fresh, n_known):
             network = self._ready(part, labels)
             events += self._welcome(labels)
-            events += learn_rows(network, part, known, self.feature_names, self.config)
+            names = lags.names_of(network, self.feature_names, self._labels.classes, self._late)
+            seen = lags.one_by_one(network, part, known, self._late)
+            events += network.learn_rows(seen, known, names, self.config)
+            lags.remember(network, part.labels, known)
         return events
 
     def add_features(self, names: Sequence[str]) -> None:
@@ -232,19 +217,26 @@ class DEVFNN:
             raise InputError('features may appear later only with missing="skip"')
         if repeated := sorted({name for name in fresh if [*known, *fresh].count(name) > 1}):
             raise InputError(f"the model has a feature {repeated[0]!r} already")
-        shape = dataclasses.replace(network.shape, features=len(known) + len(fresh))
-        network.resize(shape, self.config)
+        n_columns = network.n_features
+        network.widen(n_columns + len(fresh), len(self._labels), self.config)
+        if self.config.lags:
+            self._late += tuple(range(n_columns, n_columns + len(fresh)))
         self._names = known + fresh
-        switch_inputs(network, self.config)
 
     # ---- taking rows in
 
-    def _known(self) -> Network:
+    def _known(self) -> Engine:
         """The network, or an error that says what to do."""
         if self._network is None:
             raise NotLearnedError("the model has not learned anything yet; call learn first")
         ensure_compiled()
         return self._network
+
+    def _n_features(self) -> int | None:
+        """How many features a row has, as far as that is known."""
+        if self._network is not None:
+            return self._network.n_features - self.config.lags * len(self._labels)
+        return len(self._names) if self._names is not None else None
 
     def _as_row(self, x: Any) -> Floats:
         """One row as a matrix."""
@@ -263,12 +255,8 @@ class DEVFNN:
 
         Rows of weight 0 are passed over.
         """
-        names, n_features = self._names, None
-        if self._network is not None:
-            n_features = self._network.shape.features
-        elif names is not None:
-            n_features = len(names)
-        matrix = as_rows(X, names, n_features, self.config.missing)
+        names = self._names
+        matrix = as_rows(X, names, self._n_features(), self.config.missing)
         row_weights = as_weights(weights, matrix.shape[0])
         labelled = as_labelled(chosen, matrix.shape[0])
         labels = as_labels(y, matrix.shape[0])
@@ -286,17 +274,15 @@ class DEVFNN:
             return rows, labelled, fresh
         return rows.where(is_used), labelled[is_used], fresh
 
-    def _ready(self, rows: Rows, fresh: list[Hashable]) -> Network:
+    def _ready(self, rows: Rows, fresh: list[Hashable]) -> Engine:
         """A network wide enough for the rows' features and classes."""
         ensure_compiled()
-        n_features, n_classes = rows.X.shape[1], len(self._labels) + len(fresh)
+        n_classes = len(self._labels) + len(fresh)
+        n_columns = rows.X.shape[1] + self.config.lags * n_classes
         if self._network is None:
-            self._network = Network.empty(n_features, n_classes, self.config)
-            switch_inputs(self._network, self.config)
+            self._network = empty_engine(n_columns, n_classes, self.config)
         elif fresh:
-            shape = dataclasses.replace(self._network.shape, classes=n_classes)
-            self._network.resize(shape, self.config)
-            switch_inputs(self._network, self.config)
+            lags.widen(self._network, n_columns, n_classes, self.config)
         return self._network
 
     def _welcome(self, fresh: list[Hashable]) -> list[Event]:

@@ -22,6 +22,11 @@ class GClass(DEVFNN):
     ) -> None:
         config = config if config is not None else Config()
         alone = config.replace(
-            initial_layers=1, max_layers=1, growing=False, merging=False, feature_mask=False
+            network="stacked",
+            initial_layers=1,
+            max_layers=1,
+            growing=False,
+            merging=False,
+            feature_mask=False,
         )
         super().__init__(alone, feature_names)

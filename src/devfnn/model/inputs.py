@@ -8,7 +8,7 @@ from devfnn.model.config import Config
 from devfnn.model.features import rebased_stats
 from devfnn.model.network import Network
 from devfnn.model.rebasing import rebase_layers
-from devfnn.scaling import CLIP
+from devfnn.scaling import CLIP, Change, OnlineScaler
 
 
 def scaled(network: Network, X: Floats, config: Config) -> Floats:
@@ -39,7 +39,14 @@ def change_map(network: Network, names: list[str], config: Config) -> list[Event
     switch_inputs(network, config)
     if not is_settled:
         return []
-    row, lows, highs = network.n_rows, scaler.low, scaler.low + scaler.width
+    return range_events(scaler, change, was_awake, network.n_rows, names)
+
+
+def range_events(
+    scaler: OnlineScaler, change: Change, was_awake: Flags, row: int, names: list[str]
+) -> list[Event]:
+    """What a change of the scaling map means for the features."""
+    lows, highs = scaler.low, scaler.low + scaler.width
     events: list[Event] = [
         RangeChanged(row, names[j], float(lows[j]), float(highs[j])) for j in change.features
     ]

@@ -190,9 +190,14 @@ def plain_label(label: Any, row: int) -> Hashable:
 
 
 def exploration_draws(seed: int, first: int, count: int) -> Floats:
-    """Uniform numbers for rows `first`, ...: the same whatever the batch (splitmix64)."""
+    """Uniform numbers for rows `first`, ...: the same whatever the batch."""
+    return draws_of(seed, np.arange(first, first + count))
+
+
+def draws_of(seed: int, numbers: Ints) -> Floats:
+    """The uniform numbers of rows by their number in the stream (splitmix64)."""
     with np.errstate(over="ignore"):
-        z = np.arange(first + 1, first + count + 1, dtype=np.uint64)
+        z = numbers.astype(np.uint64) + np.uint64(1)
         z = z * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -82,6 +82,7 @@ class Network:
     records: RuleRecords
     track: ErrorTrack
     buffer: Rows
+    recent: Ints  # (lags,) last labels as class indices, the newest first; -1 before there was one
     gathered: Gathered | None = None
     n_rows: int = 0
     n_chunks: int = 0
@@ -101,6 +102,7 @@ class Network:
             records=empty_records(shape.layers, shape.slots),
             track=ErrorTrack(),
             buffer=Rows.none(n_features),
+            recent=np.full(config.lags, -1, np.int64),
         )
         return network
 

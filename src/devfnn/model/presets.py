@@ -4,6 +4,7 @@ from devfnn.errors import InputError
 from devfnn.model.config import Config
 
 _PAPER_COMMON = {
+    "network": "stacked",
     # The layer: least squares, its gain matrix started anew with every chunk. The paper is silent
     # on the next five values: one choice for all streams, taken from about twenty that were tried
     # on the whole of the four files, so that the preset comes close to the published figures.
@@ -68,6 +69,7 @@ def default() -> Config:
 def static() -> Config:
     """Fixed depth of three layers: no growing, no merging, all layers trained."""
     return Config(
+        network="stacked",
         initial_layers=3,
         max_layers=3,
         plain_first=False,

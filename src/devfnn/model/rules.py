@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from devfnn.kernels.state import ARCHIVED, FREE, Floats, Ints
+from devfnn.model import wording
 from devfnn.model.config import Config
 from devfnn.model.network import Network
 from devfnn.scaling import CLIP
@@ -17,9 +18,6 @@ MOST_INPUTS = 8
 
 MOST_CLASSES = 4
 """Classes that a text names; the others are counted."""
-
-LARGE, MOST_DECIMALS = 1e7, 6
-"""Numbers of more digits than that are written with a power of ten."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -52,6 +50,8 @@ class Rule:
     """Share of its layer in the vote of the network."""
     ranges: Floats | None = None
     """From where to where each input goes, (n_inputs, 2), as far as the model knows."""
+    bounds: Floats | None = None
+    """Between which values it holds, (n_inputs, 2), if its IF part is a box: low < x <= high."""
 
     @property
     def spreads(self) -> Floats:
@@ -81,6 +81,15 @@ class Rule:
         IF voltage is about 230 (± 3.1) AND current is about 5.2 (± 1.0)
         THEN high 83 %, low 17 %  [layer 0, rule 2, 1,234 rows]
         """
+        where = f"layer {self.layer}, rule {self.rule}, {wording.rows(self.n_rows)}"
+        archived = ", archived" if self.is_archived else ""
+        condition = " AND ".join(self._conditions(most)) or "anything"
+        return f"IF {condition} THEN {self._conclusion()}  [{where}{archived}]"
+
+    def _conditions(self, most: int | None) -> list[str]:
+        """What must hold, with at most so many inputs named."""
+        if self.bounds is not None:
+            return self._box_conditions(self.bounds)
         named: Sequence[int] = range(len(self.inputs))
         n_more = 0
         if most is not None and len(self.inputs) > most:
@@ -88,10 +97,7 @@ class Rule:
         parts = [self._condition(place) for place in named]
         if n_more:
             parts.append(f"{n_more:,} more" if parts else f"{n_more:,} inputs are right")
-        where = f"layer {self.layer}, rule {self.rule}, {_rows(self.n_rows)}"
-        condition = " AND ".join(parts) or "anything"
-        archived = ", archived" if self.is_archived else ""
-        return f"IF {condition} THEN {self._conclusion()}  [{where}{archived}]"
+        return parts
 
     def _most_specific(self) -> list[int]:
         """Places of the inputs, the narrowest against their range first."""
@@ -102,20 +108,44 @@ class Rule:
         places: list[int] = np.argsort(relative, kind="stable").tolist()
         return places
 
+    def with_vote(self, voting_weight: float, is_archived: bool) -> "Rule":
+        """The same rule in a layer with another share in the vote."""
+        return dataclasses.replace(self, voting_weight=voting_weight, is_archived=is_archived)
+
+    def _box_conditions(self, bounds: Floats) -> list[str]:
+        """A condition for every input that the box bounds."""
+        parts = []
+        for place, (low, high) in enumerate(bounds.tolist()):
+            width = 1.0
+            if self.ranges is not None:
+                width = float(self.ranges[place, 1] - self.ranges[place, 0])
+            below, above = (wording.about(value, 0.1 * width)[0] for value in (low, high))
+            if math.isfinite(low) and math.isfinite(high):
+                parts.append(f"{below} < {self.inputs[place]} ≤ {above}")
+            elif math.isfinite(low):
+                parts.append(f"{self.inputs[place]} > {below}")
+            elif math.isfinite(high):
+                parts.append(f"{self.inputs[place]} ≤ {above}")
+        return parts
+
     def _condition(self, place: int) -> str:
         center, spread = float(self.center[place]), float(self.spreads[place])
         if place < self.n_features:
-            value, reach = about(center, spread)
+            value, reach = wording.about(center, spread)
             return f"{self.inputs[place]} is about {value} (± {reach})"
-        return f"{self.inputs[place]} with about {percent(center)} (± {percent(spread)})"
+        share, reach = wording.percent(center), wording.percent(spread)
+        return f"{self.inputs[place]} with about {share} (± {reach})"
 
     def _conclusion(self) -> str:
         ordered = sorted(self.probabilities.items(), key=lambda item: -item[1])
-        parts = [f"{_named(label)} {percent(share)}" for label, share in ordered[:MOST_CLASSES]]
+        parts = [
+            f"{wording.named(label)} {wording.percent(share)}"
+            for label, share in ordered[:MOST_CLASSES]
+        ]
         rest = ordered[MOST_CLASSES:]
         if rest:
             others = "1 other" if len(rest) == 1 else f"{len(rest):,} others"
-            parts.append(f"{others} {percent(math.fsum(share for _, share in rest))}")
+            parts.append(f"{others} {wording.percent(math.fsum(share for _, share in rest))}")
         return ", ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
@@ -128,8 +158,15 @@ class Rule:
         data = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         for name in ("center", "covariance", "ranges"):
             data[name] = None if data[name] is None else data[name].tolist()
+        if self.bounds is not None:
+            data["bounds"] = [
+                [value if math.isfinite(value) else None for value in pair]
+                for pair in self.bounds.tolist()
+            ]
         pairs = self.probabilities.items()
-        data["probabilities"] = [[label_to_json(label), float(share)] for label, share in pairs]
+        data["probabilities"] = [
+            [wording.label_to_json(label), float(share)] for label, share in pairs
+        ]
         return data | {"inputs": list(self.inputs)}
 
     @classmethod
@@ -142,8 +179,15 @@ class Rule:
             for name, shape in arrays.items()
             if data.get(name) is not None
         }
+        if data.get("bounds") is not None:
+            own["bounds"] = np.array(
+                [
+                    [-math.inf if low is None else low, math.inf if high is None else high]
+                    for low, high in data["bounds"]
+                ]
+            ).reshape(-1, 2)
         own["probabilities"] = {
-            label_from_json(label): share for label, share in data["probabilities"]
+            wording.label_from_json(label): share for label, share in data["probabilities"]
         }
         return cls(**(data | own | {"inputs": tuple(data["inputs"])}))
 
@@ -178,10 +222,11 @@ def rules_of(
         for rule in _rules_of_layer(network, layer, named, config)
         if archived or not rule.is_archived
     ]
-    return sorted(rules, key=_rank)
+    return sorted(rules, key=rank_of_rule)
 
 
-def _rank(rule: Rule) -> tuple[bool, float, int, float, int]:
+def rank_of_rule(rule: Rule) -> tuple[bool, float, int, float, int]:
+    """Where a rule stands in a list: active ones first, then by vote and by support."""
     return rule.is_archived, -rule.voting_weight, rule.layer, -rule.n_rows, rule.rule
 
 
@@ -253,77 +298,3 @@ def _said(network: Network, layer: int, slot: int, used: Ints, config: Config) -
         shares[:] = 1.0
     shares /= shares.sum()
     return shares
-
-
-# ---- numbers and labels as text
-
-
-def about(center: float, spread: float) -> tuple[str, str]:
-    """A value and its spread, with two digits of the spread.
-
-    >>> about(230.02, 3.08), about(0.12345, 0.0104), about(1.5e9, 2.4e6)
-    (('230', '3.1'), ('0.123', '0.010'), ('1.5e+09', '2.4e+06'))
-    >>> about(123456.7, 1234.5), about(0.502, 0.13)
-    (('123,500', '1,200'), ('0.50', '0.13'))
-    """
-    if not (spread > 0.0 and math.isfinite(spread) and math.isfinite(center)):
-        return f"{center:g}", f"{spread:g}"
-    decimals = 1 - math.floor(math.log10(spread))
-    if max(abs(center), spread) >= LARGE or decimals > MOST_DECIMALS:
-        size = math.floor(math.log10(abs(center))) if center else 0
-        digits = min(max(size + 1 + decimals, 1), 15)
-        return f"{center:.{digits}g}", f"{spread:.2g}"
-    shown = max(decimals, 0)
-    value, reach = round(center, decimals), round(spread, decimals)
-    n_decimals = 0 if value == round(value) else shown
-    return f"{value + 0.0:,.{n_decimals}f}", f"{reach:,.{shown}f}"  # + 0.0: no negative zero
-
-
-def percent(share: float) -> str:
-    """A share in whole percent, but for none and all.
-
-    >>> percent(0.834), percent(0.001), percent(0.9999), percent(1.0)
-    ('83 %', '< 1 %', '> 99 %', '100 %')
-    """
-    rounded = round(100.0 * share)
-    if rounded == 0 and share > 0.0:
-        return "< 1 %"
-    if rounded == 100 and share < 1.0:
-        return "> 99 %"
-    return f"{rounded:,} %"
-
-
-def _named(label: Hashable) -> str:
-    return label if isinstance(label, str) else f"class {label}"
-
-
-def _rows(n_rows: float) -> str:
-    return "1 row" if n_rows == 1.0 else f"{n_rows:,.0f} rows"
-
-
-def label_to_json(label: Any) -> Any:
-    """A label as JSON can hold it, such that its type is known."""
-    plain = label.item() if isinstance(label, np.generic) else label
-    match plain:
-        case bool() | int() | str():
-            return plain
-        case float():
-            return plain if math.isfinite(plain) else {"float": repr(plain)}
-        case bytes():
-            return {"bytes": plain.hex()}
-        case tuple():
-            return {"tuple": [label_to_json(item) for item in plain]}
-    return str(plain)
-
-
-def label_from_json(plain: Any) -> Hashable:
-    """The label that `label_to_json` wrote."""
-    match plain:
-        case {"float": str() as text}:
-            return float(text)
-        case {"bytes": str() as text}:
-            return bytes.fromhex(text)
-        case {"tuple": [*items]}:
-            return tuple(label_from_json(item) for item in items)
-    label: Hashable = plain
-    return label

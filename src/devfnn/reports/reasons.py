@@ -18,6 +18,11 @@ KINDS = {
     "DriftWarned": "drift warning",
     "DriftFound": "drift found",
     "LayerAdded": "layer added",
+    "RuleSplit": "rule split",
+    "CloudsChanged": "clouds changed",
+    "LayerKept": "layer kept",
+    "LayerRecalled": "layer recalled",
+    "LayerDropped": "layer dropped",
     "ClassAdded": "class added",
 }
 """Kinds of events as they are called on a page."""
@@ -42,6 +47,16 @@ _SENTENCES = {
     "explains (bound {bound}).",
     "LayerAdded": "Layer {layer} was put on top: {n_inputs} inputs, trained on {trained_rows} "
     "rows.",
+    "RuleSplit": "Rule {rule} of layer {layer} became two, {rule} and {sibling}, below and above "
+    "{feature} = {value}: evidence {evidence}, and {needed} is needed.",
+    "CloudsChanged": "Layer {layer} went from {before} to {after} clouds: rows that none of them "
+    "explained founded new ones.",
+    "LayerKept": "Layer {source} was kept as layer {layer} for the day its concept returns: "
+    "{n_rules} rules from {learned_rows} rows, with a share of {score} right.",
+    "LayerRecalled": "Kept layer {layer} is the best again: it has a share of {score} right, the "
+    "steady line {line_score}, the boxes {box_score}.",
+    "LayerDropped": "Kept layer {layer} is no longer needed and was dropped: {value}, and {limit} "
+    "is the limit.",
     "ClassAdded": "Label {label} was never seen before.",
 }
 _PRUNED = {

@@ -11,12 +11,12 @@ from devfnn.errors import StorageError
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.gclass import GClass
 from devfnn.model.intake import Labels
-from devfnn.model.network import Network
 from devfnn.storage import container
 from devfnn.storage.checks import check_network
-from devfnn.storage.container import DTYPES, Array, Entry, as_bytes, require
+from devfnn.storage.container import CODES, DTYPES, Array, as_bytes, require
 from devfnn.storage.header import Header, decode_header, encode_header, read_checksummed, to_text
-from devfnn.storage.tree import leaves, rebuilt, schema, sizes_of
+from devfnn.storage.schema import kind_of, schema, sizes_of
+from devfnn.storage.tree import leaves
 
 MAX_BYTES = 2**30
 """Files larger than this are refused unless the caller allows more."""
@@ -52,6 +52,8 @@ def dump(model: DEVFNN) -> bytes:
     )
     network, flat = model._network, dict[str, Any]()
     if network is not None:
+        fits = kind_of(network) == model.config.network
+        require(fits, "the network is not of the kind that the configuration says")
         check_network(network, model.config)
         flat = leaves(network)
     tensors = {name: _plain(leaf) for name, leaf in flat.items() if isinstance(leaf, np.ndarray)}
@@ -61,11 +63,13 @@ def dump(model: DEVFNN) -> bytes:
         model._names,
         model._labels.classes,
         sizes_of(network) if network is not None else None,
+        model._late,
         absent={name for name, leaf in flat.items() if leaf is None},
         counters={
             name: leaf for name, leaf in flat.items() if leaf is not None and name not in tensors
         },
     )
+    _check_shapes(header, {name: (CODES[a.dtype], a.shape) for name, a in tensors.items()})
     data = encode_header(header)
     data["sha256"] = _checksum(data, tensors)
     return container.write_container(tensors, to_text(data))
@@ -101,7 +105,7 @@ def read_model(stream: BinaryIO, size: int, max_bytes: int) -> DEVFNN:
     data, checksum = read_checksummed(text)
     header = decode_header(data)
     require(header.kind in KINDS, f"the file holds a {header.kind!r}, which is not known here")
-    _check_entries(header, entries)
+    _check_shapes(header, {name: (entry.code, entry.shape) for name, entry in entries.items()})
     tensors = container.read_tensors(stream, entries)
     require(
         checksum == _checksum(data, tensors),
@@ -110,18 +114,21 @@ def read_model(stream: BinaryIO, size: int, max_bytes: int) -> DEVFNN:
     return _model(header, tensors)
 
 
-def _check_entries(header: Header, entries: Mapping[str, Entry]) -> None:
+def _check_shapes(header: Header, found: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
     """The tensors must be exactly those that a state of the header's sizes has."""
-    expected = schema().expected(header.sizes, header.absent) if header.sizes is not None else {}
-    for name in sorted(expected.keys() - entries.keys()):
+    expected = dict[str, tuple[str, tuple[int, ...]]]()
+    if header.sizes is not None:
+        kind = schema(header.config.network)
+        expected = kind.expected(header.sizes, header.config, header.absent)
+    for name in sorted(expected.keys() - found.keys()):
         raise StorageError(f"tensor {name!r} is missing")
-    for name in sorted(entries.keys() - expected.keys()):
+    for name in sorted(found.keys() - expected.keys()):
         raise StorageError(f"tensor {name!r} does not belong to a model")
-    for name, (code, shape) in expected.items():
-        entry = entries[name]
+    for name, wanted in expected.items():
+        (code, shape), (wanted_code, wanted_shape) = found[name], wanted
         require(
-            (entry.code, entry.shape) == (code, shape),
-            f"tensor {name!r} is {entry.code} {list(entry.shape)}, not {code} {list(shape)}",
+            (code, shape) == wanted,
+            f"tensor {name!r} is {code} {list(shape)}, not {wanted_code} {list(wanted_shape)}",
         )
 
 
@@ -131,17 +138,17 @@ def _model(header: Header, tensors: Mapping[str, Array]) -> DEVFNN:
     require(model.config == header.config, f"the configuration is not one of a {header.kind}")
     if header.sizes is not None:
         flat = {**tensors, **header.counters, **dict.fromkeys(header.absent)}
-        network: Network = rebuilt(schema().template, flat, header.sizes.shape)
+        network = schema(header.config.network).network(flat, header.sizes)
         check_network(network, header.config)
         model._network = network
         model._labels = Labels(header.classes)
+        model._late = header.late
     return model
 
 
 def _plain(array: Array) -> Array:
     """An array as it lies in the file: contiguous and little-endian."""
-    code = container.CODES[array.dtype]
-    return np.ascontiguousarray(array, DTYPES[code]).reshape(array.shape)
+    return np.ascontiguousarray(array, DTYPES[CODES[array.dtype]]).reshape(array.shape)
 
 
 def _checksum(data: dict[str, Any], tensors: Mapping[str, Array]) -> str:

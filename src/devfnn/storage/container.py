@@ -21,7 +21,12 @@ METADATA_KEY = "devfnn"
 MAX_HEADER_BYTES = 2 * 2**20
 """Longest header; room for the names of some 40 000 features."""
 
-DTYPES = {"F64": np.dtype("<f8"), "I64": np.dtype("<i8"), "BOOL": np.dtype("bool")}
+DTYPES: dict[str, "np.dtype[Any]"] = {
+    "F64": np.dtype("<f8"),
+    "F32": np.dtype("<f4"),
+    "I64": np.dtype("<i8"),
+    "BOOL": np.dtype("bool"),
+}
 """The tensor types that a model has, by their safetensors names."""
 
 CODES = {dtype: code for code, dtype in DTYPES.items()}

@@ -1,6 +1,7 @@
 """The JSON header of a model: format, class, configuration, names, labels, sizes, counters."""
 
 import dataclasses
+import itertools
 import json
 import math
 from collections.abc import Hashable
@@ -11,10 +12,11 @@ import numpy as np
 from devfnn.errors import InputError, StorageError
 from devfnn.model.config import Config
 from devfnn.storage.container import is_count, read_json, require
-from devfnn.storage.tree import SCALARS, Sizes, optional_parts, schema
+from devfnn.storage.schema import Schema, Sizes, schema
+from devfnn.storage.tree import SCALARS
 
-FORMAT = 1
-"""Rises whenever older versions could not read the files any more."""
+FORMAT = 2
+"""Rises with every change of what a file holds; files of other formats are refused."""
 
 MAX_LABEL_DEPTH = 8
 """How deep tuples in labels may be nested."""
@@ -28,6 +30,7 @@ class Header(NamedTuple):
     feature_names: list[str] | None
     classes: list[Hashable]
     sizes: Sizes | None
+    late: tuple[int, ...]  # columns of features that were added later, if there are lags
     absent: set[str]
     counters: dict[str, Any]
 
@@ -44,6 +47,7 @@ def encode_header(header: Header) -> dict[str, Any]:
         "feature_names": header.feature_names,
         "classes": [_encode_label(label) for label in header.classes],
         "shape": header.sizes._asdict() if header.sizes is not None else None,
+        "late": list(header.late),
         "absent": sorted(header.absent),
         "counters": header.counters,
     }
@@ -60,37 +64,49 @@ def read_checksummed(text: str) -> tuple[dict[str, Any], str]:
     require(isinstance(data, dict), "the devfnn header is not a JSON object")
     number = data.get("format")
     require(is_count(number) and number > 0, "the devfnn header has no format number")
-    require(
-        number <= FORMAT,
-        f"the file has format {number}, this version reads up to {FORMAT}; upgrade devfnn",
-    )
+    _check_format(number, data.get("library"))
     checksum = data.pop("sha256", None)
     require(isinstance(checksum, str), "the devfnn header has no checksum")
     return data, checksum
 
 
+def _check_format(number: int, library: Any) -> None:
+    """Refuse files of older and later versions, and say which."""
+    require(
+        number <= FORMAT,
+        f"the file has format {number}, this version reads format {FORMAT}; upgrade devfnn",
+    )
+    is_text = isinstance(library, str) and library.isprintable()
+    writer = f"devfnn {library}" if is_text else "an older version"
+    require(
+        number == FORMAT,
+        f"the file has format {number}, written by {writer:.40}; this version reads format "
+        f"{FORMAT}: open it with the version that wrote it, or train anew",
+    )
+
+
 def decode_header(data: dict[str, Any]) -> Header:
     """The header from JSON data; refuses anything that a model cannot be."""
     keys = {"format", "library", "class", "config", "feature_names", "classes"}
-    _check_keys("the header", data, keys | {"shape", "absent", "counters"})
+    _check_keys("the header", data, keys | {"shape", "late", "absent", "counters"})
     require(isinstance(data["library"], str), "the library version in the header is no text")
     require(isinstance(data["class"], str), "the class name in the header is no text")
-    require(isinstance(data["classes"], list), "the classes in the header are no list")
-    names = data["feature_names"]
-    require(names is None or _is_texts(names), "the feature names in the header are no texts")
-    classes = [_decode_label(label) for label in data["classes"]]
-    require(len(set(classes)) == len(classes), "a class occurs twice in the header")
-    sizes = _decode_sizes(data["shape"])
-    absent = _decode_absent(data["absent"], sizes)
+    names = _decode_names(data["feature_names"])
+    classes = _decode_classes(data["classes"])
+    config = _decode_config(data["config"])
+    kind = schema(config.network)
+    sizes = _decode_sizes(data["shape"], kind)
+    absent = _decode_absent(data["absent"], sizes, kind)
+    late = _decode_late(data["late"])
     if sizes is None:
         require(not classes, "the header names classes, but nothing was learned")
+        require(not late, "the header has late features, but nothing was learned")
     else:
         require(len(classes) == sizes.classes, "the number of classes does not fit the shape")
-        fits = names is None or len(names) == sizes.features
-        require(fits, "the number of feature names does not fit the shape")
-    counters = _decode_counters(data["counters"], sizes, absent)
-    config = _decode_config(data["config"])
-    return Header(data["class"], config, names, classes, sizes, absent, counters)
+        _check_columns(sizes, names, late, config.lags)
+    scalars = kind.expected_scalars(absent) if sizes is not None else {}
+    counters = _decode_counters(data["counters"], scalars)
+    return Header(data["class"], config, names, classes, sizes, late, absent, counters)
 
 
 def _check_keys(what: str, data: Any, known: set[str]) -> None:
@@ -107,31 +123,59 @@ def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def _decode_sizes(data: Any) -> Sizes | None:
+def _decode_names(data: Any) -> list[str] | None:
+    """Names of the features, if they have some."""
+    if data is None:
+        return None
+    require(_is_texts(data), "the feature names in the header are no texts")
+    require(len(set(data)) == len(data), "a feature name occurs twice in the header")
+    names: list[str] = data
+    return names
+
+
+def _decode_sizes(data: Any, kind: Schema) -> Sizes | None:
     """The sizes; None before anything was learned."""
     if data is None:
         return None
-    _check_keys("the shape in the header", data, set(Sizes._fields))
+    _check_keys("the shape in the header", data, set(kind.sizes._fields))
     require(all(is_count(size) for size in data.values()), "the shape in the header is impossible")
-    sizes = Sizes(**data)
-    require(min(sizes[:4]) > 0, "the shape in the header has a size of 0")
-    return sizes
+    positive = all(size for name, size in data.items() if not name.endswith("_rows"))
+    require(positive, "the shape in the header has a size of 0")
+    return kind.sizes(**data)
 
 
-def _decode_absent(data: Any, sizes: Sizes | None) -> set[str]:
+def _decode_late(data: Any) -> tuple[int, ...]:
+    """Columns of features that were added later."""
+    is_list = isinstance(data, list) and all(is_count(column) for column in data)
+    require(is_list, "the late features in the header are no columns")
+    return tuple(data)
+
+
+def _check_columns(sizes: Sizes, names: list[str] | None, late: tuple[int, ...], lags: int) -> None:
+    """The columns of a network: features of the first rows, lags of classes, what came later."""
+    n_features = sizes.features - lags * sizes.classes
+    n_first = n_features - len(late)
+    require(n_first > 0, "the shape in the header has no room for a feature")
+    fits = names is None or len(names) == n_features
+    require(fits, "the number of feature names does not fit the shape")
+    bounds = (n_first + lags - 1, *late, sizes.features)
+    is_sound = not late or (lags > 0 and all(a < b for a, b in itertools.pairwise(bounds)))
+    require(is_sound, "the late features in the header are no columns of the shape")
+
+
+def _decode_absent(data: Any, sizes: Sizes | None, kind: Schema) -> set[str]:
     """The parts of the state that are not there."""
     require(_is_texts(data), "the absent parts in the header are no texts")
     absent = set(data)
-    known = optional_parts() if sizes is not None else set()
+    known = kind.optional_parts() if sizes is not None else set()
     require(absent <= known, "the header leaves out parts that every model has")
     is_empty = sizes is not None and "gathered" in absent and sizes.gathered_rows > 0
     require(not is_empty, "the header has a size for gathered rows that are absent")
     return absent
 
 
-def _decode_counters(data: Any, sizes: Sizes | None, absent: set[str]) -> dict[str, Any]:
+def _decode_counters(data: Any, kinds: dict[str, type]) -> dict[str, Any]:
     """The scalars of the state."""
-    kinds = schema().expected_scalars(absent) if sizes is not None else {}
     _check_keys("the counters in the header", data, set(kinds))
     for name, kind in kinds.items():
         value = data[name]
@@ -168,6 +212,14 @@ def _decode_config(data: Any) -> Config:
 
 
 # ---- labels
+
+
+def _decode_classes(data: Any) -> list[Hashable]:
+    """All labels, in order."""
+    require(isinstance(data, list), "the classes in the header are no list")
+    classes = [_decode_label(label) for label in data]
+    require(len(set(classes)) == len(classes), "a class occurs twice in the header")
+    return classes
 
 
 def _encode_label(label: Hashable, depth: int = 0) -> list[Any]:

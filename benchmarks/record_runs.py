@@ -1,0 +1,188 @@
+"""Runs of the benchmark of record: each kept as soon as it is done, and never run twice.
+
+A result is known by a code of all that it depends on: its settings, the rows of the stream, and the
+source of the learner or the release of the library. So a changed learner is run anew, and its
+rivals are not.
+"""
+
+import ast
+import dataclasses
+import datetime
+import hashlib
+import importlib.metadata
+import itertools
+import json
+import os
+import pathlib
+import platform
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from record_streams import RecordStream, data_fingerprint
+from record_systems import System
+
+import devfnn
+from devfnn.errors import DataError
+from devfnn.experiments.grid import Cell, Outcome, run_grid
+
+PROTOCOL = 1
+"""Raise it when the way of measuring changes, so that everything is run again."""
+
+LEARNER = ("kernels", "model", "scaling.py")
+"""Sources on which the results of DEVFNN and its parts depend."""
+
+TRIVIAL = ("baselines/simple.py",)
+
+JAVA = "-Xmx8g -Xss10M -XX:ActiveProcessorCount=1"
+"""Java believes that there is one core, so that it does not use more."""
+
+
+@dataclasses.dataclass(frozen=True)
+class RecordCell(Cell):
+    """One run of the benchmark."""
+
+    stream: RecordStream
+    system: System
+    code: str
+    """Changes with everything that its result depends on."""
+    origin: str
+    """Source of the learner, or release of the library, that the code stands for."""
+
+    @property
+    def name(self) -> str:
+        """What its file is called."""
+        words = re.sub(r"[^\w.-]+", "_", self.system.name)
+        return f"{self.stream.name}__{words}__{self.code}"
+
+    def __str__(self) -> str:
+        return f"{self.system.name} on {self.stream.name}"
+
+
+def source_fingerprint(parts: Sequence[str] = LEARNER) -> str:
+    """A code that changes with the code of some sources, whatever their comments and docstrings."""
+    package = pathlib.Path(devfnn.__file__).parent
+    digest = hashlib.sha256()
+    for part in parts:
+        path = package / part
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            digest.update(str(file.relative_to(package)).encode())
+            digest.update(_bare(file.read_text(encoding="utf-8")).encode())
+    return digest.hexdigest()[:16]
+
+
+def _bare(source: str) -> str:
+    """A source without what only people read."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [each for each in body if not _is_text(each)]  # type: ignore[attr-defined]
+    return ast.dump(tree)
+
+
+def _is_text(statement: ast.AST) -> bool:
+    is_value = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return is_value and isinstance(statement.value.value, str)
+
+
+def cells_of(streams: Sequence[RecordStream], systems: Sequence[System]) -> list[RecordCell]:
+    """Every system on every stream it is run on; ours before those of other libraries."""
+    learner, trivial = source_fingerprint(LEARNER), source_fingerprint(TRIVIAL)
+    found = []
+    for stream in streams:
+        rows = data_fingerprint(stream)
+        for system in systems:
+            if not system.runs_on(stream):
+                continue
+            if system.library is not None:
+                origin = f"{system.library} {importlib.metadata.version(system.library)}"
+            else:
+                origin = learner if system.is_learner else trivial
+            settings = system.settings_on(stream)
+            code = _code(settings.to_dict(), rows, origin)
+            found.append(RecordCell(system.name, settings, stream, system, code, origin))
+    return found
+
+
+def _code(settings: dict[str, object], rows: str, origin: str) -> str:
+    stream = dict(settings["stream"])  # type: ignore[call-overload]
+    del stream["data_dir"]  # the same data may have moved
+    everything = [PROTOCOL, settings | {"stream": stream}, rows, origin]
+    text = json.dumps(everything, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def run_cells(
+    cells: Sequence[RecordCell],
+    folder: pathlib.Path,
+    n_jobs: int = 1,
+    on_start: Callable[[RecordCell], object] = lambda cell: None,
+) -> Iterator[Outcome]:
+    """Run what has not been run; outcomes as they come.
+
+    Parameters
+    ----------
+    cells
+        What to run.
+    folder
+        Where results go, each in a file of its own as soon as it is done.
+    n_jobs
+        Processes at a time, one core each.
+    on_start
+        Called with the cell that comes next.
+    """
+    runs, about = folder / "runs", folder / "about"
+    runs.mkdir(parents=True, exist_ok=True)
+    about.mkdir(exist_ok=True)
+    os.environ.setdefault("CAPYMOA_JVM_ARGS", JAVA)
+    # A process for each library: Java is not there while others are timed, and if it crashes,
+    # only the rest of its models on this stream have to be run again.
+    for _, batch in itertools.groupby(cells, lambda cell: (cell.stream.name, cell.system.library)):
+        waiting = list(batch)
+        on_start(waiting[0])
+        for outcome in run_grid(list(waiting), runs, n_jobs):
+            cell = waiting.pop(waiting.index(outcome.cell))  # type: ignore[arg-type]
+            if not outcome.was_there and outcome.result is not None:
+                _check_same_learner(cell, runs)
+                _note(about / f"{cell.name}.json")
+            if waiting:
+                on_start(waiting[0])
+            yield outcome
+
+
+def _check_same_learner(cell: RecordCell, runs: pathlib.Path) -> None:
+    """Drop a result that may be of another learner than its name says.
+
+    The process that made it read the sources after the run was planned; if they were edited since,
+    nobody knows which it read.
+    """
+    if cell.system.is_learner and source_fingerprint(LEARNER) != cell.origin:
+        (runs / f"{cell.name}.json").unlink()
+        raise DataError(
+            f"the learner was edited while {cell} ran; that result is dropped, all others are kept"
+        )
+
+
+def _note(path: pathlib.Path) -> None:
+    """Keep when and on what machine a run was made."""
+    now = datetime.datetime.now(datetime.UTC).date().isoformat()
+    path.write_text(json.dumps({"date": now, "cpu": cpu_model()}) + "\n", encoding="utf-8")
+
+
+def noted(folder: pathlib.Path, cell: Cell) -> dict[str, str]:
+    """When and on what machine a run was made; nothing if nobody kept it."""
+    path = folder / "about" / f"{cell.name}.json"
+    if not path.is_file():
+        return {}
+    found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def cpu_model() -> str:
+    """What the processor calls itself."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            names = [line.partition(":")[2].strip() for line in file if "model name" in line]
+    except OSError:
+        names = []
+    return names[0] if names else platform.processor() or platform.machine()

@@ -1,0 +1,40 @@
+"""Which labels a concept network takes. Nothing here sees a label."""
+
+from devfnn.kernels._jit import part
+from devfnn.kernels.concept_state import LABEL_RATE, UNCERTAINTY
+from devfnn.kernels.selection import certainty
+from devfnn.kernels.state import ASKED_FOR, UNLABELLED
+
+RATE = 0.002
+"""Of the running means of uncertainty and of labels taken."""
+
+
+@part()
+def is_worth_a_label(state, probabilities, draw, habits):
+    """Whether the network is unsure of a row, or the row is one of those taken at random.
+
+    With a budget the chance of a row follows its uncertainty, so that the budget is kept on average
+    and no part of the stream is without labels.
+    """
+    if not habits.active_learning:
+        return True
+    sure = certainty(probabilities)
+    if habits.label_budget >= 1.0:
+        return draw < habits.exploration or sure < habits.conflict_threshold
+    unsure = 2.0 * (1.0 - sure) / max(state.course[UNCERTAINTY], 1e-6)
+    wanted = (1.0 - habits.exploration) * unsure + habits.exploration
+    spent = state.course[LABEL_RATE] / habits.label_budget
+    return draw < habits.label_budget * wanted * min(max(2.0 - spent, 0.0), 1.0)
+
+
+@part()
+def is_chosen(state, labelled, probabilities, draw, habits):
+    """Whether the label of a row is taken; keeps count of how many were."""
+    unsure = 2.0 * (1.0 - certainty(probabilities))
+    state.course[UNCERTAINTY] += RATE * (unsure - state.course[UNCERTAINTY])
+    chosen = labelled == ASKED_FOR
+    if labelled != UNLABELLED and not chosen:
+        chosen = is_worth_a_label(state, probabilities, draw, habits)
+    rate = state.course[LABEL_RATE]
+    state.course[LABEL_RATE] = rate + RATE * ((1.0 if chosen else 0.0) - rate)
+    return chosen

@@ -1,0 +1,238 @@
+"""Recursive logistic regression of one rule: expansion, output, and an implicit Newton step.
+
+The step is taken as far as the row itself asks for: it looks for the output AFTER the step, so that
+a row that is far off cannot throw the weights beyond it, whatever the gain.
+"""
+
+import numpy as np
+
+from devfnn.kernels._jit import kernel, part, sum_part
+from devfnn.kernels.consequents import softmax
+
+LEAST_CURVATURE = 1e-4
+
+MOST_ROUNDS = 30
+"""Of Newton's method for the size of a step."""
+
+MOST_ODDS = 500.0
+"""Log odds beyond which nothing changes any more."""
+
+CLOSE_ENOUGH = 1e-3
+"""Change of a logit at which these rounds end."""
+
+
+@sum_part()
+def dot(a, b, size):
+    """Inner product of the first `size` entries."""
+    total = 0.0
+    for j in range(size):
+        total += a[j] * b[j]
+    return total
+
+
+@part()
+def expand_row(row, expanded):
+    """Write [1, T1 of all features, T2 of all features]; lines use the first half alone.
+
+    Features are moved from [0, 1] to [-1, 1]; absent ones give 0.
+    """
+    n = row.shape[0]
+    expanded[0] = 1.0
+    for j in range(n):
+        t = 2.0 * row[j] - 1.0
+        is_there = t == t
+        expanded[1 + j] = t if is_there else 0.0
+        expanded[1 + n + j] = 2.0 * t * t - 1.0 if is_there else 0.0
+
+
+@part()
+def class_shares(weights, expanded, size, output):
+    """Class probabilities of a rule. weights: (m, p) · output: (m,)"""
+    for k in range(weights.shape[0]):
+        output[k] = dot(weights[k], expanded, size)
+    softmax(output, output)
+
+
+@part()
+def step_of_two(said, label, reach, learned):
+    """`implicit_output` for two classes: one equation in the log odds."""
+    odds = np.log(max(said[1], 1e-300) / max(said[0], 1e-300))
+    target = 1.0 if label == 1 else 0.0
+    # Seen from here the curve bends one way only, so that no round overshoots.
+    moved = max(odds, 0.0) if label == 1 else min(odds, 0.0)
+    share = 1.0 / (1.0 + np.exp(min(-moved, MOST_ODDS)))
+    for _ in range(MOST_ROUNDS):
+        gap = moved - odds - 2.0 * reach * (target - share)
+        change = gap / (1.0 + 2.0 * reach * share * (1.0 - share))
+        moved -= change
+        share = 1.0 / (1.0 + np.exp(min(-moved, MOST_ODDS)))
+        if abs(change) < CLOSE_ENOUGH:
+            break
+    learned[0] = 1.0 - share
+    learned[1] = share
+
+
+LONGEST_STEP = 4.0
+"""Most that a logit moves in a round."""
+
+
+@part()
+def moved_shares(said, label, step, learned):
+    """Shares when the logits have moved by `step`."""
+    total = 0.0
+    for k in range(said.shape[0]):
+        learned[k] = max(said[k], 1e-300) * np.exp(min(step[k] - step[label], MOST_ODDS))
+        total += learned[k]
+    for k in range(said.shape[0]):
+        learned[k] /= total
+
+
+@part()
+def step_of_many(said, label, reach, step, learned):
+    """`implicit_output` for any number of classes: Newton's method with the whole curvature.
+
+    It starts where the label is as likely as all the others together. The curvature is a diagonal
+    less an outer product, so that solving takes one pass (Sherman and Morrison).
+    """
+    own = max(said[label], 1e-300)
+    step[:] = 0.0
+    step[label] = max(np.log(max(1.0 - own, 1e-300) / own), 0.0)
+    for _ in range(MOST_ROUNDS):
+        moved_shares(said, label, step, learned)
+        pulled, weight, worst = 0.0, 0.0, 0.0
+        for k in range(said.shape[0]):
+            slope = 1.0 + reach * learned[k]
+            gap = step[k] - reach * ((1.0 if k == label else 0.0) - learned[k])
+            pulled += learned[k] * gap / slope
+            weight += learned[k] / slope
+        shared = reach * pulled / weight
+        for k in range(said.shape[0]):
+            slope = 1.0 + reach * learned[k]
+            gap = step[k] - reach * ((1.0 if k == label else 0.0) - learned[k])
+            change = (gap + learned[k] * shared) / slope
+            step[k] -= min(max(change, -LONGEST_STEP), LONGEST_STEP)
+            worst = max(worst, abs(change))
+        if worst < CLOSE_ENOUGH:
+            break
+    moved_shares(said, label, step, learned)
+
+
+@part()
+def implicit_output(said, label, reach, step, learned):
+    """The output after a step: learned = softmax(log said + reach * (target - learned)).
+
+    said, step, learned: (m,) · reach: by how much a unit residual moves a logit
+    """
+    if said.shape[0] == 2:
+        step_of_two(said, label, reach, learned)
+    else:
+        step_of_many(said, label, reach, step, learned)
+
+
+@part()
+def largest_curvature(said, learned):
+    """Of the likelihood, before or after the step, over all classes."""
+    largest = LEAST_CURVATURE
+    for k in range(said.shape[0]):
+        largest = max(largest, said[k] * (1.0 - said[k]))
+        largest = max(largest, learned[k] * (1.0 - learned[k]))
+    return largest
+
+
+@part()
+def hold_under_caps(gains, size, caps):
+    """Bring variances that forgetting has raised above the prior back to it. gains: (h,)"""
+    start = 0
+    for i in range(size):
+        variance = gains[start + i]
+        if variance > caps[i]:
+            factor = np.sqrt(caps[i] / variance)
+            for j in range(i + 1):
+                gains[start + j] *= factor
+            below = start + i
+            for k in range(i, size):
+                gains[below] *= factor
+                below += k + 1
+        start += i + 1
+
+
+@part()
+def gain_of(gains, expanded, size, gain):
+    """The symmetric matrix in `gains` times the expanded row; returns the variance of the row."""
+    start = 0
+    for i in range(size):
+        value, row = expanded[i], gains[start : start + i + 1]
+        gain[i] = dot(row, expanded, i) + row[i] * value
+        for j in range(i):
+            gain[j] += value * row[j]
+        start += i + 1
+    return dot(expanded, gain, size)
+
+
+@part()
+def learn_logistic(weights, gains, size, said, lesson, caps, work):
+    """One recursive step of a rule on a row.
+
+    weights: (m, p) · gains: (h,) · said: (m,) · caps: (p,)
+    lesson: label, weight of the row, memory
+    """
+    label, weight, memory = lesson
+    gain = work.gain
+    variance = gain_of(gains, work.expanded, size, gain)
+    implicit_output(said, label, weight * variance, work.step, work.learned)
+    curvature = weight * largest_curvature(said, work.learned)
+    for k in range(weights.shape[0]):
+        residual = weight * ((1.0 if k == label else 0.0) - work.learned[k])
+        for j in range(size):
+            weights[k, j] += residual * gain[j]
+    scale = 1.0 / (memory / curvature + variance)
+    growth = 1.0 / memory
+    start = 0
+    for i in range(size):
+        pull, row = scale * gain[i], gains[start : start + i + 1]
+        for j in range(i + 1):
+            row[j] = (row[j] - pull * gain[j]) * growth
+        start += i + 1
+    hold_under_caps(gains, size, caps)
+
+
+@kernel()
+def is_definite(gains, size):
+    """Whether a Cholesky factorisation of the leading block goes through. gains: (h,)"""
+    factor = np.zeros((size, size))
+    for i in range(size):
+        for j in range(i + 1):
+            rest = gains[i * (i + 1) // 2 + j]
+            for k in range(j):
+                rest -= factor[i, k] * factor[j, k]
+            if i == j:
+                if not rest > 0.0:
+                    return False
+                factor[i, i] = np.sqrt(rest)
+            else:
+                factor[i, j] = rest / factor[j, j]
+    return True
+
+
+@kernel()
+def repair_gains(gains, size, caps):
+    """Fall back to the diagonal when rounding has cost the matrix its definiteness."""
+    if is_definite(gains, size):
+        return
+    start = 0
+    for i in range(size):
+        for j in range(i):
+            gains[start + j] = 0.0
+        if not (gains[start + i] > 0.0 and gains[start + i] <= caps[i]):
+            gains[start + i] = caps[i]
+        start += i + 1
+
+
+@part()
+def start_gains(gains, caps):
+    """Everything is still to be learned: the prior. gains: (h,) · caps: (p,)"""
+    gains[:] = 0.0
+    start = 0
+    for i in range(caps.shape[0]):
+        gains[start + i] = caps[i]
+        start += i + 1

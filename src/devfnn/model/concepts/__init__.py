@@ -1,0 +1,1 @@
+"""The concept network: rival layers, and one kept for every concept that may return."""

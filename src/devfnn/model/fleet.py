@@ -1,0 +1,334 @@
+"""Fleet: many small models of one kind, each with a stream of its own.
+
+The arrays of all models have a leading axis of models, so one kernel call serves rows of all of
+them. What a model does is what `DEVFNN.learn_rows` does, bit for bit; only the structural steps
+that are Python do not run: joining of rules, merging of layers, the feature mask.
+"""
+
+import copy
+import itertools
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from devfnn.errors import InputError
+from devfnn.kernels.concept_state import CLOUD_LAYER, CLOUDS, STEPS, Concepts, Diary, Lessons
+from devfnn.kernels.state import OFFERED, Floats, Ints
+from devfnn.model.compiling import ensure_compiled
+from devfnn.model.concepts.engine import ConceptEngine
+from devfnn.model.concepts.inputs import absorb, layer_inputs, rebase, start_gains, used_features
+from devfnn.model.concepts.network import ConceptNetwork, empty_network
+from devfnn.model.concepts.state import work_for
+from devfnn.model.config import Config
+from devfnn.model.devfnn import DEVFNN
+from devfnn.model.features import rebased_stats
+from devfnn.model.intake import Labels, as_labels, as_rows, as_weights, draws_of, plain_label
+from devfnn.model.network import Rows
+
+if TYPE_CHECKING:
+    from devfnn.kernels.fleets import Groups
+
+LINES_PER_CALL = 64
+"""Lines of a diary on top of one for every row up to a structural step."""
+
+
+class Fleet:
+    """Many DEVFNN models at once, without Python per model: for thousands of small streams.
+
+    Every row says whose it is by an id, 0 up to `n_models` - 1. A model learns its rows one by one,
+    as `DEVFNN.learn_rows` does, and knows nothing of the others but the scaling: with
+    `scaling="online"` all share one map, made from the rows of all, since the streams of a fleet
+    are of one kind. A model without rows finds all classes equally likely.
+
+    Joining of rules and merging of layers (`pruning`, `merging`) do not run in a fleet, and there
+    are neither a feature mask nor lags nor events; `n_drifts` counts drifts. All else does: splits,
+    clouds, drift, kept layers and their recall, active learning, memory that adapts. Everything
+    runs in one thread.
+
+    Parameters
+    ----------
+    n_models, n_features
+        Sizes. Room for all models is made at once.
+    classes
+        All labels that may come, in the order of the columns of `predict_proba`.
+    config
+        The parameters of all models. With 2 classes a model of the default takes 30 kB for 3
+        features and 330 kB for 20; with `Config(max_pool=8, max_boxes=4, max_clouds=0, max_kept=2)`
+        7 kB and 78 kB. `nbytes` says how much all take.
+    feature_names
+        Names for rules; taken from the columns of the first table learned if not given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from devfnn import Config, Fleet
+    >>> rng = np.random.default_rng(0)
+    >>> ids, X = rng.integers(0, 10, 5000), rng.random((5000, 2))
+    >>> y = X[:, 0] > ids / 10  # every stream has a threshold of its own
+    >>> fleet = Fleet(10, 2, [False, True], Config(max_pool=8, max_boxes=4, max_clouds=0))
+    >>> fleet.learn(ids[:4000], X[:4000], y[:4000])
+    >>> bool((fleet.predict(ids[4000:], X[4000:]) == y[4000:]).mean() > 0.95)
+    True
+    >>> fleet.model(3).n_rows == int(fleet.n_rows[3])
+    True
+    """
+
+    def __init__(
+        self,
+        n_models: int,
+        n_features: int,
+        classes: Iterable[Hashable],
+        config: Config | None = None,
+        feature_names: Sequence[str] | None = None,
+    ) -> None:
+        from devfnn.kernels.fleets import Counts
+
+        self.config = _fleet_config(config if config is not None else Config())
+        _check_sizes(n_models, n_features)
+        self._labels = Labels(_checked_classes(classes))
+        self._names = DEVFNN(self.config, feature_names)._names
+        if self._names is not None and len(self._names) != n_features:
+            raise InputError(f"{len(self._names)} feature names for {n_features} features")
+        self._common: ConceptNetwork = empty_network(n_features, len(self._labels), self.config)
+        first = self._common.state
+        self._states = Concepts._make(np.repeat(array[None], n_models, axis=0) for array in first)
+        zeros = [np.zeros(n_models, np.int64) for _ in range(3)]
+        self._counts = Counts(np.zeros((n_models, 1)), *zeros)
+
+    # ---- what a user may look at
+
+    @property
+    def n_models(self) -> int:
+        """Models in the fleet."""
+        return int(self._counts.n_rows.size)
+
+    @property
+    def n_features(self) -> int:
+        """Features of a row."""
+        return self._common.n_features
+
+    @property
+    def classes(self) -> list[Hashable]:
+        """All labels, in the order of the columns of `predict_proba`."""
+        return list(self._labels.classes)
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the features, x0, x1, ... if none were given."""
+        return self._names or [f"x{index}" for index in range(self.n_features)]
+
+    @property
+    def n_rows(self) -> Ints:
+        """Rows offered to every model for learning so far."""
+        return self._counts.n_rows.copy()
+
+    @property
+    def n_labels_used(self) -> Ints:
+        """Labels that every model was trained with."""
+        return self._counts.n_labels.copy()
+
+    @property
+    def n_drifts(self) -> Ints:
+        """Drifts that every model has found so far."""
+        return self._counts.n_drifts.copy()
+
+    @property
+    def n_rules(self) -> Ints:
+        """Active rules of every model."""
+        states = self._states
+        is_awake = (states.kinds[:, CLOUD_LAYER] == CLOUDS) & (states.rests[:, CLOUD_LAYER] == 0)
+        rules: Ints = states.n_members.sum(axis=1) + np.where(is_awake, states.n_clouds[:, 0], 0)
+        return rules
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the arrays of all models in bytes."""
+        return sum(array.nbytes for array in (*self._states, *self._counts))
+
+    def model(self, index: int) -> DEVFNN:
+        """A copy of one model, to look at, to save, or to go on with.
+
+        It goes on as the fleet would, bit for bit: without joining and merging, and with the shared
+        scaling map as it is now.
+        """
+        (place,) = as_ids([index], 1, self.n_models).tolist()
+        state = Concepts._make(array.copy() for array in self._state_of(place))
+        own = {
+            "state": state,
+            "lead": self._counts.leads[place].copy(),
+            "n_rows": int(self._counts.n_rows[place]),
+            "n_chunks": int(state.clock[STEPS]),
+            "n_labels": int(self._counts.n_labels[place]),
+        }
+        model = DEVFNN(self.config, self._names)
+        model._labels = Labels(self._labels.classes)
+        model._network = ConceptEngine(**(vars(copy.deepcopy(self._common)) | own))
+        return model
+
+    # ---- predict: nothing here changes a model
+
+    def predict_proba(self, ids: Any, X: Any) -> Floats:
+        """Class probabilities of rows, each by the model its id names."""
+        from devfnn.kernels.fleets import predict_groups
+
+        rows = as_rows(X, self._names, self.n_features, self.config.missing)
+        groups = groups_of(as_ids(ids, len(rows), self.n_models))
+        ensure_compiled()
+        inputs = layer_inputs(self._common, rows, self.config)
+        probabilities = np.empty((len(rows), len(self._labels)))
+        work = work_for(self._common.state)
+        predict_groups(self._states, groups, inputs, self.config.habits(), probabilities, work)
+        return probabilities
+
+    def predict(self, ids: Any, X: Any) -> "np.ndarray[Any, np.dtype[Any]]":
+        """Labels of rows, each by the model its id names."""
+        return self._labels.decode(self.predict_proba(ids, X).argmax(axis=1))
+
+    # ---- learn
+
+    def learn(self, ids: Any, X: Any, y: Any, weights: Any = None) -> None:
+        """Learn rows of many models, mixed as they come; those of a model count in their order.
+
+        Rows of weight 0 are passed over. If anything is wrong, nothing is learned.
+        """
+        owners, rows = self._checked(ids, X, y, weights)
+        ensure_compiled()
+        learned = start = 0
+        while learned < len(rows):
+            due = absorb(self._common, rows.X, start, self.config)
+            if learned < due:
+                self._learn_part(owners[learned:due], rows.part(learned, due))
+                learned = due
+            if due < len(rows):
+                self._change_map()
+                start = due + 1
+
+    def _checked(self, ids: Any, X: Any, y: Any, weights: Any) -> tuple[Ints, Rows]:
+        """Models and rows; the fleet is not touched until all is well."""
+        matrix = as_rows(X, self._names, self.n_features, self.config.missing)
+        owners = as_ids(ids, len(matrix), self.n_models)
+        row_weights = as_weights(weights, len(matrix))
+        labels = as_labels(y, len(matrix))
+        is_used = row_weights > 0.0
+        if not is_used.all():
+            matrix, owners, row_weights = matrix[is_used], owners[is_used], row_weights[is_used]
+            labels = list(itertools.compress(labels, is_used))
+        codes, fresh = self._labels.encode(labels)
+        if fresh:
+            there_are = ", ".join(map(repr, self._labels.classes))
+            raise InputError(f"no class of the fleet is called {fresh[0]!r}; there are {there_are}")
+        if self._names is None and hasattr(X, "columns") and len(matrix):
+            self._names = [str(column) for column in X.columns]
+        return owners, Rows(matrix, codes, row_weights)
+
+    def _learn_part(self, ids: Ints, rows: Rows) -> None:
+        """Learn rows under one scaling map."""
+        from devfnn.kernels.fleets import learn_groups
+
+        config, groups = self.config, groups_of(ids)
+        order, sizes = groups.order, np.diff(groups.bounds)
+        before = self._counts.n_rows[groups.models] - groups.bounds[:-1]
+        numbers = np.arange(len(rows)) + np.repeat(before, sizes)
+        lessons = Lessons(
+            rows=layer_inputs(self._common, rows.X[order], config),
+            labels=rows.labels[order],
+            weights=rows.weights[order],
+            draws=draws_of(config.seed, numbers),
+            labelled=np.full(len(rows), OFFERED, np.int64),
+        )
+        diary = _diary(len(rows), min(int(sizes.max()), config.chunk_rows) + LINES_PER_CALL)
+        work = work_for(self._common.state)
+        learn_groups(self._states, groups, lessons, config.habits(), diary, self._counts, work)
+
+    def _change_map(self) -> None:
+        """Remake the shared scaling map, and carry all models that have learned over to it."""
+        common, config = self._common, self.config
+        is_settled = not common.scaler.first_rows.size
+        used = used_features(common, config)
+        change = common.scaler.remake()
+        for index in np.flatnonzero(self._counts.n_rows).tolist():
+            state = self._state_of(index)
+            rebase(state, change, used, config)
+            if not is_settled:
+                start_gains(state, config)
+        common.feature_stats = rebased_stats(common.feature_stats, change)
+
+    def _state_of(self, index: int) -> Concepts:
+        """The network of one model, as views."""
+        return Concepts._make(array[index] for array in self._states)
+
+
+def groups_of(ids: Ints) -> "Groups":
+    """Rows put together by model, in their order.
+
+    >>> groups_of(np.array([2, 0, 2]))
+    Groups(models=array([0, 2]), bounds=array([0, 1, 3]), order=array([1, 0, 2]))
+    """
+    from devfnn.kernels.fleets import Groups
+
+    short = ids.astype(np.min_scalar_type(ids.max(initial=0)))  # sorted in linear time, if it can
+    order = np.argsort(short, kind="stable")
+    models = ids[order]
+    starts = np.flatnonzero(np.diff(models, prepend=-1))
+    return Groups(models[starts], np.append(starts, ids.size), order)
+
+
+def as_ids(ids: Any, n_rows: int, n_models: int) -> Ints:
+    """The model of every row; raises InputError."""
+    try:
+        array = np.asarray(ids)
+    except ValueError:
+        raise InputError("ids must be whole numbers, one for each row") from None
+    if array.shape != (n_rows,):
+        raise InputError(f"ids must be one number for each of {n_rows} rows, not {array.shape}")
+    if n_rows and array.dtype.kind not in "iu":
+        raise InputError(f"ids must be whole numbers, not {array.dtype}")
+    is_unknown = (array < 0) | (array >= n_models)
+    if is_unknown.any():
+        row = int(np.argmax(is_unknown))
+        last = n_models - 1
+        raise InputError(f"row {row} is of model {array[row]}; the fleet has models 0 to {last}")
+    return array.astype(np.int64)
+
+
+def _fleet_config(config: Config) -> Config:
+    """The configuration of every model of a fleet; raises InputError for what it cannot do."""
+    if config.network != "concepts":
+        raise InputError('a fleet is made of concept networks; use Config(network="concepts")')
+    if config.feature_mask:
+        raise InputError("a fleet has no feature mask; use Config(feature_mask=False)")
+    if config.lags:
+        raise InputError("a fleet has no lags; give the last labels as features")
+    return config.replace(pruning=False, merging=False)
+
+
+def _check_sizes(n_models: Any, n_features: Any) -> None:
+    """Refuse a fleet without models or features."""
+    for name, value in (("n_models", n_models), ("n_features", n_features)):
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+            raise InputError(f"{name} must be a whole number from 1, not {value!r}")
+
+
+def _checked_classes(classes: Iterable[Hashable]) -> list[Hashable]:
+    """Two or more labels, each once."""
+    if isinstance(classes, str | bytes) or not isinstance(classes, Iterable):
+        raise InputError(f"classes must be a sequence of labels, not {classes!r}")
+    labels = [plain_label(label, place) for place, label in enumerate(classes)]
+    if len(labels) < 2:
+        raise InputError(f"a fleet needs two classes or more, not {len(labels)}")
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise InputError(f"class {twice!r} is there more than once")
+    return labels
+
+
+def _diary(n_rows: int, n_lines: int) -> Diary:
+    """Room for what kernels report about rows."""
+    return Diary(
+        taken=np.zeros(n_rows, np.int64),
+        errors=np.zeros(n_rows, np.int64),
+        lines=np.zeros((n_lines, 5), np.int64),
+        numbers=np.zeros((n_lines, 4)),
+        n_lines=np.zeros(1, np.int64),
+    )

@@ -1,0 +1,392 @@
+"""The benchmark of record, on streams of some hundred rows: no files, no Java."""
+
+import json
+import pathlib
+import sys
+from typing import Any
+
+import pytest
+
+from devfnn import Config
+from devfnn.errors import DataError
+from devfnn.experiments.rendering import Column, Table
+
+# Not for longer than it takes: benchmarks/streams.py would hide the folder tests/streams.
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "benchmarks"))
+
+import record
+import record_bars
+import record_figures
+import record_runs
+import record_streams
+import record_summary
+import record_systems
+import record_text
+
+BENCHMARKS = sys.path.pop()
+
+SMALL = ["--rows", "400", "--streams", "mixed-abrupt", "sea-recurring"]
+
+
+@pytest.fixture(autouse=True)
+def _as_started_there_without_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that are started find the modules too; data sets are not looked for."""
+    monkeypatch.setattr(sys, "path", [*sys.path, BENCHMARKS])
+    monkeypatch.delenv("DEVFNN_DATA", raising=False)
+
+
+def small_cells() -> list[record_runs.RecordCell]:
+    """The default and a rival on one short stream."""
+    streams = [each for each in record_streams.record_streams(None, 300) if "sine-a" in each.name]
+    names = ["default", "majority"]
+    systems = [each for each in record_systems.record_systems() if each.name in names]
+    return record_runs.cells_of(streams, systems)
+
+
+def cell(accuracy: float | None, kind: str = "default", **others: Any) -> dict[str, Any]:
+    """A made-up summary."""
+    mean = None if accuracy is None else accuracy / 100.0
+    return {"accuracy_mean": mean, "kind": kind, "model_bytes": 50_000} | others
+
+
+def verdicts(cells: dict[tuple[str, str], dict[str, Any]]) -> dict[str, bool | None]:
+    """Bars by what they say."""
+    nonlinear = frozenset({"sine-abrupt", "sine-gradual"})
+    return {bar.what: bar.is_reached for bar in record_bars.bars(cells, nonlinear)}
+
+
+def only(found: dict[str, bool | None], *words: str) -> bool | None:
+    """The one bar whose text has all these words."""
+    (value,) = [value for what, value in found.items() if all(word in what for word in words)]
+    return value
+
+
+# The whole command
+
+
+def test_the_whole_command_writes_tables_data_text_and_figures(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    systems = ["default", "growing off", "static", "paper", "one logistic rule", "majority"]
+    command = [*SMALL, "--output", str(tmp_path), "--systems", *systems]
+    assert record.main(command) == 0
+    printed = capsys.readouterr().out
+    for word in ("mixed-abrupt", "sea-recurring", "Accuracy, generated", "Bars"):
+        assert word in printed
+    data = json.loads((tmp_path / "record.json").read_text())
+    ran = {(run["stream"], run["system"]) for run in data["runs"]}
+    assert ran == {
+        (stream, system)
+        for stream in ("mixed-abrupt", "sea-recurring")
+        for system in systems
+        if (stream, system) != ("mixed-abrupt", "paper")
+    }
+    text = (tmp_path / "record.md").read_text()
+    assert "--systems default 'growing off'" in text
+    assert str(tmp_path) not in text
+    assert "numba" in text and "a trial, not a measurement" in text
+    assert "files are not there" in text
+    assert (tmp_path / "accuracy-speed.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "drift.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_limited_run_leaves_the_committed_report_alone() -> None:
+    assert record.parsed([]).text == record.COMMITTED
+    assert record.parsed([]).output == record.WHOLE
+    for limited in (["--quick"], ["--rows", "3000"], ["--streams", "weather"]):
+        assert record.parsed(limited).text != record.COMMITTED
+    assert record.parsed(["--quick"]).rows == record.QUICK_ROWS
+    assert record.parsed(["--quick", "--text", "mine.md"]).text == pathlib.Path("mine.md")
+
+
+def test_nothing_to_run_is_said(tmp_path: pathlib.Path) -> None:
+    assert record.main([*SMALL, "--output", str(tmp_path), "--systems", "nobody"]) == 2
+
+
+# Going on where it stopped
+
+
+def test_a_second_call_runs_nothing_and_a_changed_learner_only_itself(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[str] = []
+    first = list(
+        record_runs.run_cells(small_cells(), tmp_path, 1, lambda c: started.append(str(c)))
+    )
+    assert [outcome.was_there for outcome in first] == [False, False]
+    assert started == ["default on sine-abrupt", "majority on sine-abrupt"]
+    made = record_runs.noted(tmp_path, first[0].cell)
+    assert set(made) == {"date", "cpu"}
+    again = list(record_runs.run_cells(small_cells(), tmp_path))
+    assert [outcome.was_there for outcome in again] == [True, True]
+    assert again[0].result == first[0].result
+
+    known = record_runs.source_fingerprint
+    monkeypatch.setattr(
+        record_runs,
+        "source_fingerprint",
+        lambda parts: "changed" if parts == record_runs.LEARNER else known(parts),
+    )
+    later = list(record_runs.run_cells(small_cells(), tmp_path))
+    assert {o.cell.system.name: o.was_there for o in later} == {"default": False, "majority": True}
+
+
+def test_a_learner_edited_meanwhile_leaves_no_result_under_its_old_name(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = small_cells()
+    monkeypatch.setattr(record_runs, "source_fingerprint", lambda parts: "edited")
+    with pytest.raises(DataError, match="edited while default on sine-abrupt ran"):
+        list(record_runs.run_cells(cells, tmp_path))
+    left = [file.name for file in (tmp_path / "runs").iterdir()]
+    assert not [name for name in left if "__default__" in name]
+
+
+def test_a_result_is_known_by_rows_and_settings_but_not_by_folders() -> None:
+    (default, *_) = small_cells()
+    assert small_cells()[0].name == default.name
+    settings = default.settings.to_dict()
+    elsewhere = settings | {"stream": settings["stream"] | {"data_dir": "elsewhere"}}
+    code = record_runs._code(settings, "rows", "source")
+    assert record_runs._code(elsewhere, "rows", "source") == code
+    assert record_runs._code(settings, "other rows", "source") != code
+    assert record_runs._code(settings, "rows", "other source") != code
+    assert record_runs._code(settings | {"changes": {"memory": 1.0}}, "rows", "source") != code
+
+
+def test_a_comment_does_not_make_another_learner() -> None:
+    plain = record_runs._bare("def double(x):\n    return 2 * x\n")
+    assert record_runs._bare('def double(x):\n    """Twice."""\n    return 2 * x  # so\n') == plain
+    assert record_runs._bare("def double(x):\n    return 3 * x\n") != plain
+
+
+# Systems and streams
+
+
+def test_every_ablation_changes_one_mechanism() -> None:
+    found = record_systems.ablations()
+    default = Config().to_dict()
+    changed = []
+    for name, changes in found.items():
+        config = Config().replace(**changes).to_dict()
+        (field,) = [each for each in default if config[each] != default[each]]
+        changed.append(field)
+        if isinstance(default[field], bool):
+            assert name.endswith(" off" if default[field] else " on")
+    assert len(set(changed)) == len(changed)
+    wanted = {"growing", "merging", "feature_mask", "active_learning"}
+    assert wanted | {"rule_growing", "pruning", "recall", "memory"} <= set(changed)
+
+
+def test_names_of_systems_and_streams_are_used_once() -> None:
+    systems = [system.name for system in record_systems.record_systems()]
+    assert len(set(systems)) == len(systems)
+    named = {
+        *(record_systems.DEFAULT, record_systems.ONLINE, record_systems.GROWING_OFF),
+        *(record_systems.ALL_LABELS, record_systems.BUDGET, record_systems.BY_ROW),
+        *(record_systems.MOA_FOREST, record_systems.RIVER_FOREST),
+    }
+    assert named <= set(systems)
+    streams = [stream.name for stream in record_streams.record_streams(None)]
+    assert len(set(streams)) == len(streams) == 12
+    assert record_streams.RECURRING in streams
+
+
+def test_files_are_scaled_by_dataset_and_made_streams_as_compare_does(
+    tmp_path: pathlib.Path,
+) -> None:
+    (tmp_path / "weather.npz").touch()
+    (tmp_path / "kdd99.npz").touch()
+    streams = {each.name: each for each in record_streams.record_streams(tmp_path)}
+    assert {"weather", "kdd99-binary", "kdd99-23"} <= set(streams)
+    assert "electricity" not in streams
+    systems = {each.name: each for each in record_systems.record_systems()}
+    weather, made = streams["weather"], streams["sine-abrupt"]
+    rival = systems["capymoa-hat"]
+    assert rival.settings_on(weather).scaling_name == "dataset"
+    assert rival.settings_on(made).scaling_name == "none"
+    assert systems["default"].settings_on(weather).scaling_name == "dataset"
+    assert systems["default"].settings_on(made).scaling_name == "online"
+    online = systems[record_systems.ONLINE]
+    assert online.settings_on(weather).scaling_name == "online"
+    assert not online.runs_on(made)
+    by_row = systems[record_systems.BY_ROW]
+    assert by_row.runs_on(weather) and not by_row.runs_on(made)
+    assert by_row.settings_on(weather).procedure.by_row
+    assert streams["kdd99-23"].settings.rows == record_streams.KDD_ROWS
+
+
+def test_a_short_stream_drifts_in_proportion() -> None:
+    streams = {each.name: each for each in record_streams.record_streams(None, 4000)}
+    gradual = streams["rbf-gradual"].settings
+    assert gradual.options["rows_per_concept"] == 1000
+    assert gradual.options["width"] == 200
+    whole = {each.name: each for each in record_streams.record_streams(None)}
+    assert whole["rbf-gradual"].settings.options["rows_per_concept"] == 25_000
+    assert whole["sea-recurring"].settings.options["rows_per_concept"] == 12_500
+    for stream in streams.values():
+        assert sum(len(chunk.y) for chunk in stream.settings.open().stream) == 4000
+
+
+# Summaries
+
+
+def made_up(system: str, accuracies: list[float | None], speed: float = 100.0) -> dict[str, Any]:
+    """A summary of a run on one stream."""
+    known = [value for value in accuracies if value is not None]
+    return {
+        "stream": "s",
+        "system": system,
+        "accuracy_mean": sum(known) / len(known),
+        "rows_per_second": speed,
+        "chunk_accuracies": accuracies,
+    }
+
+
+def test_systems_are_tested_against_the_default_and_timed_against_the_forests() -> None:
+    default: list[float | None] = [None, *(0.8 + 0.001 * i for i in range(20))]
+    worse = [None if value is None else value - 0.1 for value in default]
+    forest = record_systems.MOA_FOREST
+    found = record_summary.compare(
+        [made_up("default", default, 500.0), made_up("same", default), made_up(forest, worse, 10.0)]
+    )
+    own, same, rival = found
+    assert own["p"] is None and own["difference"] == 0.0
+    assert own["times_capymoa_arf"] == 50.0 and own["times_river_arf"] is None
+    assert same["p"] == 1.0
+    assert rival["p"] < 0.01 and rival["difference"] == pytest.approx(-0.1)
+
+
+def test_too_few_chunks_are_not_tested() -> None:
+    assert record_summary._signed_rank([None, 0.5, 0.6], [None, 0.4, 0.5]) is None
+    assert record_summary._signed_rank([0.5] * 9, [0.5] * 9) == 1.0
+
+
+def test_a_summary_parts_the_first_fifth_from_the_others(tmp_path: pathlib.Path) -> None:
+    cells = small_cells()
+    (default, majority) = record_runs.run_cells(cells, tmp_path)
+    summary = record_summary.summary_of(cells[0], default.result or {})
+    known = [value for value in summary["chunk_accuracies"] if value is not None]
+    n_first = len(summary["chunk_accuracies"]) // 5 - 1  # the first chunk only trains
+    assert summary["first_mean"] == pytest.approx(sum(known[:n_first]) / n_first)
+    assert summary["rest_mean"] == pytest.approx(sum(known[n_first:]) / len(known[n_first:]))
+    assert summary["layers"] >= 1 and summary["rules"] >= 1 and summary["rows_per_second"] > 0
+    assert 0.0 < summary["label_fraction"] <= 1.0
+    assert record_summary.summary_of(cells[1], majority.result or {})["layers"] is None
+
+
+# Bars
+
+
+def test_without_results_no_bar_is_measured() -> None:
+    assert set(verdicts({}).values()) == {None}
+
+
+def test_levels_and_online_scaling() -> None:
+    online = record_systems.ONLINE
+    cells = {
+        ("weather", "default"): cell(81.5),
+        ("weather", online): cell(81.2),
+        ("electricity", "default"): cell(78.29),
+        ("electricity", online): cell(77.9),
+    }
+    found = verdicts(cells)
+    assert found["default on weather: at least 81.5"] is True
+    assert found["default on electricity: at least 78.3"] is False
+    assert only(found, online, "weather") is True
+    assert only(found, online, "electricity") is False
+    assert only(found, "default on sea-paper: at least") is None
+
+
+def test_the_best_rival_counts_and_our_own_parts_do_not() -> None:
+    cells = {
+        ("susy-30k", "default"): cell(78.0),
+        ("susy-30k", "one logistic rule"): cell(79.0, "part"),
+        ("susy-30k", "capymoa-hat"): cell(77.0, "peer"),
+        ("kdd99-23", "default"): cell(98.0),
+        ("kdd99-23", "no-change"): cell(98.5, "trivial"),
+    }
+    found = verdicts(cells)
+    assert only(found, "susy-30k") is True
+    assert only(found, "kdd99-23") is False
+
+
+def test_the_forest_on_nonlinear_streams() -> None:
+    forest = record_systems.MOA_FOREST
+    cells = {
+        ("sine-abrupt", "default"): cell(90.0),
+        ("sine-abrupt", forest): cell(89.0, "peer"),
+        ("sine-gradual", "default"): cell(90.0),
+        ("sine-gradual", forest): cell(92.5, "peer"),
+        ("sea-recurring", "default"): cell(50.0),
+        ("sea-recurring", forest): cell(90.0, "peer"),
+    }
+    found = verdicts(cells)
+    assert only(found, "at least half") is True
+    assert only(found, "never more than 2 below") is False
+    cells["sine-gradual", forest] = cell(92.0, "peer")
+    assert only(verdicts(cells), "never more than 2 below") is True
+
+
+def test_growing_and_labels() -> None:
+    growing, labels = record_systems.GROWING_OFF, record_systems.ALL_LABELS
+    cells = {
+        ("sea-recurring", "default"): cell(89.0),
+        ("sea-recurring", growing): cell(88.5),
+        ("sea-recurring", labels): cell(89.5),
+        ("weather", "default"): cell(81.0),
+        ("weather", growing): cell(81.21),
+        ("weather", labels): cell(81.0),
+        ("weather", record_systems.BUDGET): cell(78.9),
+    }
+    found = verdicts(cells)
+    assert only(found, "growing: at least") is True
+    assert only(found, "growing: on no stream") is False
+    assert only(found, "active learning: on no stream") is True
+    assert only(found, record_systems.BUDGET, "weather") is False
+
+
+def test_rows_speed_and_size() -> None:
+    cells = {
+        ("weather", record_systems.BY_ROW): cell(80.6),
+        ("weather", "default"): cell(80.0, times_capymoa_arf=60.0, times_river_arf=150.0),
+        ("electricity", "default"): cell(
+            80.0, times_capymoa_arf=51.0, times_river_arf=900.0, model_bytes=100_000
+        ),
+    }
+    found = verdicts(cells)
+    assert only(found, record_systems.BY_ROW, "weather") is True
+    assert only(found, record_systems.MOA_FOREST, "speed") is True
+    assert only(found, record_systems.RIVER_FOREST, "speed") is False
+    assert only(found, "bytes") is False
+
+
+# Text and figures
+
+
+def test_markdown_has_a_line_for_each_row() -> None:
+    columns = (Column("system", "system"), Column("x", "x", decimals=1))
+    table = Table("t", columns, ({"system": "a|b", "x": 1.0}, {"system": "c", "x": None}), ("so.",))
+    assert record_text.markdown_table(table).splitlines() == [
+        "| system | x |",
+        "| :-- | --: |",
+        "| a\\|b | 1.0 |",
+        "| c | - |",
+        "",
+        "so.",
+    ]
+
+
+def test_accuracy_around_drift_is_a_mean_over_drifts() -> None:
+    values = [None, 1.0, 1.0, 1.0, 0.0, 0.6, 1.0, 1.0, 0.5, 0.8, 1.0, 1.0]
+    run = {"drift_positions": [40, 80], "chunk_rows": [10] * 12, "chunk_accuracies": values}
+    found = record_figures.around_drift({("s", "a"): run}, ["s"], "a")
+    assert found == {0: 1.0, 10: 0.25, 20: 0.7}
+
+
+def test_the_best_rivals_were_run_on_all_streams() -> None:
+    runs = [
+        {"stream": stream, "system": system, "kind": "peer", "accuracy_mean": accuracy}
+        for stream, system, accuracy in [("s", "a", 0.9), ("s", "b", 0.8), ("t", "b", 0.8)]
+    ]
+    assert record_figures.best_rivals(runs, ["s", "t"]) == ["b"]
