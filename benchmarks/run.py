@@ -98,7 +98,8 @@ def main() -> None:
     parser.add_argument("--only", choices=["accuracy", "speed", "startup"])
     arguments = parser.parse_args()
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
-    ensure_compiled()
+    for network in ("concepts", "stacked"):
+        ensure_compiled(network)
     results: dict[str, Any] = {"versions": versions()}
     if arguments.only in (None, "startup"):
         results["startup"] = startup.measure()

@@ -11,6 +11,7 @@ import pytest
 
 from devfnn.baselines.peers import provide_java
 from devfnn.kernels import _jit
+from devfnn.model import compiling
 
 provide_java()
 
@@ -18,8 +19,9 @@ provide_java()
 @pytest.fixture(scope="session", autouse=True)
 def _no_stale_kernels() -> None:
     """Kernels compiled before an edit are not tested: many tests call kernels without a model."""
-    if _jit.discard_stale_cache():
-        _jit.write_stamp()
+    for what in compiling.PARTS:
+        if _jit.discard_stale_cache(what):
+            _jit.write_stamp(what)
 
 
 @pytest.fixture(autouse=True)

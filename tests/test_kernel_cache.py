@@ -34,7 +34,7 @@ ASK = """
 from devfnn.kernels.caller import ask
 from devfnn.model import compiling
 
-compiling.use_every_kernel = ask
+compiling.use_kernels = lambda what: ask()
 {prepare}
 print(ask(), *[sum(counts.values()) for counts in (ask.stats.cache_hits, ask.stats.cache_misses)])
 """
@@ -52,7 +52,7 @@ def package(tmp_path):
     return copy
 
 
-def ask(package, prepare="compiling.ensure_compiled()"):
+def ask(package, prepare="compiling.ensure_compiled('concepts')"):
     """Answer, cache hits and cache misses of a new process."""
     environment = {key: os.environ[key] for key in os.environ if not key.startswith("NUMBA_")}
     environment |= {"PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}

@@ -128,7 +128,7 @@ def test_a_stream_of_one_chunk_has_no_accuracy(invoke):
 
 
 def test_what_the_package_logs_is_shown_while_kernels_get_ready(invoke, monkeypatch):
-    def ensure_compiled():
+    def ensure_compiled(network):
         logging.getLogger("devfnn").warning("compiling, once on this machine")
 
     monkeypatch.setattr("devfnn.model.compiling.ensure_compiled", ensure_compiled)

@@ -27,6 +27,7 @@ from devfnn.kernels.concept_state import (
     BOX_LAYER,
     BOXES,
     BRISK_LINE,
+    CALM_CURVE,
     CLOUD_LAYER,
     FIRST_KEPT,
     NO_LAYER,
@@ -44,6 +45,7 @@ LAYER_KINDS = {
     QUICK_LINE: "quick line",
     BRISK_LINE: "brisk line",
     STEADY_LINE: "steady line",
+    CALM_CURVE: "calm curve",
     BOX_LAYER: "boxes",
     CLOUD_LAYER: "clouds",
 }

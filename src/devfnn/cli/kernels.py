@@ -20,9 +20,10 @@ def get_ready(config: Config | None, console: rich.console.Console) -> float:
     with _log_shown(console), console.status("Getting the compiled kernels ready ..."):
         from devfnn.model.compiling import ensure_compiled
 
-        ensure_compiled()
+        config = config or Config()
+        ensure_compiled(config.network)
         rehearsal = sea(300, rows_per_concept=300, chunk_rows=100)
-        for _ in iter_prequential(DEVFNN(config or Config()), rehearsal):
+        for _ in iter_prequential(DEVFNN(config), rehearsal):
             pass
     return time.perf_counter() - start
 

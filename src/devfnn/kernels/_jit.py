@@ -85,14 +85,21 @@ def cache_folder() -> pathlib.Path | None:
     return pathlib.Path(votes.update_votes.stats.cache_path)
 
 
-def discard_stale_cache() -> bool:
-    """Remove compiled kernels that come from other sources; True when nothing usable is left."""
+def _compiled(folder: pathlib.Path) -> list[str] | None:
+    """What was compiled from these sources, as `write_stamp` called it; None if they are others."""
+    stamp = folder / _STAMP
+    words = stamp.read_text().split() if stamp.is_file() else []
+    return words[1:] if words and words[0] == sources_stamp() else None
+
+
+def discard_stale_cache(what: str) -> bool:
+    """Remove compiled kernels that come from other sources; True if `what` is to be compiled."""
     folder = cache_folder()
     if folder is None:
         return False
-    stamp = folder / _STAMP
-    if stamp.is_file() and stamp.read_text() == sources_stamp():
-        return False
+    compiled = _compiled(folder)
+    if compiled is not None:
+        return what not in compiled
     names = {source.stem for source in _FOLDER.glob("*.py")}
     for cached in folder.glob("*.nb?"):
         if cached.name.split(".")[0] in names:
@@ -100,13 +107,14 @@ def discard_stale_cache() -> bool:
     return True
 
 
-def write_stamp() -> None:
-    """Say that the cache now belongs to these sources."""
+def write_stamp(*what: str) -> None:
+    """Say that the cache belongs to these sources, and what is in it now."""
     folder = cache_folder()
     if folder is None or not folder.is_dir():
         return
+    compiled = sorted({*(_compiled(folder) or []), *what})
     descriptor, name = tempfile.mkstemp(dir=folder)
     with os.fdopen(descriptor, "w") as stream:
-        stream.write(sources_stamp())
+        stream.write(" ".join([sources_stamp(), *compiled]))
     os.chmod(name, 0o644)
     os.replace(name, folder / _STAMP)

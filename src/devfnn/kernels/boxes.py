@@ -5,7 +5,7 @@ score test of a step function in the log odds, for every feature and cut, on res
 bins. So rules are born only where they predict better than their parent.
 """
 
-from devfnn.kernels._jit import part
+from devfnn.kernels._jit import kernel, part
 from devfnn.kernels.concept_state import INDEPENDENCE, NO_OWNER, SPLIT_LINE
 from devfnn.kernels.diary import note
 from devfnn.kernels.logistic import hold_under_caps
@@ -116,7 +116,7 @@ def start_half(state, rule, doubt):
         state.class_counts[rule, k] *= 0.5
 
 
-@part()
+@kernel()
 def split_rule(state, layer, rule, row, habits, diary):
     """Make two rules of one if the evidence is there, and a slot."""
     feature, place, most = best_cut(state, rule)

@@ -4,8 +4,9 @@ Axes: C slots of the rule pool, L layers, R rules of a layer at most, n features
 p = 2n + 1 expanded features, h = p (p + 1) / 2, B bins, Q contrasts of classes, K clouds. All
 layers draw their rules from one pool, so that a network is as large as its rules are many.
 
-Layers 0 to 4 are always there: lines with a short, a longer and a long memory, boxes, clouds.
-The layers above them are kept ones: what was best when a concept ended, for the day it returns.
+Layers 0 to 5 are always there: lines with a short, a longer and a long memory; a single rule with
+curves that forgets slowest and never starts anew; boxes; clouds. The layers above them are kept
+ones: what was best when a concept ended, for the day it returns.
 """
 
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from devfnn.kernels.state import Floats, Ints, Singles
 NO_LAYER, LINE, BOXES, CLOUDS = -1, 0, 1, 2
 """What a place for a layer holds."""
 
-QUICK_LINE, BRISK_LINE, STEADY_LINE, BOX_LAYER, CLOUD_LAYER, FIRST_KEPT = range(6)
+QUICK_LINE, BRISK_LINE, STEADY_LINE, CALM_CURVE, BOX_LAYER, CLOUD_LAYER, FIRST_KEPT = range(7)
 """Numbers of the layers that are always there, and of the first that is kept."""
 
 NO_OWNER = -1

@@ -10,6 +10,7 @@ from devfnn.kernels.concept_state import (
     BOX_LAYER,
     BOXES,
     BRISK_LINE,
+    CALM_CURVE,
     CLOUD_LAYER,
     CLOUDS,
     FIRST_KEPT,
@@ -93,6 +94,8 @@ def memory_of(state, layer, habits):
         rows = habits.quick_rows
     elif layer == BRISK_LINE:
         rows *= BRISKNESS
+    elif layer == CALM_CURVE:
+        rows = habits.longest_rows
     return 1.0 - 1.0 / rows
 
 
@@ -131,21 +134,28 @@ def train_layer(state, layer, index, lesson, habits, work, diary):
 
 
 @part()
-def train_all(state, index, lesson, has_said, habits, work, diary):
-    """Everything that learns a row: the layers that are always there, and the best kept one.
+def is_learning(state, layer, best):
+    """Layers that learn: those that are always there, and a kept one while it is the best."""
+    return not is_idle(state, layer) and (layer < FIRST_KEPT or layer == best)
 
-    Unless they have just said it, layers are asked for their outputs before they learn.
-    """
-    row, _, _ = lesson
+
+@part()
+def say_before_learning(state, row, work):
+    """Outputs of the layers that are about to learn the row."""
     best = best_layer(state)
-    if not has_said:
-        expand_row(row, work.expanded)
+    expand_row(row, work.expanded)
     for layer in range(state.kinds.shape[0]):
-        if is_idle(state, layer) or (layer >= FIRST_KEPT and layer != best):
-            continue
-        if not has_said:
+        if is_learning(state, layer, best):
             say(state, layer, row, work)
-        train_layer(state, layer, index, lesson, habits, work, diary)
+
+
+@part()
+def train_all(state, index, lesson, habits, work, diary):
+    """Everything that learns a row; `work.outputs` is what the layers say of it."""
+    best = best_layer(state)
+    for layer in range(state.kinds.shape[0]):
+        if is_learning(state, layer, best):
+            train_layer(state, layer, index, lesson, habits, work, diary)
     state.clock[ROWS] += 1
     if state.clock[ROWS] % REFRESH_ROWS == 0 and state.kinds[CLOUD_LAYER] == CLOUDS:
         fade_clouds(state, habits.cloud_memory)
@@ -184,7 +194,7 @@ def rest_clouds(state, habits, shares):
             state.rests[CLOUD_LAYER] = REST_STEPS
 
 
-@part()
+@kernel()
 def close_step(state, index, lead, n_rows, habits, work, diary):
     """End of a structural step: memory, rest, and which layer was the best."""
     adapt_memory(state, lead, n_rows, habits)
@@ -232,7 +242,8 @@ def train_rows(state, lessons, start, stop, habits, work, diary):
     for index in range(start, stop):
         if diary.taken[index]:
             lesson = (lessons.rows[index], lessons.labels[index], lessons.weights[index])
-            train_all(state, index, lesson, False, habits, work, diary)
+            say_before_learning(state, lessons.rows[index], work)
+            train_all(state, index, lesson, habits, work, diary)
 
 
 @part()
@@ -269,18 +280,20 @@ def learn_chunk(state, lessons, outputs, habits, diary, work):
             note_error(state.track, diary.errors[index], habits)
             watch_row(state, lessons.rows[index], diary.errors[index])
             lead += compare_lines(outputs[index], label)
-    tested = 0
-    if find_drift(state, 0, habits, diary):
+    n_rows, tested = lessons.rows.shape[0], 0
+    is_drift = find_drift(state, 0, habits, diary)
+    if is_drift:
         kept, source = respond(state, 0, habits, diary)
         outputs[:, kept] = outputs[:, source]
-        tested = lessons.rows.shape[0] // 2
-        train_rows(state, lessons, 0, tested, habits, work, diary)
-        say_again(state, lessons.rows, tested, work, outputs)
-    train_rows(state, lessons, tested, lessons.rows.shape[0], habits, work, diary)
-    for index in range(tested, lessons.rows.shape[0]):
+        tested = n_rows // 2
+    for start, stop in ((0, tested), (tested, n_rows)):
+        if is_drift and stop == n_rows:
+            say_again(state, lessons.rows, start, work, outputs)
+        train_rows(state, lessons, start, stop, habits, work, diary)
+    for index in range(tested, n_rows):
         if diary.taken[index]:
             score_layers(state, outputs[index], lessons.labels[index], habits)
-    close_step(state, lessons.rows.shape[0], lead, n_taken, habits, work, diary)
+    close_step(state, n_rows, lead, n_taken, habits, work, diary)
 
 
 @kernel()
@@ -309,8 +322,9 @@ def learn_rows(state, lessons, habits, diary, lead, work):
         is_drift = state.clock[ROWS] % DRIFT_EVERY == 0 and find_drift(state, index, habits, diary)
         if is_drift:
             respond(state, index, habits, diary)
+            say_before_learning(state, row, work)
         lesson = (row, label, lessons.weights[index])
-        train_all(state, index, lesson, not is_drift, habits, work, diary)
+        train_all(state, index, lesson, habits, work, diary)
         if state.clock[ROWS] % habits.chunk_rows == 0:
             close_step(state, index, lead[0], habits.chunk_rows, habits, work, diary)
             lead[0] = 0.0

@@ -7,7 +7,7 @@ rules hold, and start anew in what they say.
 
 import numpy as np
 
-from devfnn.kernels._jit import part
+from devfnn.kernels._jit import kernel, part
 from devfnn.kernels.concept_state import (
     BOX_LAYER,
     BRISK_LINE,
@@ -113,7 +113,7 @@ def start_anew(state, layer):
         state.class_counts[rule] = 0.0
 
 
-@part()
+@kernel()
 def respond(state, index, habits, diary):
     """Keep the best layer for later, and start the others anew.
 

@@ -1,50 +1,51 @@
-"""The first use on a machine compiles all kernels, and says so."""
+"""The first use on a machine compiles the kernels that are needed, and says so."""
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from devfnn.kernels.state import Floats, Ints
 
-_state = {"is_ready": False}
+_ready: set[str] = set()
+"""What this process need not look at again."""
 
 
-def ensure_compiled() -> None:
-    """Compile every kernel once per machine, and tell the user why the first call is slow."""
-    if _state["is_ready"]:
+def ensure_compiled(what: str) -> None:
+    """Compile once per machine, and tell the user why the first call is slow.
+
+    Parameters
+    ----------
+    what
+        A network as `Config.network` names it, or "fleet".
+    """
+    if what in _ready:
         return
-    _state["is_ready"] = True  # the model used below asks again
+    _ready.add(what)  # the model used below asks again
     from devfnn.kernels._jit import discard_stale_cache, write_stamp
 
-    if discard_stale_cache():
+    if discard_stale_cache(what):
         logging.getLogger("devfnn").warning(
-            "devfnn: compiling its kernels, once on this machine (about a minute) ..."
+            "devfnn: compiling its kernels (%s), once on this machine (about a minute) ...", what
         )
-        use_every_kernel()
-        write_stamp()
+        use_kernels(what)
+        write_stamp(what)
 
 
-def use_every_kernel() -> None:
-    """Call every kernel on a few rows, so that Numba compiles and keeps it."""
+def use_kernels(what: str) -> None:
+    """Call the kernels on a few rows, so that Numba compiles and keeps them."""
     rng = np.random.default_rng(0)
     X = rng.random((200, 2))
     y = (X[:, 0] > 0.5).astype(np.int64)
-    for network in ("concepts", "stacked"):
-        _use_network(X, y, network)
-    _use_fleet(X, y)
+    PARTS[what](X, y)
     _score_a_chunk(y, np.stack([1.0 - X[:, 0], X[:, 0]], axis=1))
 
 
-def _use_network(X: Floats, y: Ints, network: Any) -> None:
-    """Compile the kernels of one kind of network."""
-    from devfnn.kernels.concept_state import FIRST_KEPT
-    from devfnn.kernels.layers import decouple_input
-    from devfnn.kernels.pool import drop_layer
-    from devfnn.model.concepts.network import ConceptNetwork
+def _use_network(X: Floats, y: Ints, network: Any) -> Any:
+    """Compile what both kinds of network use; returns the network."""
     from devfnn.model.config import Config
     from devfnn.model.devfnn import DEVFNN
-    from devfnn.model.network import Network
 
     model = DEVFNN(Config(network=network))
     model.learn(X, y)
@@ -52,12 +53,24 @@ def _use_network(X: Floats, y: Ints, network: Any) -> None:
     model.learn_rows(X, y)
     model.predict(X)
     model.wants_label(X)
-    match model._network:
-        case Network() as stack:
-            decouple_input(stack.layers, 0, 0, model.config.width_floor)
-        case ConceptNetwork() as rivals:
-            _ = model.voting_weights
-            drop_layer(rivals.state, FIRST_KEPT)
+    _ = model.voting_weights
+    return model._network
+
+
+def _use_concepts(X: Floats, y: Ints) -> None:
+    """Compile the kernels of the concept network."""
+    from devfnn.kernels.concept_state import FIRST_KEPT
+    from devfnn.kernels.pool import drop_layer
+
+    drop_layer(_use_network(X, y, "concepts").state, FIRST_KEPT)
+
+
+def _use_stack(X: Floats, y: Ints) -> None:
+    """Compile the kernels of the stacked network."""
+    from devfnn.kernels.layers import decouple_input
+    from devfnn.model.config import Config
+
+    decouple_input(_use_network(X, y, "stacked").layers, 0, 0, Config().width_floor)
 
 
 def _use_fleet(X: Floats, y: Ints) -> None:
@@ -67,6 +80,14 @@ def _use_fleet(X: Floats, y: Ints) -> None:
     fleet = Fleet(2, 2, [0, 1])
     fleet.learn(y, X, y)
     fleet.predict(y, X)
+
+
+PARTS: dict[str, Callable[[Floats, Ints], None]] = {
+    "concepts": _use_concepts,
+    "stacked": _use_stack,
+    "fleet": _use_fleet,
+}
+"""Kernels that are compiled together."""
 
 
 def _score_a_chunk(y: Ints, probabilities: Floats) -> None:

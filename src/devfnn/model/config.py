@@ -66,14 +66,14 @@ class Config:
     split_every: int = _number(100, 1, 10**7, "learned rows of a rule between two looks at that")
     split_doubt: float = _number(10.0, 1.0, 1e9, "factor on the gain of both halves of a rule")
     max_clouds: int = _number(100, 0, 10**5, "rules in the layer of clouds; 0 does without it")
-    cloud_rate: float = _number(0.05, 0.0, 1.0, "step of a cloud towards a row of its own")
+    cloud_rate: float = _number(0.2, 0.0, 1.0, "step of a cloud towards a row of its own")
     cloud_birth: float = _number(0.1, 0.0, 1.0, "probability of its class below which a row founds")
-    cloud_memory: float = _number(0.9995, 0.5, 1.0, "share of the mass of clouds kept per row")
+    cloud_memory: float = _number(0.999, 0.5, 1.0, "share of the mass of clouds kept per row")
     join_evidence: float = _number(0.5, 0.0, 1e9, "difference per weight below which rules join")
     max_kept: int = _number(5, 0, 50, "layers kept for concepts that may return")
     merge_disagreement: float = _number(0.01, 0.0, 1.0, "share of rows below which layers merge")
     vote_rows: float = _number(1000.0, 1.0, 1e9, "rows over which right predictions are counted")
-    vote_power: float = _number(0.3, 0.0, 100.0, "log odds for every row more that was right")
+    vote_power: float = _number(0.15, 0.0, 100.0, "log odds for every row more that was right")
 
     # The THEN part of a rule
     consequent: Literal["logistic", "least_squares"] = _choice(

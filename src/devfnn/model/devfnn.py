@@ -229,7 +229,7 @@ class DEVFNN:
         """The network, or an error that says what to do."""
         if self._network is None:
             raise NotLearnedError("the model has not learned anything yet; call learn first")
-        ensure_compiled()
+        ensure_compiled(self.config.network)
         return self._network
 
     def _n_features(self) -> int | None:
@@ -276,7 +276,7 @@ class DEVFNN:
 
     def _ready(self, rows: Rows, fresh: list[Hashable]) -> Engine:
         """A network wide enough for the rows' features and classes."""
-        ensure_compiled()
+        ensure_compiled(self.config.network)
         n_classes = len(self._labels) + len(fresh)
         n_columns = rows.X.shape[1] + self.config.lags * n_classes
         if self._network is None:

@@ -174,7 +174,7 @@ class Fleet:
 
         rows = as_rows(X, self._names, self.n_features, self.config.missing)
         groups = groups_of(as_ids(ids, len(rows), self.n_models))
-        ensure_compiled()
+        ensure_compiled("fleet")
         inputs = layer_inputs(self._common, rows, self.config)
         probabilities = np.empty((len(rows), len(self._labels)))
         work = work_for(self._common.state)
@@ -193,7 +193,7 @@ class Fleet:
         Rows of weight 0 are passed over. If anything is wrong, nothing is learned.
         """
         owners, rows = self._checked(ids, X, y, weights)
-        ensure_compiled()
+        ensure_compiled("fleet")
         learned = start = 0
         while learned < len(rows):
             due = absorb(self._common, rows.X, start, self.config)

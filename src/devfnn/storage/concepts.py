@@ -6,6 +6,7 @@ from devfnn.kernels.concept_state import (
     BOX_LAYER,
     BOXES,
     BRISK_LINE,
+    CALM_CURVE,
     CLOUD_LAYER,
     CLOUDS,
     FIRST_KEPT,
@@ -76,8 +77,9 @@ def check_concepts(network: ConceptNetwork, config: Config) -> None:
 
 
 def _check_kinds(state: Concepts, config: Config) -> None:
-    """Which layers there are: five of a certain kind each, then those that are kept."""
-    kinds = dict.fromkeys((QUICK_LINE, BRISK_LINE, STEADY_LINE), LINE) | {BOX_LAYER: BOXES}
+    """Which layers there are: six of a certain kind each, then those that are kept."""
+    kinds = dict.fromkeys((QUICK_LINE, BRISK_LINE, STEADY_LINE), LINE)
+    kinds |= dict.fromkeys((CALM_CURVE, BOX_LAYER), BOXES)
     kinds[CLOUD_LAYER] = CLOUDS if n_clouds(config) else NO_LAYER
     are_there = all(state.kinds[layer] == kind for layer, kind in kinds.items())
     require(are_there, "state/kinds lacks a layer that is always there")

@@ -12,6 +12,7 @@ from devfnn.kernels.concept_state import (
     BOX_LAYER,
     BOXES,
     BRISK_LINE,
+    CALM_CURVE,
     CLOUD_LAYER,
     CLOUDS,
     FIRST_KEPT,
@@ -33,7 +34,7 @@ from devfnn.model.config import Config
 N_BINS = 8
 """Bins of a feature in which the evidence for splits is gathered."""
 
-FIRST_LAYERS = ((QUICK_LINE, LINE), (BRISK_LINE, LINE), (STEADY_LINE, LINE), (BOX_LAYER, BOXES))
+FIRST_LAYERS = ((QUICK_LINE, LINE), (BRISK_LINE, LINE), (STEADY_LINE, LINE), (CALM_CURVE, BOXES), (BOX_LAYER, BOXES))
 
 
 def n_contrasts(n_classes: int) -> int:
@@ -128,7 +129,7 @@ def empty_arrays(n_rules: int, n_features: int, n_classes: int, config: Config) 
 
 
 def empty_concepts(n_features: int, n_classes: int, config: Config) -> Concepts:
-    """A network that has learned nothing: three lines, one box, no clouds."""
+    """A network that has learned nothing: three lines, a curve, one box, no clouds."""
     state = empty_arrays(config.max_pool, n_features, n_classes, config)
     for layer, kind in FIRST_LAYERS:
         state.kinds[layer] = kind
