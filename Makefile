@@ -11,7 +11,7 @@ DEVFNN_DATA ?= $(abspath $(wildcard ../shared/data))
 export DEVFNN_DATA
 
 .DEFAULT_GOAL := help
-.PHONY: install run test check format cover bench select record reading soak build clean help
+.PHONY: install run test check format cover bench flops select record reading soak build clean help
 
 install: $(TOOLS)  ## create .venv with the project and its tools, once and when pyproject.toml changes
 
@@ -48,6 +48,9 @@ cover: install  ## lines that no test reaches, kernels included
 
 bench: install  ## accuracy and speed, as a table and JSON
 	$(BIN)/python benchmarks/run.py $(ARGS)
+
+flops: install  ## the learning kernel against a plain loop of as many floating point operations
+	$(BIN)/python benchmarks/flops.py $(ARGS)
 
 select: install  ## candidates for the default on generated streams and the first fifth of each file
 	$(BIN)/python benchmarks/selection.py $(ARGS)

@@ -50,11 +50,12 @@ PROCEDURE = (
     "Bytes: arrays of our models, the pickle of River's; CapyMOA's have none. Labels: share that "
     "was learned. Layers (that vote) and rules: at the end.",
     "An ablation is the default with one mechanism turned off (or on, if it is off by default). "
-    "Forgetting off: memory = 1. Label budget 0.1: at most a tenth of the labels, but for the "
-    "first chunk. One RLS rule, one logistic rule: the simplest parts of the network on their own.",
+    "Stacked layers: the paper's kind of network with our parameters. Label budget 0.1: at most a "
+    "tenth of the labels, but for the first chunk. One RLS rule, one logistic rule: the simplest "
+    "parts of the network on their own.",
     "capymoa-arf, -srp and -bagging (leveraging bagging) have 10 trees instead of 100, and "
-    "capymoa-sgbt 10 steps instead of 100, each ten times as long. Everything else of other "
-    "libraries is as its authors have it.",
+    "capymoa-sgbt 10 steps instead of 100, each ten times as long; it is the slowest, and runs on "
+    "five files only. Everything else of other libraries is as its authors have it.",
 )
 
 

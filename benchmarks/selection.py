@@ -26,14 +26,18 @@ CANDIDATES: dict[str, Config] = {
     "default": Config(),
     **{name: Config().replace(**changes) for name, changes in ABLATIONS.items()},
     "conflict threshold 0.95": Config(conflict_threshold=0.95),
-    "drift significance 1e-8": Config(drift_significance=1e-8),
-    "quick memory 250": Config(quick_memory=250.0),
+    "drift significance 1e-6": Config(drift_significance=1e-6),
+    "quick memory 1,000": Config(quick_memory=1000.0),
     "longest memory 50,000": Config(longest_memory=50_000.0),
+    "prior 1": Config(prior=1.0),
     "prior 5": Config(prior=5.0),
+    "split evidence 12": Config(split_evidence=12.0),
     "split evidence 40": Config(split_evidence=40.0),
-    "cloud rate 0.02": Config(cloud_rate=0.02),
-    "vote power 0.25": Config(vote_power=0.25),
-    "vote rows 1,000": Config(vote_rows=1000.0),
+    "cloud rate 0.05": Config(cloud_rate=0.05),
+    "cloud memory 0.9995": Config(cloud_memory=0.9995),
+    "vote power 0.05": Config(vote_power=0.05),
+    "vote power 0.3": Config(vote_power=0.3),
+    "vote rows 3,000": Config(vote_rows=3000.0),
 }
 
 

@@ -16,20 +16,27 @@ from devfnn.kernels.concept_state import (
     BOX_LAYER,
     BOXES,
     BRISK_LINE,
+    CALM_CURVE,
     CLOUD_LAYER,
     CLOUDS,
     DRIFT_LINE,
     DROPPED_LINE,
     FIRST_KEPT,
+    INDEPENDENCE,
     KEPT_LINE,
+    LAG,
+    LAST,
     LINE,
+    MEAN,
     NO_LAYER,
     NO_OWNER,
     QUICK_LINE,
     RECALLED_LINE,
+    ROUGHNESS,
     SPLIT_LINE,
     STEADY_LINE,
     TOLD,
+    VARIANCE,
     Concepts,
     Diary,
     Habits,
@@ -46,6 +53,10 @@ DOUBT, NEGLIGIBLE, OUT_OF_REACH = 0.02, 0.01, 10.0
 FIRST_MASS, LEAST_MASS, MASS_OF_ROW = 0.02, 1e-3, 0.025
 FIRST_SPREAD, LEAST_SPREAD = 0.02, 1e-5
 FADE_EVERY, DRIFT_EVERY = 64, 50
+BLOCK_ROWS, BLOCK_MEMORY, ROW_MEMORY = 50, 0.95, 0.999
+
+FIRST_FREE = CLOUD_LAYER
+"""The first slot that is free in a new network: each layer before the clouds has one rule."""
 
 Line = tuple[int, int, int, int, int, tuple[float, ...]]
 
@@ -211,6 +222,54 @@ class SlowCloud:
 
 
 @dataclasses.dataclass
+class SlowRepeats:
+    """Whether rows repeat each other: moments of neighbours, and error rates of blocks of rows."""
+
+    last: Floats
+    mean: Floats
+    variance: Floats
+    lag: Floats
+    error_mean: float
+    block_rows: int
+    block_errors: int
+    last_share: float
+    roughness: float
+
+    def watch(self, row: Floats, is_wrong: bool) -> None:
+        """Take in a row; features that are absent stay as they were."""
+        there, away, before = ~np.isnan(row), row - self.mean, self.last - self.mean
+        news = {"mean": row, "variance": away**2, "lag": away * before}
+        for name, value in news.items():
+            old = getattr(self, name)
+            faded = ROW_MEMORY * old + (1.0 - ROW_MEMORY) * value
+            setattr(self, name, np.where(there, faded, old))
+        self.last = np.where(there, row, self.last)
+        self.block_rows += 1
+        self.block_errors += int(is_wrong)
+        if self.block_rows == BLOCK_ROWS:
+            self._close_block(self.block_errors / BLOCK_ROWS)
+
+    def _close_block(self, share: float) -> None:
+        """Compare two blocks: by how much more do they differ than independent rows would?"""
+        variance = max(self.error_mean * (1.0 - self.error_mean), 0.01)
+        jump = (share - self.last_share) ** 2 / (2.0 * variance / BLOCK_ROWS)
+        jump = min(jump, 4.0 * max(self.roughness, 1.0))
+        self.roughness = BLOCK_MEMORY * self.roughness + (1.0 - BLOCK_MEMORY) * jump
+        self.error_mean = BLOCK_MEMORY * self.error_mean + (1.0 - BLOCK_MEMORY) * share
+        self.last_share, self.block_rows, self.block_errors = share, 0, 0
+
+    def alike(self) -> float:
+        """Mean correlation of neighbours; features that never change have none."""
+        moves = self.variance > 1e-12
+        correlations = np.where(moves, self.lag, 0.0) / np.where(moves, self.variance, 1.0)
+        return float(np.clip(correlations, 0.0, 1.0).mean())
+
+    def independence(self) -> float:
+        """What a row is worth: 1 unless neighbours are alike and errors come in runs."""
+        return 1.0 / self.roughness if self.alike() >= 0.3 and self.roughness >= 1.5 else 1.0
+
+
+@dataclasses.dataclass
 class SlowLayer:
     """One of the rivals."""
 
@@ -246,6 +305,8 @@ class SlowConcepts:
     referee: float
     uncertainty: float
     label_rate: float
+    independence: float
+    repeats: SlowRepeats
     rows: int
     steps: int
     scored: int
@@ -299,8 +360,10 @@ class SlowConcepts:
     def shares(self) -> dict[int, float]:
         """Voting weights."""
         scores = np.array([layer.score for layer in self.awake.values()])
-        powers = softmax(self.habits.vote_sharpness * self.habits.vote_rows * scores)
-        return dict(zip(self.awake, powers.tolist(), strict=True))
+        rows_behind = self.independence * self.habits.vote_rows
+        powers = softmax(self.habits.vote_sharpness * rows_behind * scores)
+        powers[list(self.awake).index(CALM_CURVE)] /= self.independence  # its head start
+        return dict(zip(self.awake, (powers / powers.sum()).tolist(), strict=True))
 
     def vote(self, outputs: dict[int, Floats]) -> Floats:
         """Probabilities of the network."""
@@ -310,7 +373,9 @@ class SlowConcepts:
     # which labels it takes
 
     def choose(self, probabilities: Floats, draw: float, labelled: int) -> bool:
-        """Whether the label of a row is taken; counts how many were."""
+        """Whether the label of a row is taken; counts how many were, and how unsure rows are."""
+        unsure = 2.0 - 2.0 * certainty(probabilities)
+        self.uncertainty += 0.002 * (unsure - self.uncertainty)
         chosen = labelled == ASKED_FOR
         if labelled == OFFERED:
             chosen = self._is_worth(probabilities, draw)
@@ -323,9 +388,8 @@ class SlowConcepts:
             return True
         if h.label_budget >= 1.0:
             return draw < h.exploration or sure < h.conflict_threshold
-        unsure = 2.0 - 2.0 * sure
-        self.uncertainty += 0.002 * (unsure - self.uncertainty)
-        wish = (1.0 - h.exploration) * unsure / max(self.uncertainty, 1e-6) + h.exploration
+        unsure = (2.0 - 2.0 * sure) / max(self.uncertainty, 1e-6)
+        wish = (1.0 - h.exploration) * unsure + h.exploration
         brake = np.clip(2.0 - self.label_rate / h.label_budget, 0.0, 1.0)
         return bool(draw < h.label_budget * wish * brake)
 
@@ -339,7 +403,7 @@ class SlowConcepts:
         probabilities = self.vote(outputs)
         if not self.choose(probabilities, *say):
             return False, False
-        is_wrong = self._note_error(probabilities, label)
+        is_wrong = self._note_error(row, probabilities, label)
         self._compare(outputs, label)
         self._score(outputs, label)
         if self.rows % DRIFT_EVERY == 0 and self._is_drift(index):
@@ -350,36 +414,48 @@ class SlowConcepts:
         return True, is_wrong
 
     def learn_chunk(self, lessons: Lessons) -> tuple[list[int], list[int]]:
-        """Choose and count errors, answer drift, learn; then taken and errors by row."""
+        """Choose and count errors, answer drift, learn, score; taken and errors by row.
+
+        After a drift, what has started anew learns the first half of the chunk, is asked again, and
+        is scored on the second half alone.
+        """
         said = [self.outputs(row) for row in lessons.rows]
         taken, errors = [0] * len(said), [0] * len(said)
         for index, outputs in enumerate(said):
+            row, label = lessons.rows[index], int(lessons.labels[index])
             probabilities = self.vote(outputs)
             if self.choose(probabilities, lessons.draws[index], lessons.labelled[index]):
                 taken[index] = 1
-                errors[index] = int(self._note_error(probabilities, lessons.labels[index]))
-                self._compare(outputs, lessons.labels[index])
-        is_drift = self._is_drift(0)
-        if is_drift:
+                errors[index] = int(self._note_error(row, probabilities, label))
+                self._compare(outputs, label)
+        indices, half = np.flatnonzero(taken), 0
+        if self._is_drift(0):
             place, source = self._respond(0)
-            for outputs in said:
+            half = len(said) // 2
+            self._train_some(lessons, indices[indices < half])
+            for row, outputs in zip(lessons.rows[half:], said[half:], strict=True):
                 outputs[place] = outputs[source]
-        for index in np.flatnonzero(taken):
-            row, label = lessons.rows[index], int(lessons.labels[index])
-            now = self.outputs(row)
-            self._train(int(index), row, label, float(lessons.weights[index]))
-            if is_drift:
-                said[index].update({key: now[key] for key in now if key < FIRST_KEPT})
-            self._score(said[index], label)
+                now = self.outputs(row)
+                outputs.update({number: now[number] for number in now if number < FIRST_KEPT})
+        counted = indices[indices >= half]
+        self._train_some(lessons, counted)
+        for index in counted:
+            self._score(said[index], int(lessons.labels[index]))
         self._close(len(said), sum(taken))
         return taken, errors
+
+    def _train_some(self, lessons: Lessons, indices: Ints) -> None:
+        for index in indices.tolist():
+            label, weight = int(lessons.labels[index]), float(lessons.weights[index])
+            self._train(index, lessons.rows[index], label, weight)
 
     def _size(self, layer: SlowLayer, row: Floats) -> int:
         """Expanded features in use: lines do without the curves."""
         return 1 + 2 * row.size if layer.kind == BOXES else 1 + row.size
 
-    def _note_error(self, probabilities: Floats, label: int) -> bool:
+    def _note_error(self, row: Floats, probabilities: Floats, label: int) -> bool:
         is_wrong = bool(probabilities.argmax() != label)
+        self.repeats.watch(row, is_wrong)
         self.track.extend(np.array([is_wrong], np.int64), self.habits.drift_significance)
         return is_wrong
 
@@ -391,7 +467,7 @@ class SlowConcepts:
         """Fading shares of right predictions, and of rows on which kept layers differ."""
         self.scored += 1
         rate = 1.0 / self.habits.vote_rows
-        faster = max(rate, 1.0 / self.scored)
+        faster = max(rate * self.independence, 1.0 / self.scored)
         for number, layer in self.awake.items():
             layer.score += faster * (float(outputs[number].argmax() == label) - layer.score)
         kept = [number for number in self.awake if number >= FIRST_KEPT]
@@ -418,7 +494,11 @@ class SlowConcepts:
     def _memory(self, number: int) -> float:
         if not self.habits.forgetting:
             return 1.0
-        lengths = {QUICK_LINE: self.habits.quick_rows, BRISK_LINE: 0.25 * self.memory}
+        lengths = {
+            QUICK_LINE: self.habits.quick_rows,
+            BRISK_LINE: 0.25 * self.memory,
+            CALM_CURVE: self.habits.longest_rows,
+        }
         return 1.0 - 1.0 / lengths.get(number, self.memory)
 
     def _train_rules(self, index: int, number: int, row: Floats, label: int, weight: float) -> None:
@@ -427,6 +507,7 @@ class SlowConcepts:
         if layer.kind == LINE and number != QUICK_LINE:
             right = (1.0 - h.label_noise) * said[label]
             weight *= max(right / (right + h.label_noise / said.size), 1e-6)
+        weight *= self.independence
         block, rates = np.s_[:size, :size], (weight, self._memory(number))
         moved = learned_logistic(
             rule.weights[:, :size], rule.gain[block], halves(row)[:size], label, rates
@@ -443,6 +524,7 @@ class SlowConcepts:
         """Two rules of one, if that explains the labels better and there is a slot."""
         gained, feature, place = rule.best_cut()
         needed = self.habits.split_evidence + 4.0 * (rule.evidence.shape[2] - 1)
+        needed /= self.independence
         if gained <= needed:
             return
         while not self._free_slots() and self._kept():
@@ -487,7 +569,8 @@ class SlowConcepts:
     # drift and structural steps
 
     def _is_drift(self, index: int) -> bool:
-        level = self.habits.drift_significance
+        # A row that is worth less brings less evidence: its log level counts for a part only.
+        level = self.habits.drift_significance ** (1.0 / self.independence)
         verdict = self.track.verdict(level, level, one_sided=True)
         if not self.habits.growing or verdict.level is not Level.DRIFT:
             return False
@@ -506,7 +589,8 @@ class SlowConcepts:
         for number in (BRISK_LINE, STEADY_LINE, BOX_LAYER):
             for rule in self.layers[number].rules:
                 rule.start_anew(self.caps)
-        self.memory, self.referee, self.scored = self.habits.shortest_rows, 0.0, 0
+        self.memory, self.referee = self.habits.shortest_rows, 0.0
+        self.scored = int((1.0 - self.independence) * self.scored)
         return place, best
 
     def _keep(self, source: int, index: int) -> int:
@@ -548,6 +632,7 @@ class SlowConcepts:
             )
         self.lead = 0.0
         self.steps += 1
+        self.independence = self.repeats.independence()
         if CLOUD_LAYER in self.layers:
             layer = self.layers[CLOUD_LAYER]
             if layer.rest:
@@ -597,11 +682,18 @@ def slow_layer(state: Concepts, number: int) -> SlowLayer:
     )
 
 
+def slow_repeats(past: Floats, blocks: list[float]) -> SlowRepeats:
+    """The twin of what is known of neighbours. blocks: the last five places of `course`"""
+    mean, rows, errors, last_share, roughness = blocks
+    moments = (past[place].copy() for place in (LAST, MEAN, VARIANCE, LAG))
+    return SlowRepeats(*moments, mean, int(rows), int(errors), last_share, roughness)
+
+
 def slow_copy(state: Concepts, habits: Habits, lead: float = 0.0) -> SlowConcepts:
     """The twin of a network as it stands."""
     numbers = np.flatnonzero(state.kinds != NO_LAYER).tolist()
     kept = [number for number in numbers if number >= FIRST_KEPT]
-    memory, referee, uncertainty, label_rate = state.course.tolist()
+    memory, referee, uncertainty, label_rate, independence, *blocks = state.course.tolist()
     rows, steps, scored, _ = state.clock.tolist()
     return SlowConcepts(
         habits=habits,
@@ -631,6 +723,8 @@ def slow_copy(state: Concepts, habits: Habits, lead: float = 0.0) -> SlowConcept
         referee=referee,
         uncertainty=uncertainty,
         label_rate=label_rate,
+        independence=independence,
+        repeats=slow_repeats(state.past, blocks),
         rows=rows,
         steps=steps,
         scored=scored,
@@ -691,8 +785,18 @@ def assert_same(state: Concepts, slow: SlowConcepts, tolerance: float = 1e-9) ->
     assert_same_clouds(state, slow.clouds, tolerance)
     assert state.track.tolist() == list(dataclasses.astuple(slow.track))
     assert state.clock[:TOLD].tolist() == [slow.rows, slow.steps, slow.scored]
-    course = [slow.memory, slow.referee, slow.uncertainty, slow.label_rate]
-    assert_close(state.course, course, tolerance)
+    course = [slow.memory, slow.referee, slow.uncertainty, slow.label_rate, slow.independence]
+    assert_close(state.course[: INDEPENDENCE + 1], course, tolerance)
+    assert_same_repeats(state, slow.repeats)
+
+
+def assert_same_repeats(state: Concepts, slow: SlowRepeats) -> None:
+    """Compare the moments of neighbours: they do not depend on what layers learn."""
+    moments = [slow.last, slow.mean, slow.variance, slow.lag]
+    for place, moment in zip((LAST, MEAN, VARIANCE, LAG), moments, strict=True):
+        assert_close(state.past[place], moment, 1e-12)
+    blocks = [slow.error_mean, slow.block_rows, slow.block_errors, slow.last_share, slow.roughness]
+    assert_close(state.course[INDEPENDENCE + 1 :], blocks, 1e-12)
 
 
 def assert_same_lines(diary: Diary, lines: list[Line], tolerance: float = 1e-9) -> None:
@@ -749,7 +853,7 @@ def copied(state: Concepts) -> Concepts:
 
 def fresh(n: int, m: int, room: int = 8, **changes: Any) -> tuple[Concepts, Habits]:
     """A network that has learned nothing, with free slots; learns all rows unless told."""
-    config = Config(**({"active_learning": False, "max_pool": 4 + room} | changes))
+    config = Config(**({"active_learning": False, "max_pool": FIRST_FREE + room} | changes))
     return empty_concepts(n, m, config), config.habits()
 
 
@@ -826,10 +930,21 @@ def random_network(
     if state.kinds[CLOUD_LAYER] == CLOUDS:
         fill_clouds(state, min(7, state.cloud_labels.size), rng)
     state.scores[:] = np.where(
-        state.kinds == NO_LAYER, 0.0, rng.uniform(0.6, 0.9, 10)[: state.kinds.size]
+        state.kinds == NO_LAYER, 0.0, rng.uniform(0.6, 0.9, 20)[: state.kinds.size]
     )
-    state.course[:] = [3000.0, 0.01, 0.5, 0.2]
+    state.course[: INDEPENDENCE + 1] = [3000.0, 0.01, 0.5, 0.2, 1.0]
     return state, habits
+
+
+def let_rows_repeat(state: Concepts, rng: np.random.Generator, factor: float) -> None:
+    """As if rows so far had been alike, with errors in runs: so many are worth one."""
+    n = state.past.shape[1]
+    state.past[LAST], state.past[MEAN] = rng.random(n), rng.random(n)
+    state.past[VARIANCE] = rng.uniform(0.05, 0.1, n)
+    state.past[LAG] = rng.uniform(0.8, 0.95, n) * state.past[VARIANCE]
+    state.course[INDEPENDENCE + 1 :] = [0.2, 7.0, 3.0, 0.3, factor]
+    assert ROUGHNESS == state.course.size - 1
+    state.course[INDEPENDENCE] = 1.0 / factor
 
 
 def turning_stream(

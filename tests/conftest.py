@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
 
@@ -14,6 +15,10 @@ from devfnn.kernels import _jit
 from devfnn.model import compiling
 
 provide_java()
+
+# The time of a single example depends on what else the machine does; pytest limits that of a test.
+hypothesis.settings.register_profile("devfnn", deadline=None)
+hypothesis.settings.load_profile("devfnn")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,14 +1,19 @@
 """The disk cache of compiled kernels: used by the next process, but never after an edit."""
 
+import json
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import devfnn
+from devfnn import DEVFNN, Config, Fleet, GClass
+from devfnn.kernels import _jit
+from devfnn.model import compiling
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"), reason="nothing is compiled"
@@ -52,19 +57,25 @@ def package(tmp_path):
     return copy
 
 
-def ask(package, prepare="compiling.ensure_compiled('concepts')"):
-    """Answer, cache hits and cache misses of a new process."""
+def in_new_process(package, program):
+    """What a program writes to standard output and standard error, with a copy of the package."""
     environment = {key: os.environ[key] for key in os.environ if not key.startswith("NUMBA_")}
     environment |= {"PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
     finished = subprocess.run(
-        [sys.executable, "-c", ASK.format(prepare=prepare)],
+        [sys.executable, "-c", program],
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=280,
     )
     assert finished.returncode == 0, finished.stderr
-    return [int(number) for number in finished.stdout.split()], finished.stderr
+    return finished.stdout, finished.stderr
+
+
+def ask(package, prepare="compiling.ensure_compiled('concepts')"):
+    """Answer, cache hits and cache misses of a new process."""
+    answer, message = in_new_process(package, ASK.format(prepare=prepare))
+    return [int(number) for number in answer.split()], message
 
 
 def test_a_second_process_does_not_compile_again(package):
@@ -93,3 +104,131 @@ def test_another_file_in_the_cache_folder_is_left_alone(package):
     stranger.write_text("not ours")
     ask(package)
     assert stranger.exists()
+
+
+# ---- each network by itself
+
+USE = """
+import json
+from devfnn.kernels._jit import cache_folder
+from devfnn.kernels.caller import ask
+from devfnn.model import compiling
+
+used = []
+
+def recorder(what):
+    def use(X, y):
+        used.append(what)
+        ask()
+    return use
+
+compiling.PARTS = {{what: recorder(what) for what in compiling.PARTS}}
+compiling._score_a_chunk = lambda y, probabilities: None
+for what in {asked}:
+    compiling.ensure_compiled(what)
+stamp = cache_folder() / "devfnn-kernels.stamp"
+print(json.dumps([used, stamp.read_text().split()[1:]]))
+"""
+
+
+def use(package, *asked):
+    """What a new process compiles when it is asked for these, and what the stamp then names."""
+    answer, message = in_new_process(package, USE.format(asked=asked))
+    used, stamped = json.loads(answer)
+    assert [f"compiling its kernels ({what})" in message for what in asked] == [
+        what in used for what in asked
+    ]
+    return used, stamped
+
+
+def test_only_the_network_that_is_asked_for_is_compiled_and_stamped(package):
+    assert use(package, "stacked") == (["stacked"], ["stacked"])
+    assert use(package, "stacked") == ([], ["stacked"])
+    assert use(package, "concepts", "concepts") == (["concepts"], ["concepts", "stacked"])
+    assert use(package, "stacked", "fleet", "concepts") == (
+        ["fleet"],
+        ["concepts", "fleet", "stacked"],
+    )
+    assert use(package, *compiling.PARTS) == ([], ["concepts", "fleet", "stacked"])
+
+
+def test_after_an_edit_every_network_is_compiled_again_when_it_is_asked_for(package):
+    use(package, *compiling.PARTS)
+    (package / "kernels" / "callee.py").write_text(CALLEE.format(answer=22))
+    assert use(package, "fleet") == (["fleet"], ["fleet"])
+    assert use(package, "concepts", "fleet") == (["concepts"], ["concepts", "fleet"])
+
+
+def test_a_network_whose_compiling_failed_is_not_stamped(package):
+    broken = USE.replace("used.append(what)", "raise MemoryError")
+    broken = broken.replace(
+        "    compiling.ensure_compiled(what)",
+        "    try:\n        compiling.ensure_compiled(what)\n    except MemoryError:\n        pass",
+    ).replace("stamp.read_text().split()[1:]", "stamp.exists()")
+    answer, _ = in_new_process(package, broken.format(asked=("concepts",)))
+    assert json.loads(answer) == [[], False]
+    assert use(package, "concepts") == (["concepts"], ["concepts"])
+
+
+def test_every_network_asks_for_its_own_kernels(monkeypatch):
+    X = np.random.default_rng(0).random((60, 2))
+    y = (X[:, 0] > 0.5).astype(int)
+    asked = []
+    monkeypatch.setattr(compiling, "_ready", set())
+    monkeypatch.setattr(_jit, "discard_stale_cache", lambda what: asked.append(what))
+    for network in ("concepts", "stacked"):
+        DEVFNN(Config(network=network)).learn(X, y)
+    Fleet(2, 2, [0, 1]).learn(y, X, y)
+    GClass().learn(X, y)
+    assert asked == ["concepts", "stacked", "fleet"]
+
+
+# Calls everything a network can do, and prints the kernels that were not compiled before that.
+LATER = """
+import importlib, json, pkgutil
+import numpy as np
+import devfnn.kernels
+from devfnn import DEVFNN, Config, Fleet
+from devfnn.model import compiling
+
+def counts():
+    found = {{}}
+    for module in pkgutil.iter_modules(devfnn.kernels.__path__, "devfnn.kernels."):
+        for name, value in vars(importlib.import_module(module.name)).items():
+            if hasattr(value, "signatures"):
+                found[f"{{value.py_func.__module__}}.{{name}}"] = len(value.signatures)
+    return found
+
+def use_all(what):
+    rng = np.random.default_rng(0)
+    X = rng.random((4000, 3))
+    y = (X[:, 0] + X[:, 1] > 1.0) ^ (np.arange(4000) > 2000)
+    if what == "fleet":
+        fleet = Fleet(3, 3, [False, True], Config(scaling="none", missing="skip"))
+        fleet.learn(np.arange(4000) % 3, X, y)
+        fleet.predict_proba(np.arange(4000) % 3, X)
+        return
+    model = DEVFNN(Config(network=what, lags=1, missing="skip"))
+    model.learn(X[:200], np.where(y[:200], "b", "a"))
+    for start in range(200, 4000, 200):
+        model.learn(X[start : start + 200], y[start : start + 200])
+    model.learn_rows(X * 3.0, y)
+    model.wants_label(X)
+    model.predict_proba(X)
+    model.rules(archived=True)
+    model.add_features(["more"])
+    model.learn(np.column_stack([X, X[:, 0]]), y)
+
+compiling.use_kernels("{what}")
+before = counts()
+use_all("{what}")
+print(json.dumps([name for name, count in counts().items() if count > before[name]]))
+"""
+
+
+@pytest.mark.parametrize("what", compiling.PARTS)
+def test_what_is_compiled_first_is_all_that_is_compiled(what):
+    """Anything else would be compiled in front of the user, without a word."""
+    package = pathlib.Path(devfnn.__file__).parent
+    answer, _ = in_new_process(package, LATER.format(what=what))
+    assert json.loads(answer) == []

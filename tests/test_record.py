@@ -175,7 +175,7 @@ def test_every_ablation_changes_one_mechanism() -> None:
             assert name.endswith(" off" if default[field] else " on")
     assert len(set(changed)) == len(changed)
     wanted = {"growing", "merging", "feature_mask", "active_learning"}
-    assert wanted | {"rule_growing", "pruning", "recall", "memory"} <= set(changed)
+    assert wanted | {"rule_growing", "pruning", "recall", "forgetting"} <= set(changed)
 
 
 def test_names_of_systems_and_streams_are_used_once() -> None:

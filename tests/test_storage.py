@@ -27,6 +27,11 @@ from devfnn.events import (
     LayersMerged,
     RuleSplit,
 )
+from devfnn.kernels.concept_state import CALM_CURVE, FIRST_KEPT
+from devfnn.kernels.state import Floats
+from devfnn.model.concepts.engine import ConceptEngine
+from devfnn.model.concepts.inputs import layer_inputs
+from devfnn.model.concepts.learning import forward
 from devfnn.model.engines import empty_engine
 from devfnn.storage import checks, dump, parse, values
 from devfnn.storage.schema import SAMPLES, Axis, axis_of, sample, schema, sizes_of
@@ -77,6 +82,32 @@ def test_the_stories_pass_through_every_structural_step() -> None:
     assert np.isnan(STORIES["rows, deep"].model(17)._known().gathered.outputs).any()
 
 
+@pytest.mark.parametrize("cut", [1, 9, 17])
+def test_the_calm_curve_comes_back_from_a_file_and_learns_on(cut: int) -> None:
+    story = STORIES["concepts"]
+    model = story.model(cut)
+    loaded = parse(dump(model))
+    X, _ = turning_rows(1, seed=8)
+    for _ in range(2):
+        curves = [calm_curve(each, X) for each in (model, loaded)]
+        for own, other in zip(*curves, strict=True):
+            np.testing.assert_array_equal(own, other)
+        said, weights = curves[0][0], curves[0][1]
+        assert np.ptp(said[:, 0]) > 0.1 and weights[:, 4:].any()  # it has learned, with curves
+        for each in (model, loaded):
+            story.learn(each, cut, cut + 3)
+        assert not np.array_equal(calm_curve(model, X)[1], weights)
+
+
+def calm_curve(model: DEVFNN, X: Floats) -> tuple[Floats, Floats, Floats]:
+    """What the calm curve says of rows, its weights, and what it still has to learn."""
+    network = model._known()
+    assert isinstance(network, ConceptEngine)
+    said = forward(network, layer_inputs(network, X, model.config))[:, CALM_CURVE]
+    (rule,) = network.state.members[CALM_CURVE, : network.state.n_members[CALM_CURVE]]
+    return said, network.state.weights[rule].copy(), network.state.gains[rule].copy()
+
+
 def test_the_stories_of_concepts_pass_through_every_structural_step() -> None:
     names = [name for name in STORIES if name.startswith("concepts")]
     events = {name: STORIES[name].learn(STORIES[name].model(0), 0, 20) for name in names}
@@ -89,7 +120,7 @@ def test_the_stories_of_concepts_pass_through_every_structural_step() -> None:
     assert steps <= kinds["concepts, lags"]
     assert not steps & kinds["concepts, bare"]
     for cut in (13, 17):  # where the tests above stop and load
-        kept = STORIES["concepts"].model(cut)._known().state.kinds[5:]
+        kept = STORIES["concepts"].model(cut)._known().state.kinds[FIRST_KEPT:]
         assert (kept >= 0).any()
         masked = STORIES["concepts, masked"].model(cut)
         assert len(masked._known().gathered)
@@ -150,7 +181,10 @@ def test_every_array_comes_back_ready_for_kernels(name: str) -> None:
 
 THIRD: dict[str, tuple[list[int], Config]] = {
     "stacked": ([4, 6, 3, 2, 9, 21, 31], Config(lags=14)),
-    "concepts": ([13, 3, 9, 21, 31], Config(lags=14, max_kept=2, max_boxes=7, max_clouds=41)),
+    "concepts": (
+        [13, 3, 9, 21, 31],
+        Config(lags=14, max_pool=13, max_kept=2, max_boxes=7, max_clouds=41),
+    ),
 }
 """Sizes that the schema has not seen."""
 

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from devfnn import DEVFNN, Config
 from devfnn.cli.inspect import inspect
+from devfnn.kernels.concept_state import FIRST_KEPT
 from devfnn.model.gclass import GClass
 from devfnn.model.rules import Rule
 from devfnn.streams import sea
@@ -114,8 +115,9 @@ def test_the_layers_of_a_concept_network_are_called_by_what_they_are(invoke, tmp
     text = shown(invoke(tmp_path / "x.model", "--json", tmp_path / "x.json"))
     layers = json.loads((tmp_path / "x.json").read_text())["layers"]
     kinds = [layer["kind"] for layer in layers]
-    assert kinds[:5] == ["quick line", "brisk line", "steady line", "boxes", "clouds"]
-    assert set(kinds[5:]) <= {"kept line", "kept boxes"} and len(kinds) > 5
+    lines = ["quick line", "brisk line", "steady line"]
+    assert kinds[:FIRST_KEPT] == [*lines, "calm curve", "boxes", "clouds"]
+    assert set(kinds[FIRST_KEPT:]) <= {"kept line", "kept boxes"}
     assert all(kind in text for kind in kinds)
     assert [layer["vote"] for layer in layers] == model.voting_weights.tolist()
     assert {layer["features"] for layer in layers} == {3}
@@ -141,7 +143,7 @@ def kept_model():
     model = DEVFNN()
     for start in range(0, 8000, 200):
         model.learn(X[start : start + 200], y[start : start + 200])
-    assert model.n_layers > 5
+    assert model.n_layers > FIRST_KEPT
     return model
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from build import count
 from concept_twin import (
+    FIRST_FREE,
     add_rule,
     assert_same_rule,
     capped,
@@ -35,8 +36,11 @@ from devfnn.kernels.boxes import (
 )
 from devfnn.kernels.concept_state import (
     BOX_LAYER,
+    CALM_CURVE,
+    CLOUD_LAYER,
     DROPPED_LINE,
     FIRST_KEPT,
+    INDEPENDENCE,
     LINE,
     NO_LAYER,
     NO_OWNER,
@@ -211,7 +215,7 @@ def test_a_split_happens_at_the_planted_cut(
     before, diary = copied(state), diary_for(1)
     most = best_cut(state, BOX_LAYER)[2]
     split_rule(state, BOX_LAYER, BOX_LAYER, 17, habits, diary)
-    sibling = 4
+    sibling = FIRST_FREE
     assert diary.n_lines[0] == 1
     assert diary.lines[0].tolist() == [17, SPLIT_LINE, BOX_LAYER, BOX_LAYER, sibling]
     assert diary.numbers[0].tolist() == [feature, cut, most, habits.split_evidence]
@@ -261,6 +265,24 @@ def test_too_little_evidence_splits_nothing(rng: np.random.Generator) -> None:
         assert state.n_members[BOX_LAYER] == 2
 
 
+def test_the_evidence_that_a_split_needs_grows_as_rows_are_worth_less(
+    rng: np.random.Generator,
+) -> None:
+    for independence in (1.0, 0.5, 0.1):
+        state, habits = fresh(2, 3)
+        fill_rule(state, BOX_LAYER, rng)
+        state.evidence[BOX_LAYER, ..., 1] = 10.0
+        state.course[INDEPENDENCE] = independence
+        most = float(best_cut(state, BOX_LAYER)[2])
+        for margin, n_rules in ((1e-3, 1), (-1e-3, 2)):
+            split_evidence = (most + margin) * independence - 4.0
+            diary, asked = diary_for(1), habits._replace(split_evidence=split_evidence)
+            split_rule(state, BOX_LAYER, BOX_LAYER, 0, asked, diary)
+            assert state.n_members[BOX_LAYER] == n_rules
+            assert diary.n_lines[0] == n_rules - 1
+        assert diary.numbers[0, 2:].tolist() == [most, pytest.approx(most - 1e-3)]
+
+
 def test_a_full_pool_refuses_quietly(rng: np.random.Generator) -> None:
     state, habits = fresh(2, 2, room=0)
     assert free_rule(state) == NO_OWNER
@@ -285,13 +307,13 @@ def test_kept_layers_make_way_for_a_rule_the_oldest_first(rng: np.random.Generat
         [SPLIT_LINE, BOX_LAYER],
     ]
     assert state.kinds[FIRST_KEPT : FIRST_KEPT + 2].tolist() == [LINE, NO_LAYER]
-    assert state.owners[4:].tolist() == [FIRST_KEPT, BOX_LAYER]
+    assert state.owners[FIRST_FREE:].tolist() == [FIRST_KEPT, BOX_LAYER]
 
 
 def test_a_rule_takes_the_first_free_slot(rng: np.random.Generator) -> None:
     state, _ = fresh(2, 2)
     add_rule(state, BOX_LAYER, np.zeros(2), np.ones(2))
-    assert free_rule(state) == 5
+    assert free_rule(state) == FIRST_FREE + 1
     state.owners[2] = NO_OWNER
     assert free_rule(state) == 2
 
@@ -301,13 +323,14 @@ def test_a_copy_is_the_same_in_all_but_its_owner(rng: np.random.Generator) -> No
     fill_rule(state, BOX_LAYER, rng)
     state.lows[BOX_LAYER], state.highs[BOX_LAYER] = 0.1, 0.9
     before = copied(state)
-    copy_rule(state, BOX_LAYER, 6)
+    copy = FIRST_FREE + 2
+    copy_rule(state, BOX_LAYER, copy)
     for name in (*POOLED, "class_counts"):
         own = getattr(state, name)
-        np.testing.assert_array_equal(own[6], getattr(before, name)[BOX_LAYER])
-        np.testing.assert_array_equal(own[:6], getattr(before, name)[:6])
-        assert not np.array_equal(own[6], own[7])
-    assert state.owners[6] == NO_OWNER
+        np.testing.assert_array_equal(own[copy], getattr(before, name)[BOX_LAYER])
+        np.testing.assert_array_equal(own[:copy], getattr(before, name)[:copy])
+        assert not np.array_equal(own[copy], own[copy + 1])
+    assert state.owners[copy] == NO_OWNER
 
 
 # ---- learning
@@ -356,8 +379,17 @@ def test_rules_are_hardly_ever_born_without_need() -> None:
 
 def test_without_growing_nothing_splits_and_nothing_is_gathered() -> None:
     state = learned(*steps(np.random.default_rng(0), 600), rule_growing=False)
-    assert state.n_members.tolist()[:5] == [1, 1, 1, 1, 0]
+    assert state.n_members.tolist() == [1] * CLOUD_LAYER + [0] * (state.kinds.size - CLOUD_LAYER)
     assert (state.evidence == 0.0).all()
+
+
+def test_the_calm_curve_stays_one_rule_where_the_boxes_split() -> None:
+    state = learned(*steps(np.random.default_rng(0), 1200), split_evidence=4.0, split_every=30)
+    assert state.n_members[BOX_LAYER] > 2
+    assert members_of(state, CALM_CURVE) == [CALM_CURVE]
+    assert (state.evidence[CALM_CURVE] == 0.0).all()
+    assert state.ages[CALM_CURVE] == 1200
+    assert (state.weights[CALM_CURVE] != 0.0).all()  # with the curves
 
 
 def test_no_more_rules_than_there_is_room_for() -> None:

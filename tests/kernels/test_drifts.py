@@ -9,6 +9,7 @@ from concept_twin import (
     assert_same_lines,
     copied,
     diary_for,
+    let_rows_repeat,
     members_of,
     random_network,
     slow_copy,
@@ -17,12 +18,14 @@ from devfnn.kernels.concept_state import (
     BOX_LAYER,
     BOXES,
     BRISK_LINE,
+    CALM_CURVE,
     CLOUD_LAYER,
     CUT_ERRORS,
     CUT_ROWS,
     DRIFT_LINE,
     DROPPED_LINE,
     FIRST_KEPT,
+    INDEPENDENCE,
     KEPT_LINE,
     LINE,
     MEMORY,
@@ -81,18 +84,20 @@ def some_errors(rng: np.random.Generator, kind: str) -> Ints:
 
 
 @pytest.mark.parametrize("kind", ["rise", "fall", "steady", "waves", "none", "all"])
-@pytest.mark.parametrize("significance", [0.001, 0.05])
+@pytest.mark.parametrize(("significance", "independence"), [(0.001, 1.0), (0.05, 1.0), (0.05, 0.4)])
 def test_the_verdict_is_that_of_an_error_track_row_by_row(
-    rng: np.random.Generator, kind: str, significance: float
+    rng: np.random.Generator, kind: str, significance: float, independence: float
 ) -> None:
     state, habits = random_network(rng, 2, 2, drift_significance=significance)
+    state.course[INDEPENDENCE] = independence
+    level = significance ** (1.0 / independence)  # of one row in so many
     track, n_drifts = ErrorTrack(), 0
     for row, error in enumerate(some_errors(rng, kind).tolist()):
         note_error(state.track, error, habits)
         track.extend(np.array([error]), significance)
         expected = [track.rows, track.errors, track.cut_rows, track.cut_errors]
         assert state.track.tolist() == expected
-        verdict, diary = track.verdict(significance, significance, one_sided=True), diary_for(1)
+        verdict, diary = track.verdict(level, level, one_sided=True), diary_for(1)
         found = find_drift(state, row, habits, diary)
         assert found == (verdict.level is Level.DRIFT)
         assert diary.n_lines[0] == found
@@ -105,6 +110,19 @@ def test_the_verdict_is_that_of_an_error_track_row_by_row(
             track = ErrorTrack()
     assert kind != "rise" or n_drifts > 0
     assert kind not in ("none", "all") or n_drifts == 0
+
+
+def test_the_fewer_rows_are_worth_one_the_sooner_drift_is_seen(rng: np.random.Generator) -> None:
+    state, habits = random_network(rng, 2, 2, drift_significance=0.001)
+    seen = []
+    for independence in (1.0, 0.5, 0.2):
+        state.course[INDEPENDENCE] = independence
+        for after in range(1, 300):
+            state.track[:] = [100 + after, 10 + after // 2, 100, 10]
+            if find_drift(state, 0, habits, diary_for(1)):
+                break
+        seen.append(after)
+    assert seen[0] < 50 < seen[1] < seen[2] - 30 < 270
 
 
 def test_places_of_the_track_are_those_of_an_error_track() -> None:
@@ -136,7 +154,7 @@ def test_only_layers_with_a_long_memory_are_kept(rng: np.random.Generator) -> No
     state, _ = random_network(rng, 2, 2, kept=(LINE, BOXES))
     state.scores[:] = 0.5
     assert best_of_lasting(state) == STEADY_LINE
-    for other in (QUICK_LINE, BRISK_LINE, CLOUD_LAYER):
+    for other in (QUICK_LINE, BRISK_LINE, CALM_CURVE, CLOUD_LAYER):  # the calm curve goes on
         state.scores[other] = 0.9
     assert best_of_lasting(state) == STEADY_LINE
     state.scores[BOX_LAYER] = 0.6
@@ -187,7 +205,7 @@ def test_the_best_layer_is_kept_and_the_others_start_anew(
     assert (state.scores[place], state.rests[place], state.last_wins[place]) == (0.8, 0, 9)
     for layer in (BRISK_LINE, STEADY_LINE, BOX_LAYER):
         assert_is_fresh(state, before, layer)
-    for rule in [QUICK_LINE, *members_of(before, FIRST_KEPT)]:
+    for rule in [QUICK_LINE, CALM_CURVE, *members_of(before, FIRST_KEPT)]:
         for name in RULE_FIELDS:
             np.testing.assert_array_equal(getattr(state, name)[rule], getattr(before, name)[rule])
     assert (state.course[MEMORY], state.course[REFEREE]) == (1234.0, 0.0)
@@ -198,6 +216,44 @@ def test_the_best_layer_is_kept_and_the_others_start_anew(
     slow._respond(31)
     assert_same(state, slow)
     assert_same_lines(diary, slow.lines)
+
+
+@pytest.mark.parametrize("best", [STEADY_LINE, CALM_CURVE, BOX_LAYER, FIRST_KEPT])
+def test_a_drift_leaves_the_calm_curve_alone_while_the_others_start_anew(
+    rng: np.random.Generator, best: int
+) -> None:
+    state, habits = random_network(rng, 2, 2, kept=(LINE,))
+    leader(state, best)
+    before = copied(state)
+    respond(state, 0, habits, diary_for(1))
+    for name in RULE_FIELDS:
+        own, old = getattr(state, name)[CALM_CURVE], getattr(before, name)[CALM_CURVE]
+        np.testing.assert_array_equal(own, old, name)
+    assert members_of(state, CALM_CURVE) == [CALM_CURVE]
+    assert state.owners[CALM_CURVE] == CALM_CURVE and state.kinds[CALM_CURVE] == BOXES
+    assert state.scores[CALM_CURVE] == before.scores[CALM_CURVE]
+    for layer in (BRISK_LINE, STEADY_LINE, BOX_LAYER):
+        assert before.weights[members_of(before, layer)].any()
+        assert_is_fresh(state, before, layer)
+
+
+@pytest.mark.parametrize(("independence", "n_left"), [(1.0, 0), (0.25, 60), (0.1, 72)])
+def test_scores_start_anew_after_a_drift_as_far_as_rows_are_worth(
+    rng: np.random.Generator, independence: float, n_left: int
+) -> None:
+    state, habits = random_network(rng, 2, 2, kept=())
+    state.course[INDEPENDENCE], state.clock[SCORED] = independence, 80
+    respond(state, 0, habits, diary_for(1))
+    assert state.clock[SCORED] == n_left
+
+
+def test_a_drift_does_not_change_what_rows_are_worth(rng: np.random.Generator) -> None:
+    state, habits = random_network(rng, 2, 2, kept=())
+    let_rows_repeat(state, rng, 3.0)
+    before = copied(state)
+    respond(state, 0, habits, diary_for(1))
+    np.testing.assert_array_equal(state.past, before.past)
+    np.testing.assert_array_equal(state.course[INDEPENDENCE:], before.course[INDEPENDENCE:])
 
 
 def test_a_kept_layer_that_is_the_best_is_not_kept_twice(rng: np.random.Generator) -> None:
@@ -304,6 +360,21 @@ def test_no_layer_makes_room_in_vain(rng: np.random.Generator) -> None:
 
 
 # ---- parts
+
+
+@pytest.mark.parametrize("room", [0, 1, 2])
+def test_a_diary_without_room_takes_what_it_can(rng: np.random.Generator, room: int) -> None:
+    state, habits = without_recall(rng, kept=(LINE, BOXES, LINE))
+    state.last_wins[FIRST_KEPT : FIRST_KEPT + 3] = [5, 6, 7]
+    crowded(state, 0)
+    other, diary, whole = copied(state), diary_for(1, room), diary_for(1)
+    respond(state, 0, habits, diary)
+    respond(other, 0, habits, whole)
+    assert (diary.n_lines[0], whole.n_lines[0]) == (room, 3)
+    np.testing.assert_array_equal(diary.lines, whole.lines[:room])
+    np.testing.assert_array_equal(diary.numbers, whole.numbers[:room])
+    for own, same in zip(state, other, strict=True):
+        np.testing.assert_array_equal(own, same)
 
 
 def test_a_dropped_layer_leaves_nothing_behind(rng: np.random.Generator) -> None:

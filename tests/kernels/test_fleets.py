@@ -31,6 +31,7 @@ EVENTFUL = {
     "split_every": 20,
     "max_clouds": 6,
     "vote_rows": 40.0,
+    "vote_power": 0.5,
     "chunk_rows": 40,
     "max_kept": 1,
     "max_boxes": 4,

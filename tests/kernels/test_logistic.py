@@ -96,34 +96,37 @@ def test_the_twin_solves_its_equation(rng: np.random.Generator) -> None:
             assert learned.sum() == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(("m", "tolerance"), [(2, 1e-6), (3, 3e-3), (6, 3e-3)])
-def test_a_step_of_moderate_reach_solves_its_equation(
-    rng: np.random.Generator, m: int, tolerance: float
+@pytest.mark.parametrize("m", [2, 3, 6, 20])
+@pytest.mark.parametrize("spread", [1.0, 3.0, 10.0])
+def test_a_step_of_any_reach_solves_its_equation(
+    rng: np.random.Generator, m: int, spread: float
 ) -> None:
-    for reach in 10.0 ** rng.uniform(-3.0, 0.3, 100):
-        said, label = softmax(rng.normal(scale=3.0, size=m)), int(rng.integers(m))
+    for reach in 10.0 ** rng.uniform(-3.0, 4.0, 200):
+        said, label = softmax(rng.normal(scale=spread, size=m)), int(rng.integers(m))
         learned = step(said, label, reach)
-        assert equation_gap(said, label, reach, learned) < tolerance
-        np.testing.assert_allclose(learned, implicit_shares(said, label, reach), atol=tolerance)
+        np.testing.assert_allclose(learned, implicit_shares(said, label, reach), atol=1e-6)
+        assert equation_gap(said, label, reach, learned) < 1e-6 * max(reach, 1.0)
         assert learned.sum() == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("m", [2, 3, 6])
-def test_a_step_of_any_reach_solves_its_equation(rng: np.random.Generator, m: int) -> None:
-    for reach in 10.0 ** rng.uniform(0.3, 3.0, 100):
-        said, label = softmax(rng.normal(scale=3.0, size=m)), int(rng.integers(m))
-        assert equation_gap(said, label, reach, step(said, label, reach)) < 0.01
+@pytest.mark.parametrize("m", [2, 3, 20])
+def test_a_step_from_absurd_shares_still_gives_shares(rng: np.random.Generator, m: int) -> None:
+    for reach in 10.0 ** rng.uniform(-3.0, 9.0, 200):
+        said, label = softmax(rng.normal(scale=300.0, size=m)), int(rng.integers(m))
+        learned = step(said, label, reach)
+        assert learned.min() >= 0.0 and learned.sum() == pytest.approx(1.0)
+        assert learned[label] >= said[label] - 1e-12
 
 
 @pytest.mark.parametrize("m", [2, 4])
 def test_a_step_moves_towards_the_label_and_no_further(rng: np.random.Generator, m: int) -> None:
-    for reach in 10.0 ** rng.uniform(-3.0, 0.3, 100):
+    for reach in 10.0 ** rng.uniform(-3.0, 2.0, 100):
         said, label = softmax(rng.normal(scale=2.0, size=m)), int(rng.integers(m))
         learned = step(said, label, reach)
         pull = reach * (one_hot(np.array([label]), m)[0] - learned)  # of the weights on the logits
         after = softmax(np.log(said) + pull)
         assert said[label] < learned[label] < 1.0
-        assert after[label] == pytest.approx(learned[label], abs=3e-3)
+        assert after[label] == pytest.approx(learned[label], abs=1e-5)
 
 
 @pytest.mark.parametrize("weight", [1.0, 10.0, 100.0])
@@ -133,13 +136,13 @@ def test_a_heavy_row_is_not_thrown_beyond_its_label(weight: float) -> None:
     expected, _ = learned_logistic(weights, unpacked(gains), phi, 1, (weight, 1.0))
     learn(weights, gains, row, 1, (weight, 1.0, 2.0))
     assert (weights[1] - weights[0]) @ phi == pytest.approx(
-        (expected[1] - expected[0]) @ phi, abs=0.01
+        (expected[1] - expected[0]) @ phi, abs=1e-4
     )
 
 
 def test_a_sure_row_and_no_reach_move_nothing() -> None:
     said = np.array([0.2, 0.5, 0.3])
-    np.testing.assert_array_equal(step(said, 1, 0.0), said)
+    np.testing.assert_allclose(step(said, 1, 0.0), said, rtol=1e-12)
     sure = np.array([0.0, 1.0])
     np.testing.assert_array_equal(step(sure, 1, 5.0), sure)
 
@@ -158,8 +161,8 @@ def test_the_gain_equals_the_dense_product(rng: np.random.Generator, size: int) 
     assert variance == pytest.approx(phi[:size] @ expected)
 
 
-@pytest.mark.parametrize(("m", "tolerance"), [(2, 1e-5), (3, 3e-3)])
-def test_a_step_equals_the_dense_twin(rng: np.random.Generator, m: int, tolerance: float) -> None:
+@pytest.mark.parametrize("m", [2, 3, 5])
+def test_a_step_equals_the_dense_twin(rng: np.random.Generator, m: int) -> None:
     for _ in range(60):
         weights = rng.normal(scale=0.7, size=(m, 7))
         matrix = random_gain(rng, np.full(7, rng.choice([0.02, 0.3])))
@@ -168,8 +171,8 @@ def test_a_step_equals_the_dense_twin(rng: np.random.Generator, m: int, toleranc
         expected = learned_logistic(weights, matrix, halves(row), label, (weight, memory))
         gains = packed(matrix)
         learn(weights, gains, row, label, (weight, memory, 1e9))
-        np.testing.assert_allclose(weights, expected[0], rtol=tolerance, atol=tolerance)
-        np.testing.assert_allclose(unpacked(gains), expected[1], rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(weights, expected[0], rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(unpacked(gains), expected[1], rtol=1e-6, atol=1e-6)
 
 
 def test_the_gain_after_rows_is_the_inverse_information(rng: np.random.Generator) -> None:
@@ -182,7 +185,7 @@ def test_the_gain_after_rows_is_the_inverse_information(rng: np.random.Generator
         learn(weights, gains, row, label, (weight, 0.99, 1e9))
         curvature = max((said * (1.0 - said)).max(), (learned * (1.0 - learned)).max(), 1e-4)
         information = 0.99 * information + weight * curvature * np.outer(phi, phi)
-    np.testing.assert_allclose(unpacked(gains), np.linalg.inv(information), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(unpacked(gains), np.linalg.inv(information), rtol=1e-6, atol=1e-9)
 
 
 def test_a_line_leaves_the_curves_alone(rng: np.random.Generator) -> None:
@@ -191,8 +194,8 @@ def test_a_line_leaves_the_curves_alone(rng: np.random.Generator) -> None:
     said = softmax(weights[:, :3] @ phi[:3])
     expected = learned_logistic(weights[:, :3], matrix[:3, :3], phi[:3], 1, (0.5, 0.9))
     learn_logistic(weights, gains, 3, said, (1, 0.5, 0.9), np.full(5, 1e9), work_of(phi, 2))
-    np.testing.assert_allclose(weights[:, :3], expected[0], rtol=1e-5)
-    np.testing.assert_allclose(unpacked(gains)[:3, :3], expected[1], rtol=1e-5)
+    np.testing.assert_allclose(weights[:, :3], expected[0], rtol=1e-6)
+    np.testing.assert_allclose(unpacked(gains)[:3, :3], expected[1], rtol=1e-6)
     np.testing.assert_array_equal(weights[:, 3:], before[:, 3:])
     np.testing.assert_array_equal(unpacked(gains)[3:], matrix[3:])
 

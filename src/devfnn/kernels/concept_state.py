@@ -26,11 +26,8 @@ TRACK_ROWS, TRACK_ERRORS, CUT_ROWS, CUT_ERRORS = range(4)
 """Places in `Concepts.track`: errors since the last drift, and up to where they were rarest."""
 
 MEMORY, REFEREE, UNCERTAINTY, LABEL_RATE, INDEPENDENCE = range(5)
-ERROR_MEAN, BLOCK_ROWS, BLOCK_ERRORS, LAST_BLOCK, ROUGHNESS = range(5, 10)
+WATCHED, LAST_LABEL, FAR_LABEL, NEAR_CHANGES, FAR_CHANGES = range(5, 10)
 """Places in `Concepts.course`."""
-
-LAST, MEAN, VARIANCE, LAG = range(4)
-"""Rows of `Concepts.past`: the last row, running moments of rows, and those of neighbours."""
 
 ROWS, STEPS, SCORED, TOLD = range(4)
 """Places in `Concepts.clock`: learned rows; structural steps; rows scored since the last drift; the
@@ -71,7 +68,6 @@ class Concepts(NamedTuple):
     cloud_heights: Floats  # (K,) log density at the centre
     n_clouds: Ints  # (1,)
     track: Ints  # (4,)
-    past: Floats  # (4, n)
     course: Floats  # (10,)
     clock: Ints  # (4,)
 

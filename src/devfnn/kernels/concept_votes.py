@@ -3,7 +3,14 @@
 import numpy as np
 
 from devfnn.kernels._jit import part
-from devfnn.kernels.concept_state import FIRST_KEPT, INDEPENDENCE, NO_LAYER, SCORED, STEADY_LINE
+from devfnn.kernels.concept_state import (
+    CALM_CURVE,
+    FIRST_KEPT,
+    INDEPENDENCE,
+    NO_LAYER,
+    SCORED,
+    STEADY_LINE,
+)
 from devfnn.kernels.votes import best_class
 
 
@@ -25,7 +32,10 @@ def best_layer(state):
 
 @part()
 def share_votes(state, habits, shares):
-    """Voting weights from the scores: a power of the odds that a layer is as good as the best."""
+    """Voting weights from the scores: a power of the odds that a layer is as good as the best.
+
+    Where rows repeat each other a lead says less, and the calm curve has a head start.
+    """
     top = state.scores[best_layer(state)]
     total = 0.0
     for layer in range(state.kinds.shape[0]):
@@ -33,6 +43,8 @@ def share_votes(state, habits, shares):
         if not is_idle(state, layer):
             gap = habits.vote_rows * (state.scores[layer] - top) * state.course[INDEPENDENCE]
             shares[layer] = np.exp(habits.vote_sharpness * gap)
+        if layer == CALM_CURVE:
+            shares[layer] /= state.course[INDEPENDENCE]
         total += shares[layer]
     for layer in range(state.kinds.shape[0]):
         shares[layer] /= total
@@ -52,11 +64,12 @@ def combine(outputs, shares, probabilities):
 def score_layers(state, outputs, label, habits):
     """Let a row move the scores, and what is known of kept layers that say the same.
 
-    After a drift the scores are means of the rows since then, until these are enough.
+    After a drift the scores are means of the rows since then, until these are enough. Where rows
+    repeat each other it takes more of them.
     """
     state.clock[SCORED] += 1
     rate = 1.0 / habits.vote_rows
-    score_rate = max(rate, 1.0 / state.clock[SCORED])
+    score_rate = max(rate * state.course[INDEPENDENCE], 1.0 / state.clock[SCORED])
     n_layers = state.kinds.shape[0]
     for layer in range(n_layers):
         if not is_idle(state, layer):

@@ -14,7 +14,6 @@ from devfnn.kernels.concept_state import (
     CLOUD_LAYER,
     CLOUDS,
     FIRST_KEPT,
-    INDEPENDENCE,
     LINE,
     MEMORY,
     NO_LAYER,
@@ -29,7 +28,7 @@ from devfnn.kernels.concept_votes import best_layer, combine, is_idle, score_lay
 from devfnn.kernels.diary import note
 from devfnn.kernels.drifts import find_drift, note_error, respond
 from devfnn.kernels.logistic import class_shares, expand_row, learn_logistic, repair_gains
-from devfnn.kernels.repeats import watch_row, weigh_evidence
+from devfnn.kernels.repeats import watch_label, weigh_evidence
 from devfnn.kernels.state import OFFERED
 from devfnn.kernels.votes import best_class
 
@@ -119,7 +118,6 @@ def train_layer(state, layer, index, lesson, habits, work, diary):
     is_wary = state.kinds[layer] == LINE and layer != QUICK_LINE
     if is_wary:
         weight *= max(trust(said, label, habits.label_noise), LEAST_TRUST)
-    weight *= state.course[INDEPENDENCE]
     taught = (label, weight, memory_of(state, layer, habits))
     weights, gains = state.weights[rule], state.gains[rule]
     learn_logistic(weights, gains, size, said, taught, state.caps, work)
@@ -198,7 +196,7 @@ def rest_clouds(state, habits, shares):
 def close_step(state, index, lead, n_rows, habits, work, diary):
     """End of a structural step: memory, rest, and which layer was the best."""
     adapt_memory(state, lead, n_rows, habits)
-    weigh_evidence(state)
+    weigh_evidence(state.course)
     rest_clouds(state, habits, work.shares)
     best = best_layer(state)
     steps = state.clock[STEPS]
@@ -278,7 +276,7 @@ def learn_chunk(state, lessons, outputs, habits, diary, work):
             diary.errors[index] = 1 if best_class(work.probabilities) != label else 0
             n_taken += 1
             note_error(state.track, diary.errors[index], habits)
-            watch_row(state, lessons.rows[index], diary.errors[index])
+            watch_label(state.course, label)
             lead += compare_lines(outputs[index], label)
     n_rows, tested = lessons.rows.shape[0], 0
     is_drift = find_drift(state, 0, habits, diary)
@@ -316,7 +314,7 @@ def learn_rows(state, lessons, habits, diary, lead, work):
         diary.taken[index] = 1
         diary.errors[index] = 1 if best_class(work.probabilities) != label else 0
         note_error(state.track, diary.errors[index], habits)
-        watch_row(state, row, diary.errors[index])
+        watch_label(state.course, label)
         lead[0] += compare_lines(work.outputs, label)
         score_layers(state, work.outputs, label, habits)
         is_drift = state.clock[ROWS] % DRIFT_EVERY == 0 and find_drift(state, index, habits, diary)

@@ -128,5 +128,6 @@ def respond(state, index, habits, diary):
     start_anew(state, BOX_LAYER)
     state.course[MEMORY] = habits.shortest_rows
     state.course[REFEREE] = 0.0
-    state.clock[SCORED] = 0
+    doubt = 1.0 - state.course[INDEPENDENCE]  # alarms are less reliable where rows repeat
+    state.clock[SCORED] = int(doubt * state.clock[SCORED])
     return place, best

@@ -60,7 +60,6 @@ def view(fleet, model):
         fleet.cloud_heights[model],
         fleet.n_clouds[model],
         fleet.track[model],
-        fleet.past[model],
         fleet.course[model],
         fleet.clock[model],
     )

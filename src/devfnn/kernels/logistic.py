@@ -46,11 +46,24 @@ def expand_row(row, expanded):
 
 
 @part()
+def share_two(output):
+    """The softmax of two logits, in place, with one exponential."""
+    away = output[1] - output[0]
+    below = np.exp(-abs(away))
+    larger = 1.0 / (1.0 + below)
+    output[0] = larger if away <= 0.0 else below * larger
+    output[1] = below * larger if away <= 0.0 else larger
+
+
+@part()
 def class_shares(weights, expanded, size, output):
     """Class probabilities of a rule. weights: (m, p) · output: (m,)"""
     for k in range(weights.shape[0]):
         output[k] = dot(weights[k], expanded, size)
-    softmax(output, output)
+    if weights.shape[0] == 2:
+        share_two(output)
+    else:
+        softmax(output, output)
 
 
 @part()
@@ -60,7 +73,7 @@ def step_of_two(said, label, reach, learned):
     target = 1.0 if label == 1 else 0.0
     # Seen from here the curve bends one way only, so that no round overshoots.
     moved = max(odds, 0.0) if label == 1 else min(odds, 0.0)
-    share = 1.0 / (1.0 + np.exp(min(-moved, MOST_ODDS)))
+    share = said[1] if moved == odds else 0.5
     for _ in range(MOST_ROUNDS):
         gap = moved - odds - 2.0 * reach * (target - share)
         change = gap / (1.0 + 2.0 * reach * share * (1.0 - share))
@@ -156,15 +169,17 @@ def hold_under_caps(gains, size, caps):
         start += i + 1
 
 
-@part()
+@sum_part()
 def gain_of(gains, expanded, size, gain):
     """The symmetric matrix in `gains` times the expanded row; returns the variance of the row."""
     start = 0
     for i in range(size):
         value, row = expanded[i], gains[start : start + i + 1]
-        gain[i] = dot(row, expanded, i) + row[i] * value
+        total = row[i] * value
         for j in range(i):
+            total += row[j] * expanded[j]
             gain[j] += value * row[j]
+        gain[i] = total
         start += i + 1
     return dot(expanded, gain, size)
 
@@ -187,13 +202,15 @@ def learn_logistic(weights, gains, size, said, lesson, caps, work):
             weights[k, j] += residual * gain[j]
     scale = 1.0 / (memory / curvature + variance)
     growth = 1.0 / memory
-    start = 0
+    start, is_over = 0, False
     for i in range(size):
         pull, row = scale * gain[i], gains[start : start + i + 1]
         for j in range(i + 1):
             row[j] = (row[j] - pull * gain[j]) * growth
+        is_over |= row[i] > caps[i]
         start += i + 1
-    hold_under_caps(gains, size, caps)
+    if is_over:
+        hold_under_caps(gains, size, caps)
 
 
 @kernel()

@@ -61,7 +61,7 @@ class Config:
     prior: float = _number(2.0, 1e-6, 1e8, "variance of the weights of a rule before any row")
     label_noise: float = _number(0.1, 0.0, 0.9, "share of wrong labels that steady lines expect")
     max_boxes: int = _number(20, 1, 1000, "rules in the layer of boxes, and in each kept layer")
-    max_pool: int = _number(32, 4, 10**5, "rules in all lines and boxes together, kept ones too")
+    max_pool: int = _number(32, 5, 10**5, "rules in all lines and boxes together, kept ones too")
     split_evidence: float = _number(20.0, 0.0, 1e9, "gain in likelihood for which a rule splits")
     split_every: int = _number(100, 1, 10**7, "learned rows of a rule between two looks at that")
     split_doubt: float = _number(10.0, 1.0, 1e9, "factor on the gain of both halves of a rule")
@@ -161,7 +161,7 @@ class Config:
         "stream", "errors since the last drift, or the printed test inside one chunk"
     )
     drift_one_sided: bool = _choice(True, "only a rising error rate is drift")
-    drift_significance: float = _number(1e-6, 1e-300, 0.5, "cap of the level of drift", "α_D")
+    drift_significance: float = _number(1e-4, 1e-300, 0.5, "cap of the level of drift", "α_D")
     warning_significance: float = _number(1e-3, 1e-300, 0.5, "cap of the level of warning", "α_W")
     train_on_warning: bool = _choice(True, "train on chunks of the warning phase too")
     horizon: float = _number(200.0, 1e-9, 1e12, "chunks over which the levels rise", "T")

@@ -9,18 +9,25 @@ from devfnn.kernels.concept_state import (
     CALM_CURVE,
     CLOUD_LAYER,
     CLOUDS,
+    FAR_CHANGES,
+    FAR_LABEL,
     FIRST_KEPT,
+    INDEPENDENCE,
     LABEL_RATE,
+    LAST_LABEL,
     LINE,
     MEMORY,
+    NEAR_CHANGES,
     NO_LAYER,
     NO_OWNER,
     QUICK_LINE,
     ROWS,
+    SCORED,
     STEADY_LINE,
     STEPS,
     TRACK_ROWS,
     UNCERTAINTY,
+    WATCHED,
     Concepts,
 )
 from devfnn.model.concepts.network import ConceptNetwork
@@ -58,6 +65,9 @@ PARTLY_FINITE = {"state/lows", "state/highs"}
 
 LEAST_EVIDENCE = -1e-3
 """Variances of residuals are sums of what may be below 0 by rounding."""
+
+ROUGHEST = 1e4
+"""More than the error rates of blocks can differ; evidence and votes are divided by its inverse."""
 
 
 def check_concepts(network: ConceptNetwork, config: Config) -> None:
@@ -98,7 +108,7 @@ def _check_members(state: Concepts) -> None:
     require(bool((state.owners < state.kinds.size).all()), "state/owners holds no layer")
     lines, boxes = state.kinds == LINE, state.kinds == BOXES
     fits = (counts[lines] == 1).all() and (counts[boxes] >= 1).all()
-    fits = fits and not counts[~lines & ~boxes].any()
+    fits = fits and counts[CALM_CURVE] == 1 and not counts[~lines & ~boxes].any()
     require(bool(fits), "state/n_members does not fit the kind of a layer")
     used = np.arange(room) < counts[:, None]
     rules, layers = state.members[used], np.nonzero(used)[0]
@@ -138,9 +148,16 @@ def _check_course(state: Concepts, config: Config) -> None:
     habits = config.habits()
     memory = habits.shortest_rows <= state.course[MEMORY] <= habits.longest_rows
     require(bool(memory), "the memory in state/course does not fit the configuration")
-    shares = state.course[[UNCERTAINTY, LABEL_RATE]]
+    shares = state.course[[UNCERTAINTY, LABEL_RATE, INDEPENDENCE, NEAR_CHANGES, FAR_CHANGES]]
     is_share = bool(((shares >= 0.0) & (shares <= 1.0)).all())
     require(is_share, "state/course holds a share that is none")
+    is_worth = bool(state.course[INDEPENDENCE] >= 1.0 / ROUGHEST)
+    require(is_worth, "by state/course, rows are worth next to nothing")
+    watched, labels = state.course[WATCHED], state.course[[LAST_LABEL, FAR_LABEL]]
+    is_count = bool(watched >= 0.0 and watched == np.floor(watched))
+    require(is_count, "state/course counts labels in fractions")
+    is_label = np.isin(labels, np.arange(state.weights.shape[1])).all()
+    require(bool(is_label), "state/course holds a label that is none")
 
 
 def _check_counters(network: ConceptNetwork) -> None:
@@ -149,6 +166,7 @@ def _check_counters(network: ConceptNetwork) -> None:
     is_sound = (
         max(int(clock[ROWS]), int(track[TRACK_ROWS])) <= network.n_labels <= network.n_rows
         and clock[STEPS] <= network.n_chunks
+        and clock[SCORED] <= clock[ROWS]
         and (network.state.last_wins <= clock[STEPS]).all()
     )
     require(bool(is_sound), "the counters of the network contradict each other")

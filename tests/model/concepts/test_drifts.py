@@ -8,7 +8,16 @@ import pytest
 from build import count
 from devfnn import DEVFNN, Config
 from devfnn.events import DriftFound, LayerDropped, LayerKept, LayerRecalled
-from devfnn.kernels.concept_state import BOX_LAYER, FIRST_KEPT, MEMORY, NO_LAYER, STEADY_LINE
+from devfnn.kernels.concept_state import (
+    BOX_LAYER,
+    BRISK_LINE,
+    CALM_CURVE,
+    FIRST_KEPT,
+    MEMORY,
+    NO_LAYER,
+    QUICK_LINE,
+    STEADY_LINE,
+)
 from devfnn.kernels.drifts import keep_layer
 from devfnn.kernels.state import Floats, Ints
 from devfnn.model.concepts.learning import _diary
@@ -48,7 +57,22 @@ def test_a_flip_is_found_and_the_best_layer_kept(verb: str) -> None:
     assert drift.error_after - drift.error_before > drift.bound
     assert kept.layer == FIRST_KEPT and kept.source in (STEADY_LINE, BOX_LAYER)
     assert kept.n_rules >= 1 and kept.learned_rows > 0 and kept.score > 0.5
-    assert model.n_layers == 6
+    assert model.n_layers == FIRST_KEPT + 1
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_after_a_flip_all_but_the_quick_line_and_the_calm_curve_start_anew(verb: str) -> None:
+    model = DEVFNN(CONFIG.replace(active_learning=False))
+    events = run(model, *flipped(40), verb)
+    (drift,) = of_kind(events, DriftFound)
+    state = model._known().state
+    owned = np.bincount(state.owners[state.owners >= 0], state.ages[state.owners >= 0])
+    since = model.n_rows - drift.row
+    for layer in (BRISK_LINE, STEADY_LINE, BOX_LAYER):
+        assert 0 < owned[layer] <= since + CHUNK
+    for layer in (QUICK_LINE, CALM_CURVE):
+        assert owned[layer] == model.n_rows
+        assert state.n_members[layer] == 1
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -112,7 +136,7 @@ def test_with_recall_a_concept_that_returns_is_known_at_once() -> None:
         model = DEVFNN(CONFIG.replace(recall=recall))
         run(model, *plane(30, concept=4, seed=1))
         run(model, *plane(30, concept=5, seed=2))
-        assert (model.n_layers > 5) == recall
+        assert (model.n_layers > FIRST_KEPT) == recall
         after[recall] = prequential(model, *plane(10, concept=4, seed=3))
     assert after[True][1:5].mean() > after[False][1:5].mean() + 0.01
     assert after[True][1:].mean() > 0.92
@@ -122,18 +146,18 @@ def test_no_more_layers_are_kept_than_allowed_and_the_one_least_of_use_goes() ->
     X, y = recurring(count(16_000, 1600), count(2000, 200))
     model = DEVFNN(CONFIG.replace(max_kept=1, drift_significance=1e-2, recall=True))
     events = run(model, X, y)
-    assert model.n_layers <= 6
+    assert model.n_layers <= FIRST_KEPT + 1
     if count(1, 0):
         dropped = of_kind(events, LayerDropped)
         assert dropped and all(event.layer == FIRST_KEPT for event in dropped)
-        assert len(of_kind(events, LayerKept)) == len(dropped) + model.n_layers - 5
+        assert len(of_kind(events, LayerKept)) == len(dropped) + model.n_layers - FIRST_KEPT
 
 
 def test_without_places_nothing_is_kept() -> None:
     model = DEVFNN(CONFIG.replace(max_kept=0))
     events = run(model, *flipped(40))
     assert of_kind(events, DriftFound) and not of_kind(events, LayerKept)
-    assert model.n_layers == 5
+    assert model.n_layers == FIRST_KEPT
 
 
 # ---- merging
@@ -158,13 +182,13 @@ def test_of_two_equal_kept_layers_one_is_dropped() -> None:
     (dropped,) = of_kind(run(model, *same_as_before()), LayerDropped)
     assert dropped.layer in (FIRST_KEPT, FIRST_KEPT + 1)
     assert "differs from layer" in dropped.reason and dropped.value < dropped.limit
-    assert model.n_layers == 6
+    assert model.n_layers == FIRST_KEPT + 1
 
 
 def test_without_merging_both_stay() -> None:
     model = twins(merging=False, active_learning=False)
     assert not of_kind(run(model, *same_as_before()), LayerDropped)
-    assert model.n_layers == 7
+    assert model.n_layers == FIRST_KEPT + 2
 
 
 def test_kept_layers_that_differ_both_stay() -> None:
@@ -173,7 +197,7 @@ def test_kept_layers_that_differ_both_stay() -> None:
     for rule in state.members[FIRST_KEPT + 1, : state.n_members[FIRST_KEPT + 1]]:
         state.weights[rule] *= -1.0
     assert not of_kind(run(model, *same_as_before()), LayerDropped)
-    assert model.n_layers == 7
+    assert model.n_layers == FIRST_KEPT + 2
 
 
 def test_layers_are_compared_on_enough_rows_first_and_the_worse_goes() -> None:

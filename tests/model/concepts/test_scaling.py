@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from devfnn import DEVFNN, Config
-from devfnn.kernels.concept_state import CLOUD_LAYER
+from devfnn.kernels.concept_state import BOX_LAYER, CLOUD_LAYER
 from devfnn.kernels.state import Floats
 from devfnn.model.concepts.inputs import change_map, layer_inputs
 from devfnn.model.concepts.learning import forward
@@ -31,7 +31,7 @@ def said(model: DEVFNN, X: Floats) -> Floats:
 def test_lines_and_boxes_say_the_same_after_a_jump_of_a_feature(shift: float) -> None:
     model, X = grown()
     network, start = model._known(), 0
-    assert network.state.n_members[3] > 1
+    assert network.state.n_members[BOX_LAYER] > 1
     before = said(model, X)
     outside = X[:60] + np.array([shift, 0.0, 0.0])
     n_events = 0

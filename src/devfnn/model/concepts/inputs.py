@@ -9,7 +9,7 @@ centres move exactly, their spreads by the mean of the factors.
 import numpy as np
 
 from devfnn.events import Event
-from devfnn.kernels.concept_state import LAG, LAST, LINE, MEAN, VARIANCE, Concepts
+from devfnn.kernels.concept_state import LINE, Concepts
 from devfnn.kernels.state import Flags, Floats
 from devfnn.model.concepts.network import ConceptNetwork
 from devfnn.model.concepts.state import packed, unpacked
@@ -92,8 +92,6 @@ def rebase(state: Concepts, change: Change, used: Flags, config: Config) -> None
         state.variances[:, feature] /= factor * factor
         state.evidence[:, feature] = 0.0
         state.cloud_centers[feature] = (state.cloud_centers[feature] - shift) / factor
-        state.past[[LAST, MEAN], feature] = (state.past[[LAST, MEAN], feature] - shift) / factor
-        state.past[[VARIANCE, LAG], feature] /= factor * factor
     n = state.lows.shape[1]
     narrower = np.exp(-2.0 * np.log(change.factors).sum() / n)
     state.cloud_spreads[:] = np.maximum(state.cloud_spreads * narrower, 1e-5)

@@ -34,7 +34,14 @@ from devfnn.model.config import Config
 N_BINS = 8
 """Bins of a feature in which the evidence for splits is gathered."""
 
-FIRST_LAYERS = ((QUICK_LINE, LINE), (BRISK_LINE, LINE), (STEADY_LINE, LINE), (CALM_CURVE, BOXES), (BOX_LAYER, BOXES))
+FIRST_LAYERS = (
+    (QUICK_LINE, LINE),
+    (BRISK_LINE, LINE),
+    (STEADY_LINE, LINE),
+    (CALM_CURVE, BOXES),
+    (BOX_LAYER, BOXES),
+)
+"""Layers that have a rule from the start, and their kinds."""
 
 
 def n_contrasts(n_classes: int) -> int:
@@ -74,7 +81,6 @@ LAYOUT: dict[str, tuple[tuple[str | int, ...], float]] = {
     "cloud_heights": (("K",), 0.0),
     "n_clouds": ((1,), 0),
     "track": ((4,), 0),
-    "past": ((4, "n"), 0.0),
     "course": ((10,), 0.0),
     "clock": ((4,), 0),
 }
