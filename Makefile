@@ -11,7 +11,7 @@ DEVFNN_DATA ?= $(abspath $(wildcard ../shared/data))
 export DEVFNN_DATA
 
 .DEFAULT_GOAL := help
-.PHONY: install run test check format cover bench flops select record reading soak build clean help
+.PHONY: install run test check format cover bench flops fleet select record reading soak build clean help
 
 install: $(TOOLS)  ## create .venv with the project and its tools, once and when pyproject.toml changes
 
@@ -51,6 +51,9 @@ bench: install  ## accuracy and speed, as a table and JSON
 
 flops: install  ## the learning kernel against a plain loop of as many floating point operations
 	$(BIN)/python benchmarks/flops.py $(ARGS)
+
+fleet: install  ## a thousand small models at once, against loops over them
+	$(BIN)/python benchmarks/fleet.py
 
 select: install  ## candidates for the default on generated streams and the first fifth of each file
 	$(BIN)/python benchmarks/selection.py $(ARGS)

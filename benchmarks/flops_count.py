@@ -48,8 +48,6 @@ class Facts:
     """Layers that do not rest."""
     pairs: float = 0.0
     """Pairs of kept layers."""
-    blocks: float = 0.02
-    """Blocks of rows that ended."""
     cloud_layers: float = 0.0
     """Layers of clouds that are awake."""
     clouds: float = 0.0
@@ -83,19 +81,20 @@ def expansion(n: int) -> Flops:
 
 
 def output(s: int, m: int) -> Flops:
-    """Inner products of one layer, and their softmax."""
-    return Flops(2 * s * m + 4 * m, m)
+    """Inner products of one layer, and their softmax: that of two classes has one exponential."""
+    shares = Flops(5, 1) if m == 2 else Flops(4 * m, m)
+    return Flops(2 * s * m + shares.all, shares.slow)
 
 
 def gain_product(s: int) -> Flops:
     """A packed symmetric matrix times the row, and the variance of the row."""
-    return Flops(2 * s * s + 2 * s)
+    return Flops(2 * s * s + s)
 
 
 def implicit_steps(m: int, steps: float, rounds: float) -> Flops:
     """Newton's method for the outputs after a step: of two classes, or of many."""
     if m == 2:
-        return Flops(6 * steps + 15 * rounds, 2 * steps + rounds)
+        return Flops(3 * steps + 15 * rounds, steps + rounds)
     each = (3 + 5 * m) * steps + (24 * m + 2) * rounds
     return Flops(each, (1 + m) * steps + m * rounds)
 
@@ -136,14 +135,13 @@ def clouds(n: int, m: int, facts: Facts) -> Flops:
 
 
 def row_weights(facts: Facts) -> Flops:
-    """Worth of the row and memory of every layer, and what wary lines think of the label."""
-    return Flops(3 * (facts.lines + facts.curves) + 6 * facts.wary + 1)
+    """Memory of every layer, and what wary lines think of the label."""
+    return Flops(2 * (facts.lines + facts.curves) + 6 * facts.wary + 1)
 
 
-def votes(n: int, m: int, facts: Facts) -> Flops:
-    """The vote, the choice of labels, the test for drift, and rows that repeat each other."""
-    chosen, tested = 11, 11
-    watched = 12 * n + 1 + 15 * facts.blocks
+def votes(m: int, facts: Facts) -> Flops:
+    """The vote, the choice of labels, the test for drift, and labels that repeat each other."""
+    chosen, tested, watched = 11, 11, 5 * m + 5
     return Flops(2 * m * facts.voters + chosen + tested + watched, 1)
 
 
@@ -164,7 +162,7 @@ def row_flops(n: int, m: int, facts: Facts) -> dict[str, Flops]:
     """Operations of one learned row, by part.
 
     >>> round(sum(part.all for part in row_flops(3, 2, Facts()).values()), 2)
-    1463.04
+    1379.74
     """
     line, curve = 1 + n, 1 + 2 * n
 
@@ -184,7 +182,7 @@ def row_flops(n: int, m: int, facts: Facts) -> dict[str, Flops]:
         "split checks": _times(facts.split_checks, split_check(n, m)),
         "clouds": clouds(n, m, facts),
         "row weights": row_weights(facts),
-        "votes": votes(n, m, facts),
+        "votes": votes(m, facts),
         "scores": scores(facts),
     }
 
@@ -197,5 +195,5 @@ def numbers_touched(n: int, m: int, facts: Facts) -> int:
     total += facts.curves * (m * curve + half(curve) + rule)
     total += facts.boxes * (2 * n + n * n_contrasts(m))  # bounds, and one bin of two singles each
     total += facts.clouds * (n + 6)
-    total += 3 * curve + 5 * n + facts.voters * (m + 2) + 4 * m + 18
+    total += 3 * curve + n + facts.voters * (m + 2) + 5 * m + 16
     return round(total)

@@ -52,8 +52,7 @@ PARTS = {
     "combine": "votes",
     "is_chosen": "votes",
     "note_error": "votes",
-    "watch_row": "votes",
-    "close_block": "votes",
+    "watch_label": "votes",
     "score_layers": "scores",
 }
 """Functions of the kernels, and the parts to which what they do is added."""
@@ -164,7 +163,6 @@ CALLS = {
     "score_layers": "rows",
     "gather_evidence": "boxes",
     "split_rule": "split_checks",
-    "close_block": "blocks",
     "cloud_shares": "cloud_layers",
     "found_cloud": "founded",
     "fade_clouds": "fadings",
@@ -182,6 +180,9 @@ def _watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         result = function(*args)
         if name == "hold_under_caps":
             FACTS["capped_sizes"] += (DONE["caps", "sqrt"] - roots) * args[1]
+        elif name == "implicit_output" and len(args[0]) == 2:
+            # A label that was the less likely starts from a plain 0.5, used in two differences.
+            DONE["implicit step", "any"] += 2 * int(args[0][args[1]] < args[0][1 - args[1]])
         elif name == "cloud_shares":
             densities = args[2].heights[: args[0].n_clouds[0]]
             # Plain zeros were added to a plain zero up to the first cloud within reach.
@@ -247,12 +248,12 @@ def facts_of(n_classes: int) -> dict[str, float]:
     facts = dict(FACTS)
     rows = facts.pop("rows")
     steps, exps = DONE["implicit step", "log"], DONE["implicit step", "exp"]
-    facts["rounds"] = (exps if n_classes == 2 else exps / n_classes) - steps
+    facts["rounds"] = exps if n_classes == 2 else exps / n_classes - steps
     facts["capped"] = DONE["caps", "sqrt"]
     facts["reached"] = DONE["clouds", "exp"]
     heights = DONE["clouds", "log"] // 2
     facts["moved"] = heights - facts.get("founded", 0) - facts.get("faded", 0)
-    for name in ("boxes", "split_checks", "blocks"):
+    for name in ("boxes", "split_checks"):
         facts.setdefault(name, 0)
     return {name: float(value) / rows for name, value in facts.items()}
 

@@ -24,19 +24,17 @@ from devfnn.kernels.concept_state import (
     FIRST_KEPT,
     INDEPENDENCE,
     KEPT_LINE,
-    LAG,
-    LAST,
+    LAST_LABEL,
     LINE,
-    MEAN,
+    NEAR_CHANGES,
     NO_LAYER,
     NO_OWNER,
     QUICK_LINE,
     RECALLED_LINE,
-    ROUGHNESS,
     SPLIT_LINE,
     STEADY_LINE,
     TOLD,
-    VARIANCE,
+    WATCHED,
     Concepts,
     Diary,
     Habits,
@@ -53,7 +51,7 @@ DOUBT, NEGLIGIBLE, OUT_OF_REACH = 0.02, 0.01, 10.0
 FIRST_MASS, LEAST_MASS, MASS_OF_ROW = 0.02, 1e-3, 0.025
 FIRST_SPREAD, LEAST_SPREAD = 0.02, 1e-5
 FADE_EVERY, DRIFT_EVERY = 64, 50
-BLOCK_ROWS, BLOCK_MEMORY, ROW_MEMORY = 50, 0.95, 0.999
+SHARE_RATE, GRACE_ROWS = 1e-4, 10000
 
 FIRST_FREE = CLOUD_LAYER
 """The first slot that is free in a new network: each layer before the clouds has one rule."""
@@ -223,50 +221,30 @@ class SlowCloud:
 
 @dataclasses.dataclass
 class SlowRepeats:
-    """Whether rows repeat each other: moments of neighbours, and error rates of blocks of rows."""
+    """Whether labels come in runs: how often they differ from the last one, and how often each."""
 
-    last: Floats
-    mean: Floats
-    variance: Floats
-    lag: Floats
-    error_mean: float
-    block_rows: int
-    block_errors: int
-    last_share: float
-    roughness: float
+    watched: int
+    last: int
+    near_share: float
+    class_shares: Floats  # (m,)
 
-    def watch(self, row: Floats, is_wrong: bool) -> None:
-        """Take in a row; features that are absent stay as they were."""
-        there, away, before = ~np.isnan(row), row - self.mean, self.last - self.mean
-        news = {"mean": row, "variance": away**2, "lag": away * before}
-        for name, value in news.items():
-            old = getattr(self, name)
-            faded = ROW_MEMORY * old + (1.0 - ROW_MEMORY) * value
-            setattr(self, name, np.where(there, faded, old))
-        self.last = np.where(there, row, self.last)
-        self.block_rows += 1
-        self.block_errors += int(is_wrong)
-        if self.block_rows == BLOCK_ROWS:
-            self._close_block(self.block_errors / BLOCK_ROWS)
-
-    def _close_block(self, share: float) -> None:
-        """Compare two blocks: by how much more do they differ than independent rows would?"""
-        variance = max(self.error_mean * (1.0 - self.error_mean), 0.01)
-        jump = (share - self.last_share) ** 2 / (2.0 * variance / BLOCK_ROWS)
-        jump = min(jump, 4.0 * max(self.roughness, 1.0))
-        self.roughness = BLOCK_MEMORY * self.roughness + (1.0 - BLOCK_MEMORY) * jump
-        self.error_mean = BLOCK_MEMORY * self.error_mean + (1.0 - BLOCK_MEMORY) * share
-        self.last_share, self.block_rows, self.block_errors = share, 0, 0
-
-    def alike(self) -> float:
-        """Mean correlation of neighbours; features that never change have none."""
-        moves = self.variance > 1e-12
-        correlations = np.where(moves, self.lag, 0.0) / np.where(moves, self.variance, 1.0)
-        return float(np.clip(correlations, 0.0, 1.0).mean())
+    def watch(self, label: int) -> None:
+        """Take in a label: means at first, of about the last ten thousand later."""
+        if self.watched:
+            kept = 1.0 - max(1.0 / self.watched, SHARE_RATE)
+            self.near_share = kept * self.near_share + (1.0 - kept) * (label != self.last)
+        self.last = label
+        self.watched += 1
+        kept = 1.0 - max(1.0 / self.watched, SHARE_RATE)
+        target = np.eye(self.class_shares.size)[label]
+        self.class_shares = kept * self.class_shares + (1.0 - kept) * target
 
     def independence(self) -> float:
-        """What a row is worth: 1 unless neighbours are alike and errors come in runs."""
-        return 1.0 / self.roughness if self.alike() >= 0.3 and self.roughness >= 1.5 else 1.0
+        """What a row is worth: 1 unless neighbours are clearly more alike than any two labels."""
+        by_chance = 1.0 - float(self.class_shares @ self.class_shares)
+        if self.watched < 1000 or self.near_share >= 0.7 * by_chance:
+            return 1.0
+        return max(self.near_share / by_chance, 0.1)
 
 
 @dataclasses.dataclass
@@ -403,7 +381,7 @@ class SlowConcepts:
         probabilities = self.vote(outputs)
         if not self.choose(probabilities, *say):
             return False, False
-        is_wrong = self._note_error(row, probabilities, label)
+        is_wrong = self._note_error(probabilities, label)
         self._compare(outputs, label)
         self._score(outputs, label)
         if self.rows % DRIFT_EVERY == 0 and self._is_drift(index):
@@ -422,11 +400,10 @@ class SlowConcepts:
         said = [self.outputs(row) for row in lessons.rows]
         taken, errors = [0] * len(said), [0] * len(said)
         for index, outputs in enumerate(said):
-            row, label = lessons.rows[index], int(lessons.labels[index])
-            probabilities = self.vote(outputs)
+            label, probabilities = int(lessons.labels[index]), self.vote(outputs)
             if self.choose(probabilities, lessons.draws[index], lessons.labelled[index]):
                 taken[index] = 1
-                errors[index] = int(self._note_error(row, probabilities, label))
+                errors[index] = int(self._note_error(probabilities, label))
                 self._compare(outputs, label)
         indices, half = np.flatnonzero(taken), 0
         if self._is_drift(0):
@@ -453,9 +430,9 @@ class SlowConcepts:
         """Expanded features in use: lines do without the curves."""
         return 1 + 2 * row.size if layer.kind == BOXES else 1 + row.size
 
-    def _note_error(self, row: Floats, probabilities: Floats, label: int) -> bool:
+    def _note_error(self, probabilities: Floats, label: int) -> bool:
         is_wrong = bool(probabilities.argmax() != label)
-        self.repeats.watch(row, is_wrong)
+        self.repeats.watch(label)
         self.track.extend(np.array([is_wrong], np.int64), self.habits.drift_significance)
         return is_wrong
 
@@ -507,7 +484,6 @@ class SlowConcepts:
         if layer.kind == LINE and number != QUICK_LINE:
             right = (1.0 - h.label_noise) * said[label]
             weight *= max(right / (right + h.label_noise / said.size), 1e-6)
-        weight *= self.independence
         block, rates = np.s_[:size, :size], (weight, self._memory(number))
         moved = learned_logistic(
             rule.weights[:, :size], rule.gain[block], halves(row)[:size], label, rates
@@ -637,7 +613,7 @@ class SlowConcepts:
             layer = self.layers[CLOUD_LAYER]
             if layer.rest:
                 layer.rest -= 1
-            elif self.shares()[CLOUD_LAYER] < 1e-3:
+            elif self.scored >= GRACE_ROWS and self.shares()[CLOUD_LAYER] < 1e-3:
                 layer.rest = 4
         best = self.best()
         if best >= FIRST_KEPT and self.layers[best].last_win < self.steps - 1:
@@ -682,18 +658,17 @@ def slow_layer(state: Concepts, number: int) -> SlowLayer:
     )
 
 
-def slow_repeats(past: Floats, blocks: list[float]) -> SlowRepeats:
-    """The twin of what is known of neighbours. blocks: the last five places of `course`"""
-    mean, rows, errors, last_share, roughness = blocks
-    moments = (past[place].copy() for place in (LAST, MEAN, VARIANCE, LAG))
-    return SlowRepeats(*moments, mean, int(rows), int(errors), last_share, roughness)
+def slow_repeats(state: Concepts) -> SlowRepeats:
+    """The twin of what is known of labels that repeat each other."""
+    watched, last, near_share = state.course[WATCHED:].tolist()
+    return SlowRepeats(int(watched), int(last), near_share, state.label_shares.copy())
 
 
 def slow_copy(state: Concepts, habits: Habits, lead: float = 0.0) -> SlowConcepts:
     """The twin of a network as it stands."""
     numbers = np.flatnonzero(state.kinds != NO_LAYER).tolist()
     kept = [number for number in numbers if number >= FIRST_KEPT]
-    memory, referee, uncertainty, label_rate, independence, *blocks = state.course.tolist()
+    memory, referee, uncertainty, label_rate, independence = state.course[:WATCHED].tolist()
     rows, steps, scored, _ = state.clock.tolist()
     return SlowConcepts(
         habits=habits,
@@ -724,7 +699,7 @@ def slow_copy(state: Concepts, habits: Habits, lead: float = 0.0) -> SlowConcept
         uncertainty=uncertainty,
         label_rate=label_rate,
         independence=independence,
-        repeats=slow_repeats(state.past, blocks),
+        repeats=slow_repeats(state),
         rows=rows,
         steps=steps,
         scored=scored,
@@ -791,12 +766,10 @@ def assert_same(state: Concepts, slow: SlowConcepts, tolerance: float = 1e-9) ->
 
 
 def assert_same_repeats(state: Concepts, slow: SlowRepeats) -> None:
-    """Compare the moments of neighbours: they do not depend on what layers learn."""
-    moments = [slow.last, slow.mean, slow.variance, slow.lag]
-    for place, moment in zip((LAST, MEAN, VARIANCE, LAG), moments, strict=True):
-        assert_close(state.past[place], moment, 1e-12)
-    blocks = [slow.error_mean, slow.block_rows, slow.block_errors, slow.last_share, slow.roughness]
-    assert_close(state.course[INDEPENDENCE + 1 :], blocks, 1e-12)
+    """Compare what is known of runs of labels: it does not depend on what layers learn."""
+    assert state.course[[WATCHED, LAST_LABEL]].tolist() == [slow.watched, slow.last]
+    assert_close(state.course[NEAR_CHANGES], slow.near_share, 1e-12)
+    assert_close(state.label_shares, slow.class_shares, 1e-12)
 
 
 def assert_same_lines(diary: Diary, lines: list[Line], tolerance: float = 1e-9) -> None:
@@ -936,14 +909,11 @@ def random_network(
     return state, habits
 
 
-def let_rows_repeat(state: Concepts, rng: np.random.Generator, factor: float) -> None:
-    """As if rows so far had been alike, with errors in runs: so many are worth one."""
-    n = state.past.shape[1]
-    state.past[LAST], state.past[MEAN] = rng.random(n), rng.random(n)
-    state.past[VARIANCE] = rng.uniform(0.05, 0.1, n)
-    state.past[LAG] = rng.uniform(0.8, 0.95, n) * state.past[VARIANCE]
-    state.course[INDEPENDENCE + 1 :] = [0.2, 7.0, 3.0, 0.3, factor]
-    assert ROUGHNESS == state.course.size - 1
+def let_rows_repeat(state: Concepts, factor: float) -> None:
+    """As if labels so far had come in runs: so many rows are worth one."""
+    m = state.label_shares.size
+    state.label_shares[:] = 1.0 / m
+    state.course[[WATCHED, LAST_LABEL, NEAR_CHANGES]] = 1240.0, 1.0, (1.0 - 1.0 / m) / factor
     state.course[INDEPENDENCE] = 1.0 / factor
 
 

@@ -20,7 +20,7 @@ from flops_count import Facts, Flops
 sys.path.pop()
 
 N_ROWS = 130
-"""More than two blocks and two fadings of the clouds, and a look at whether a rule should split."""
+"""More than two fadings of the clouds, and a look at whether a rule should split."""
 
 
 def prepared(n_features: int, n_classes: int, max_clouds: int) -> flops.Prepared:
@@ -56,18 +56,23 @@ def test_the_count_is_that_of_numbers_that_count(
 def test_the_count_of_two_features_and_classes_by_hand() -> None:
     parts = flops_count.row_flops(2, 2, Facts(rounds=5))
     assert parts["expansion"].all == 10
-    # Three lines with 3 expanded features: 2 inner products of 6; a softmax of 8, 2 of them exp.
+    # Three lines with 3 expanded features: 2 inner products of 6; a softmax of 5, 1 of them exp.
     # Two curves with 5: 2 inner products of 10, and the same softmax.
-    assert parts["outputs"] == (3 * 20 + 2 * 28, 5 * 2)
-    # A matrix of 3 x 3 times a row: 18, and an inner product: 6. Of 5 x 5: 50 and 10.
-    assert parts["gain product"].all == 3 * 24 + 2 * 60
-    # Five steps: log odds 2, the first share 3, a round 15, what is left for the other class 1.
-    assert parts["implicit step"] == (5 * 21, 5 * 3)
+    assert parts["outputs"] == (3 * 17 + 2 * 25, 5 * 1)
+    # A matrix of 3 x 3 times a row: 15, and an inner product: 6. Of 5 x 5: 45 and 10.
+    assert parts["gain product"].all == 3 * 21 + 2 * 55
+    # Five steps: log odds 2, a round 15, what is left for the other class 1.
+    assert parts["implicit step"] == (5 * 18, 5 * 2)
     # The packed halves have 6 and 15 entries, each takes 3.
     line, curve = 10 + 2 * (2 + 6) + 4 + 3 + 18, 10 + 2 * (2 + 10) + 4 + 5 + 45
     assert parts["update"].all == 3 * line + 2 * curve
     assert parts["evidence"].all == 4 + 3 + 12
     assert parts["clouds"].all == parts["caps"].all == 0
+    # A memory takes 2 in every layer, that of the brisk line 3; trust takes 6 in two lines.
+    assert parts["row weights"].all == 5 * 2 + 1 + 2 * 6
+    # Five layers of two classes; choice 11, track of errors 11 with a log; labels: a share of each
+    # class 3 and its rate 2, the share of changes 3 and its rate 1, one more label 1.
+    assert parts["votes"] == (20 + 11 + 11 + 2 * 5 + 4 + 1, 1)
 
 
 def test_loops_do_as_many_operations_as_asked_for() -> None:

@@ -6,23 +6,21 @@ import numpy as np
 import pytest
 
 from devfnn.kernels.concept_state import (
-    BLOCK_ERRORS,
-    BLOCK_ROWS,
     BOX_LAYER,
     BOXES,
     CALM_CURVE,
     CLOUD_LAYER,
     CLOUDS,
-    ERROR_MEAN,
     FIRST_KEPT,
     INDEPENDENCE,
-    LAST_BLOCK,
+    LAST_LABEL,
     LINE,
+    NEAR_CHANGES,
     NO_LAYER,
     NO_OWNER,
-    ROUGHNESS,
     SCORED,
     STEADY_LINE,
+    WATCHED,
 )
 from devfnn.storage import dump, parse
 from stored import Change, Tensors, concept_file, forged, opened, refused
@@ -160,16 +158,29 @@ STATES: dict[str, tuple[Change, str]] = {
     "a label rate below 0": (poke("course", -0.5, 3), "course holds a share that is none"),
     "rows worth nothing": (poke("course", 0.0, INDEPENDENCE), "rows are worth next to nothing"),
     "rows worth too little": (poke("course", 1e-308, INDEPENDENCE), "worth next to nothing"),
+    "rows worth less than the least": (poke("course", 0.099, INDEPENDENCE), "next to nothing"),
     "rows worth less": (poke("course", -0.5, INDEPENDENCE), "course holds a share that is none"),
     "rows worth more": (poke("course", 1.5, INDEPENDENCE), "course holds a share that is none"),
-    "a mean error over 1": (poke("course", 1.5, ERROR_MEAN), "course holds a share that is none"),
-    "a last block below 0": (poke("course", -0.5, LAST_BLOCK), "course holds a share that is none"),
-    "a roughness below 0": (poke("course", -1.0, ROUGHNESS), "a roughness that cannot be"),
-    "a roughness beyond all": (poke("course", 1e308, ROUGHNESS), "a roughness that cannot be"),
-    "errors of a block below 0": (poke("course", -1.0, BLOCK_ERRORS), "a block that cannot be"),
-    "a block of errors alone": (poke("course", 50.0, BLOCK_ERRORS), "a block that cannot be"),
-    "a block that is full": (poke("course", 50.0, BLOCK_ROWS), "a block that cannot be"),
-    "a row of NaN before": (poke("past", np.nan, (0, 0)), "state/past holds NaN or infinity"),
+    "near changes over 1": (poke("course", 1.5, NEAR_CHANGES), "course holds a share that is none"),
+    "near changes below 0": (poke("course", -0.5, NEAR_CHANGES), "holds a share that is none"),
+    "changes that are NaN": (poke("course", np.nan, NEAR_CHANGES), "course holds NaN or infinity"),
+    "half a label watched": (poke("course", 7.5, WATCHED), "course counts labels in fractions"),
+    "labels watched below 0": (poke("course", -1.0, WATCHED), "course counts labels in fractions"),
+    "labels watched without end": (poke("course", np.inf, WATCHED), "holds NaN or infinity"),
+    "a last label beyond all": (poke("course", 3.0, LAST_LABEL), "course holds a label that is"),
+    "half a last label": (poke("course", 0.5, LAST_LABEL), "course holds a label that is none"),
+    "a last label below 0": (poke("course", -1.0, LAST_LABEL), "course holds a label that is none"),
+    "a class share below 0": (poke("label_shares", -1e-9), "label_shares holds shares that are"),
+    "a class share over 1": (
+        poke("label_shares", (0.0, 1.0 + 1e-9, 0.0), slice(None)),
+        "label_shares holds shares that are",
+    ),
+    "class shares over 1": (
+        poke("label_shares", (0.5, 0.3, 0.2 + 2e-6), slice(None)),
+        "label_shares holds shares that are",
+    ),
+    "class shares without end": (poke("label_shares", np.inf), "label_shares holds NaN or inf"),
+    "a class share that is NaN": (poke("label_shares", np.nan), "label_shares holds NaN or inf"),
     "more errors than rows": (poke("track", 10**6, 1), "error track contradict"),
     "a cut in the future": (poke("track", 10**6, 2), "error track contradict"),
     "errors below 0": (poke("track", -1, 1), "state/track holds -1"),
@@ -265,3 +276,12 @@ def test_open_boxes_and_boxes_that_hold_nothing_are_legal() -> None:
 
 def test_slots_without_a_rule_may_hold_any_gains() -> None:
     parse(forged(poke("gains", -1.0, (a_free_slot(), 0)), of=concept_file()))
+
+
+@pytest.mark.parametrize("shares", [(0.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.5, 0.3, 0.2 + 5e-7)])
+def test_class_shares_may_be_none_or_all_and_are_rounded(shares: tuple[float, ...]) -> None:
+    parse(forged(poke("label_shares", shares, slice(None)), of=concept_file()))
+
+
+def test_rows_may_be_worth_the_least_that_there_is() -> None:
+    parse(forged(poke("course", 0.1, INDEPENDENCE), of=concept_file()))

@@ -1,5 +1,8 @@
 """Recursive logistic regression of one rule: expansion, implicit step, gains, caps, repair."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from build import count
 from concept_twin import capped, halves, implicit_shares, learned_logistic, random_gain
+from devfnn.kernels import logistic
 from devfnn.kernels.concept_state import Work
 from devfnn.kernels.logistic import (
     class_shares,
@@ -18,7 +22,9 @@ from devfnn.kernels.logistic import (
     is_definite,
     learn_logistic,
     repair_gains,
+    share_two,
     start_gains,
+    step_of_two,
 )
 from devfnn.kernels.state import Floats
 from devfnn.model.concepts.state import packed, unpacked
@@ -52,6 +58,11 @@ def step(said: Floats, label: int, reach: float) -> Floats:
     return learned
 
 
+def plain(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel as it was written, so that what it calls can be replaced."""
+    return getattr(kernel, "py_func", kernel)
+
+
 # ---- expansion and output
 
 
@@ -76,6 +87,45 @@ def test_the_output_is_the_softmax_of_the_logits_it_uses(rng: np.random.Generato
     for size in (4, 7):
         class_shares(weights, phi, size, out)
         np.testing.assert_allclose(out, softmax(weights[:, :size] @ phi[:size]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("spread", [1.0, 30.0, 1e3, 1e12])
+def test_two_classes_share_as_by_softmax(rng: np.random.Generator, spread: float) -> None:
+    for logits in rng.normal(scale=spread, size=(200, 2)):
+        shares = logits.copy()
+        share_two(shares)
+        np.testing.assert_allclose(shares, softmax(logits), rtol=1e-13, atol=0.0)
+        assert shares.sum() == pytest.approx(1.0, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("logits", "expected"),
+    [
+        ([0.0, 0.0], [0.5, 0.5]),
+        ([3.0, 3.0], [0.5, 0.5]),
+        ([1e300, 1e300], [0.5, 0.5]),
+        ([-1e308, 1e308], [0.0, 1.0]),  # the difference overflows
+        ([1e308, -1e308], [1.0, 0.0]),
+        ([800.0, 0.0], [1.0, 0.0]),
+        ([-800.0, 0.0], [0.0, 1.0]),
+        ([700.0, 0.0], [1.0, np.exp(-700.0)]),  # nothing is lost that a double can hold
+        ([0.0, -1e-9], [0.5 + 2.5e-10, 0.5 - 2.5e-10]),
+    ],
+)
+def test_two_classes_share_at_extreme_logits(logits: list[float], expected: list[float]) -> None:
+    shares = np.array(logits)
+    with np.errstate(over="ignore"):
+        share_two(shares)
+    np.testing.assert_allclose(shares, expected, rtol=1e-14, atol=0.0)
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_the_output_is_that_softmax_for_two_classes_too(rng: np.random.Generator, m: int) -> None:
+    phi, out = rng.normal(size=7), np.full(m, NAN)
+    for scale in (1.0, 300.0):
+        weights = scale * rng.normal(size=(m, 7))
+        class_shares(weights, phi, 4, out)
+        np.testing.assert_allclose(out, softmax(weights[:, :4] @ phi[:4]), rtol=1e-9)
 
 
 # ---- the implicit step
@@ -138,6 +188,22 @@ def test_a_heavy_row_is_not_thrown_beyond_its_label(weight: float) -> None:
     assert (weights[1] - weights[0]) @ phi == pytest.approx(
         (expected[1] - expected[0]) @ phi, abs=1e-4
     )
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_the_first_round_of_two_classes_starts_from_what_was_said(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, label: int
+) -> None:
+    monkeypatch.setattr(logistic, "MOST_ROUNDS", 1)
+    for odds in rng.normal(scale=3.0, size=50):
+        reach = float(rng.uniform(0.1, 5.0))
+        said, learned = softmax(np.array([0.0, odds])), np.full(2, NAN)
+        plain(step_of_two)(said, label, reach, learned)
+        is_right = (odds > 0.0) == (label == 1)
+        start, share = (odds, said[1]) if is_right else (0.0, 0.5)
+        gap = start - odds - 2.0 * reach * (label - share)
+        moved = start - gap / (1.0 + 2.0 * reach * share * (1.0 - share))
+        np.testing.assert_allclose(learned, softmax(np.array([0.0, moved])), rtol=1e-9)
 
 
 def test_a_sure_row_and_no_reach_move_nothing() -> None:
@@ -252,6 +318,36 @@ def test_the_caps_touch_only_the_block_in_use(rng: np.random.Generator) -> None:
     hold_under_caps(gains, 3, np.full(5, 1e-3))
     np.testing.assert_allclose(np.diag(unpacked(gains))[:3], 1e-3)
     np.testing.assert_array_equal(unpacked(gains)[3:], matrix[3:])
+
+
+@pytest.mark.parametrize("place", range(7))
+@pytest.mark.parametrize("is_over", [False, True])
+def test_the_caps_are_held_if_one_variance_is_over_and_else_left_alone(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, place: int, is_over: bool
+) -> None:
+    matrix, phi, held = random_gain(rng, np.ones(7)), halves(rng.random(3)), []
+    weights = rng.normal(size=(2, 7))
+    moved, free = learned_logistic(weights, matrix, phi, 1, (0.7, 0.9))
+    caps = np.diag(free) * 1.001
+    caps[place] *= 0.9 if is_over else 1.0
+
+    def watched(*args: Any) -> None:
+        held.append(args)
+        plain(hold_under_caps)(*args)
+
+    monkeypatch.setattr(logistic, "hold_under_caps", watched)
+    own, gains, said = weights.copy(), packed(matrix), softmax(weights @ phi)
+    lesson = (1, 0.7, 0.9)
+    plain(learn_logistic)(own, gains, 7, said, lesson, caps, work_of(phi, 2))
+    assert len(held) == int(is_over)
+    np.testing.assert_allclose(own, moved, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(unpacked(gains), capped(free, caps), rtol=1e-6, atol=1e-6)
+    compiled = packed(matrix)
+    learn_logistic(weights, compiled, 7, said, lesson, caps, work_of(phi, 2))
+    np.testing.assert_allclose(compiled, gains, rtol=1e-10)
+    held_always = gains.copy()
+    hold_under_caps(held_always, 7, caps)
+    np.testing.assert_allclose(held_always, gains, rtol=1e-12)
 
 
 @pytest.mark.parametrize("defect", ["none", "constant", "collinear", "absent", "binary"])

@@ -1,272 +1,265 @@
-"""Rows that repeat each other: moments of neighbours, blocks of errors, and what a row is worth."""
+"""Labels that come in runs: how often they differ from the one before, and a row's worth."""
+
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from build import count
-from concept_twin import assert_same_repeats, copied, fresh, slow_repeats
-from devfnn.kernels.concept_state import (
-    BLOCK_ERRORS,
-    BLOCK_ROWS,
-    ERROR_MEAN,
-    INDEPENDENCE,
-    LAG,
-    LAST,
-    LAST_BLOCK,
-    MEAN,
-    ROUGHNESS,
-    VARIANCE,
-    Concepts,
-)
-from devfnn.kernels.repeats import close_block, correlation, watch_row, weigh_evidence
-from devfnn.kernels.state import Floats
-
-SETTLED = 4000
-"""Rows after which nothing is left of the zeros that the moments start from."""
+from concept_twin import SlowRepeats, assert_same_repeats, copied, fresh
+from devfnn.kernels.concept_state import INDEPENDENCE, LAST_LABEL, NEAR_CHANGES, WATCHED, Concepts
+from devfnn.kernels.repeats import FIRST_ROWS, LEAST, watch_label, weigh_evidence
+from devfnn.kernels.state import Floats, Ints
 
 
-def watched(rows: Floats, errors: Floats, start: Concepts | None = None) -> Concepts:
-    """A network that has seen rows, and whether it was wrong."""
-    state = start or fresh(rows.shape[1], 2)[0]
-    for row, error in zip(rows, errors.astype(np.int64).tolist(), strict=True):
-        watch_row(state, row, error)
-    return state
+class Known(NamedTuple):
+    """What the kernels need of a state; a whole one takes Python long to hand over."""
+
+    course: Floats
+    label_shares: Floats
 
 
-def worths(rows: Floats, errors: Floats) -> Floats:
-    """What a row is worth, from when the moments are settled, every 100 rows."""
-    state, found = watched(rows[:SETTLED], errors[:SETTLED]), []
-    for start in range(SETTLED, len(rows), 100):
-        watched(rows[start : start + 100], errors[start : start + 100], state)
-        weigh_evidence(state)
-        found.append(float(state.course[INDEPENDENCE]))
+def known(m: int) -> Known:
+    """Nothing watched yet."""
+    state, _ = fresh(1, m)
+    return Known(state.course, state.label_shares)
+
+
+def watch(own: Known, labels: Ints) -> Known:
+    """Take in labels."""
+    for label in labels.tolist():
+        watch_label(own, label)
+    return own
+
+
+def worths(labels: Ints, m: int = 2) -> Floats:
+    """What a row is worth, every 100 labels."""
+    own, found = known(m), []
+    for start in range(0, len(labels), 100):
+        watch(own, labels[start : start + 100])
+        weigh_evidence(own)
+        found.append(float(own.course[INDEPENDENCE]))
     return np.array(found)
 
 
-def walk(rng: np.random.Generator, n_rows: int, n: int, correlated: float) -> Floats:
-    """Rows around 0.5, each correlated with the one before."""
-    rows, noise = np.zeros((n_rows, n)), rng.normal(size=(n_rows, n))
-    for index in range(1, n_rows):
-        rows[index] = correlated * rows[index - 1] + np.sqrt(1.0 - correlated**2) * noise[index]
-    return 0.5 + 0.1 * rows
-
-
-def in_runs(rng: np.random.Generator, n_rows: int, length: int) -> Floats:
-    """Errors at a rate of 0.3 that come in runs of about so many rows."""
+def in_runs(rng: np.random.Generator, n_rows: int, length: int, m: int = 2) -> Ints:
+    """Classes drawn anew about every so many rows."""
     turns = np.cumsum(rng.random(n_rows) < 1.0 / length)
-    return (rng.random(n_rows + 1) < 0.3)[turns].astype(np.float64)
+    return rng.integers(0, m, n_rows + 1)[turns]
 
 
-# ---- moments of neighbours
+def changes(labels: Ints) -> Floats:
+    """Whether each label but the first differs from the one before."""
+    return (labels[1:] != labels[:-1]).astype(np.float64)
 
 
-def faded_mean(values: Floats) -> Floats:
-    """Mean of values (k, n) with weights that fade by 0.999 a row, from 0."""
-    ages = np.arange(len(values))[::-1, None]
-    faded: Floats = (0.001 * 0.999**ages * values).sum(axis=0)
-    return faded
+def faded(first: float, news: Floats) -> float:
+    """A share that follows news at the least rate."""
+    weights = 1e-4 * (1.0 - 1e-4) ** np.arange(news.size)[::-1]
+    return float(first * (1.0 - 1e-4) ** news.size + weights @ news)
 
 
-def test_the_moments_equal_plain_numpy(rng: np.random.Generator) -> None:
-    rows = walk(rng, 400, 3, 0.7)
-    state = watched(rows, np.zeros(400))
-    means = np.stack([faded_mean(rows[:index]) for index in range(400)])  # before each row
-    away, before = rows - means, np.vstack([np.zeros(3), rows[:-1]]) - means
-    np.testing.assert_array_equal(state.past[LAST], rows[-1])
-    np.testing.assert_allclose(state.past[MEAN], faded_mean(rows), rtol=1e-10)
-    np.testing.assert_allclose(state.past[VARIANCE], faded_mean(away**2), rtol=1e-10)
-    np.testing.assert_allclose(state.past[LAG], faded_mean(away * before), rtol=1e-10)
+# ---- how often labels differ
 
 
-@pytest.mark.parametrize("correlated", [0.0, 0.5, 0.95])
-def test_settled_moments_are_those_of_the_process(
-    rng: np.random.Generator, correlated: float
-) -> None:
-    n = 4  # their mean is as exact as in four times as many rows
-    past = watched(walk(rng, 8000, n, correlated), np.zeros(8000)).past
-    assert past[MEAN].mean() == pytest.approx(0.5, abs=0.03)
-    assert past[VARIANCE].mean() == pytest.approx(0.01, rel=0.25)
-    assert (past[LAG] / past[VARIANCE]).mean() == pytest.approx(correlated, abs=0.06)
+@pytest.mark.parametrize("m", [2, 5])
+@pytest.mark.parametrize("n_rows", [2, 3, 250, 1700, 10000])
+def test_the_shares_are_plain_means(rng: np.random.Generator, m: int, n_rows: int) -> None:
+    labels = in_runs(rng, n_rows, 4, m)
+    own = watch(known(m), labels)
+    assert own.course[NEAR_CHANGES] == pytest.approx(changes(labels).mean(), rel=1e-10)
+    expected = np.bincount(labels, minlength=m) / n_rows
+    np.testing.assert_allclose(own.label_shares, expected, rtol=1e-10, atol=1e-15)
+    assert (own.course[WATCHED], own.course[LAST_LABEL]) == (n_rows, labels[-1])
 
 
-def test_absent_features_are_left_out_and_the_others_are_not(rng: np.random.Generator) -> None:
-    rows, absent = rng.random((300, 2)), rng.random(300) < 0.3
-    alone = watched(rows[~absent], np.zeros(np.count_nonzero(~absent)))
-    whole = watched(rows, np.zeros(300))
-    rows[absent, 1] = np.nan
-    state = watched(rows, np.zeros(300))
-    np.testing.assert_array_equal(state.past[:, 0], whole.past[:, 0])
-    np.testing.assert_array_equal(state.past[:, 1], alone.past[:, 1])
+def test_the_shares_fade_after_ten_thousand_labels(rng: np.random.Generator) -> None:
+    labels = in_runs(rng, 900, 3, 3)
+    own = watch(known(3), labels[:1])
+    own.course[[WATCHED, NEAR_CHANGES]] = 12000.0, 0.9
+    own.label_shares[:] = 0.7, 0.2, 0.1
+    watch(own, labels[1:])
+    assert own.course[NEAR_CHANGES] == pytest.approx(faded(0.9, changes(labels)))
+    for k, first in enumerate((0.7, 0.2, 0.1)):
+        assert own.label_shares[k] == pytest.approx(faded(first, labels[1:] == k))
+    own.course[WATCHED] = 5000.0
+    before, near = own.label_shares.copy(), float(own.course[NEAR_CHANGES])
+    label = (int(own.course[LAST_LABEL]) + 1) % 3
+    watch_label(own, label)
+    assert own.course[NEAR_CHANGES] == pytest.approx(near + (1.0 - near) / 5000.0)
+    expected = before + (np.eye(3)[label] - before) / 5001.0
+    np.testing.assert_allclose(own.label_shares, expected)
 
 
-def test_a_correlation_lies_between_0_and_1_and_constants_have_none() -> None:
-    assert correlation(0.3, 0.6) == pytest.approx(0.5)
-    assert correlation(-0.3, 0.6) == 0.0
-    assert correlation(0.7, 0.6) == 1.0
-    assert correlation(1e-13, 1e-13) == correlation(0.0, 0.0) == 0.0
+def test_the_first_label_is_compared_with_nothing() -> None:
+    own, places = watch(known(2), np.array([1])), [WATCHED, LAST_LABEL, NEAR_CHANGES]
+    assert own.course[places].tolist() == [1.0, 1.0, 0.0]
+    assert own.label_shares.tolist() == [0.0, 1.0]
+    watch_label(own, 0)
+    assert own.course[places].tolist() == [2.0, 0.0, 1.0]
+    assert own.label_shares.tolist() == [0.5, 0.5]
+    watch_label(own, 0)
+    assert own.course[places].tolist() == [3.0, 0.0, 0.5]
+    np.testing.assert_allclose(own.label_shares, [2.0 / 3.0, 1.0 / 3.0])
 
 
-# ---- blocks of errors
+def test_shares_never_leave_their_range(rng: np.random.Generator) -> None:
+    labels = np.concatenate([np.full(count(11000, 2000), 2), in_runs(rng, 1000, 5, 3)])
+    own = known(3)
+    for label in labels.tolist():
+        watch_label(own, label)
+        assert own.label_shares.min() >= 0.0 and own.label_shares.max() <= 1.0
+        assert abs(own.label_shares.sum() - 1.0) < 1e-9
 
 
-def test_blocks_equal_plain_numpy(rng: np.random.Generator) -> None:
-    errors = in_runs(rng, 1020, 10)
-    course = watched(rng.random((1020, 2)), errors).course
-    shares = errors[:1000].reshape(20, 50).mean(axis=1)
-    means = np.array([(0.05 * 0.95 ** np.arange(k)[::-1] * shares[:k]).sum() for k in range(21)])
-    variances = np.maximum(means * (1.0 - means), 0.01)[:20]
-    jumps = np.diff(shares, prepend=0.0) ** 2 / (2.0 * variances / 50.0)
-    roughness = 0.0
-    for jump in jumps:
-        roughness += 0.05 * (min(jump, 4.0 * max(roughness, 1.0)) - roughness)
-    assert (jumps > 4.0).any() and (jumps < 4.0).any()
-    assert course[ROUGHNESS] == pytest.approx(roughness)
-    assert course[ERROR_MEAN] == pytest.approx(means[20])
-    assert course[LAST_BLOCK] == shares[-1]
-    assert (course[BLOCK_ROWS], course[BLOCK_ERRORS]) == (20.0, errors[1000:].sum())
+def test_watching_a_label_leaves_all_else_alone(rng: np.random.Generator) -> None:
+    state, _ = fresh(1, 2)
+    state.course[:WATCHED] = rng.random(WATCHED)
+    before = copied(state)
+    for label in rng.integers(0, 2, 300).tolist():
+        watch_label(state, label)
+    np.testing.assert_array_equal(state.course[:WATCHED], before.course[:WATCHED])
+    for name in set(Concepts._fields) - {"course", "label_shares"}:
+        np.testing.assert_array_equal(getattr(state, name), getattr(before, name))
 
 
-def test_a_block_is_closed_at_fifty_rows() -> None:
-    course = watched(np.full((49, 1), 0.5), np.ones(49)).course
-    assert (course[BLOCK_ROWS], course[BLOCK_ERRORS], course[LAST_BLOCK]) == (49.0, 49.0, 0.0)
-    course = watched(np.full((50, 1), 0.5), np.ones(50)).course
-    assert (course[BLOCK_ROWS], course[BLOCK_ERRORS], course[LAST_BLOCK]) == (0.0, 0.0, 1.0)
-
-
-def test_one_jump_hardly_counts_however_large(rng: np.random.Generator) -> None:
-    for roughness, most in ((0.5, 4.0), (1.0, 4.0), (3.0, 12.0)):
-        course = fresh(1, 2)[0].course
-        course[[ERROR_MEAN, LAST_BLOCK, ROUGHNESS]] = 0.1, 0.1, roughness
-        course[BLOCK_ERRORS] = 50.0
-        close_block(course)
-        assert course[ROUGHNESS] == pytest.approx(0.95 * roughness + 0.05 * most)
-
-
-def test_a_network_that_is_hardly_ever_wrong_is_not_rough_for_one_error() -> None:
-    course = fresh(1, 2)[0].course
-    course[[ROUGHNESS, BLOCK_ERRORS]] = 1.0, 1.0
-    close_block(course)
-    assert course[ROUGHNESS] == pytest.approx(1.0)
-    assert course[ERROR_MEAN] == pytest.approx(0.05 / 50.0)
-
-
-@pytest.mark.parametrize("rate", [0.1, 0.4])
-def test_independent_errors_are_as_rough_as_chance(rng: np.random.Generator, rate: float) -> None:
-    found = []
-    for _ in range(10):
-        errors = (rng.random(8000) < rate).astype(np.float64)
-        found.append(float(watched(np.full((8000, 1), 0.5), errors).course[ROUGHNESS]))
-    assert np.mean(found) == pytest.approx(1.0, abs=0.25)
-
-
-def test_the_longer_the_runs_the_fewer_rows_are_they_worth(rng: np.random.Generator) -> None:
-    found = []
-    for length in (1, 5, 20):
-        errors = in_runs(rng, 10000, length)
-        found.append(float(watched(np.full((10000, 1), 0.5), errors).course[ROUGHNESS]))
-    # In runs of a geometric length, a block's variance is (2 length - 1)-fold or a little less.
-    assert found[0] < 1.6 and 4.0 < found[1] < 14.0 and 12.0 < found[2] < 45.0
+@pytest.mark.parametrize("m", [2, 3])
+def test_watching_labels_equals_the_twin(rng: np.random.Generator, m: int) -> None:
+    state, _ = fresh(3, m)
+    slow = SlowRepeats(0, 0, 0.0, np.zeros(m))
+    for label in in_runs(rng, 1600, 8, m).tolist():
+        watch_label(state, label)
+        slow.watch(label)
+        assert_same_repeats(state, slow)
+        weigh_evidence(state)
+        assert state.course[INDEPENDENCE] == pytest.approx(slow.independence())
+    assert slow.independence() < 0.5
 
 
 # ---- what a row is worth
 
 
-def some_drift(rng: np.random.Generator, kind: str, n_rows: int) -> Floats:
-    """Errors of a network whose stream drifts in some way."""
-    times = np.arange(n_rows)
-    chances = {
-        "none": np.full(n_rows, 0.2),
-        "sudden": np.where(times < SETTLED + 1000, 0.1, 0.5),
-        "gradual": np.linspace(0.05, 0.5, n_rows),
-        "recurring": np.where(times // 200 % 2 == 0, 0.05, 0.6),
-        "bumps": np.where(times % 500 < 50, 0.9, 0.1),
-    }
-    if kind == "runs":
-        return in_runs(rng, n_rows, 30)
-    return (rng.random(n_rows) < chances[kind]).astype(np.float64)
-
-
-DRIFTS = ["none", "sudden", "gradual", "recurring", "bumps", "runs"]
-
-
-@pytest.mark.parametrize("kind", DRIFTS)
-def test_independent_rows_are_worth_1_whatever_drifts(rng: np.random.Generator, kind: str) -> None:
-    n_rows = SETTLED + count(6000, 2500)
-    found = worths(rng.random((n_rows, 3)), some_drift(rng, kind, n_rows))
-    assert (found == 1.0).all()
-
-
-@pytest.mark.xfail(strict=True, reason="moments start from 0: neighbours look alike until settled")
-def test_independent_rows_are_worth_1_from_the_first(rng: np.random.Generator) -> None:
-    for _ in range(count(100, 40)):
-        state, errors = fresh(2, 2)[0], (rng.random(1600) < 0.2).astype(np.float64)
-        for start in range(0, 1600, 200):
-            watched(rng.random((200, 2)), errors[start : start + 200], state)
-            weigh_evidence(state)
-            assert state.course[INDEPENDENCE] == 1.0
-
-
-def test_alike_rows_are_worth_1_if_errors_do_not_come_in_runs(rng: np.random.Generator) -> None:
-    n_rows = SETTLED + count(6000, 2500)
-    found = worths(walk(rng, n_rows, 2, 0.95), some_drift(rng, "none", n_rows))
-    assert np.mean(found == 1.0) > 0.9 and found.min() > 0.5  # chance is rarely rougher
-
-
-@pytest.mark.parametrize(("length", "most"), [(10, 0.3), (40, 0.2)])
-def test_alike_rows_with_runs_of_errors_are_worth_less(
-    rng: np.random.Generator, length: int, most: float
+@pytest.mark.parametrize(
+    ("n_rows", "near", "shares", "worth"),
+    [
+        (1000, 0.1, (0.5, 0.5), 0.2),
+        (999, 0.1, (0.5, 0.5), 1.0),  # nothing is known yet
+        (0, 0.0, (0.0, 0.0), 1.0),
+        (5000, 0.34, (0.5, 0.5), 0.68),
+        (5000, 0.36, (0.5, 0.5), 1.0),  # by chance
+        (5000, 0.7, (0.5, 0.5), 1.0),  # labels that change in turns
+        (5000, 0.06, (0.5, 0.5), 0.12),
+        (5000, 0.05, (0.5, 0.5), 0.1),
+        (5000, 0.03, (0.5, 0.5), 0.1),
+        (5000, 0.0, (0.5, 0.5), 0.1),
+        (5000, 0.09, (0.9, 0.1), 0.5),
+        (5000, 0.13, (0.1, 0.9), 1.0),
+        (5000, 0.31, (0.2, 0.5, 0.3), 0.5),
+        (5000, 0.0, (1.0 - 1e-9, 1e-9), 0.1),
+        (5000, 0.0, (0.0, 1.0), 1.0),  # one class only
+        (5000, 0.1, (0.0, 1.0), 1.0),
+    ],
+)
+def test_the_worth_is_the_factor_of_changes_and_those_by_chance(
+    n_rows: int, near: float, shares: tuple[float, ...], worth: float
 ) -> None:
-    n_rows = SETTLED + count(6000, 2500)
-    found = worths(walk(rng, n_rows, 2, 0.95), in_runs(rng, n_rows, length))
-    assert (found < 1.0).all() and found.mean() < most
-    assert found.min() > 1.0 / 120.0
+    own = known(len(shares))
+    for old in (0.4, 1.0):
+        own.course[[WATCHED, NEAR_CHANGES, INDEPENDENCE]] = n_rows, near, old
+        own.label_shares[:] = shares
+        before = own.course.copy()
+        weigh_evidence(own)
+        assert own.course[INDEPENDENCE] == pytest.approx(worth)
+        before[INDEPENDENCE] = own.course[INDEPENDENCE]
+        np.testing.assert_array_equal(own.course, before)
+        assert own.label_shares.tolist() == list(shares)
 
 
-def test_both_alike_rows_and_rough_errors_are_needed() -> None:
-    state, _ = fresh(2, 2)
-    for lags, roughness, worth in [
-        ([0.3, 0.31], 3.0, 1.0 / 3.0),
-        ([0.3, 0.29], 3.0, 1.0),
-        ([0.0, 0.7], 4.0, 0.25),  # alike on average
-        ([-0.5, 0.7], 4.0, 0.25),
-        ([2.0, -1.0], 4.0, 0.25),  # no feature counts for more than 1
-        ([0.9, 0.9], 1.51, 1.0 / 1.51),
-        ([0.9, 0.9], 1.49, 1.0),
-        ([0.9, 0.9], 0.0, 1.0),
-    ]:
-        state.past[VARIANCE] = 0.1
-        state.past[LAG] = 0.1 * np.array(lags)
-        state.course[ROUGHNESS] = roughness
-        before = copied(state)
-        weigh_evidence(state)
-        assert state.course[INDEPENDENCE] == pytest.approx(worth)
-        state.course[INDEPENDENCE] = before.course[INDEPENDENCE]
-        for own, old in zip(state, before, strict=True):
-            np.testing.assert_array_equal(own, old)
+def some_labels(rng: np.random.Generator, kind: str, n_rows: int) -> Ints:
+    """Independent labels whose balance drifts in some way, or stays."""
+    times = np.arange(n_rows) / n_rows
+    chances = {
+        "none": np.full(n_rows, 0.5),
+        "skewed": np.full(n_rows, 0.4),
+        "sudden": np.where(times < 0.5, 0.4, 0.6),
+        "gradual": np.linspace(0.35, 0.65, n_rows),
+        "recurring": np.where(4.0 * times % 2.0 < 1.0, 0.4, 0.6),
+    }
+    if kind == "many classes":
+        return rng.integers(0, 10, n_rows)
+    if kind == "concept":  # the rows are independent, what they are called turns round
+        rows = rng.random(n_rows)
+        return np.where(times < 0.5, rows < 0.5, rows >= 0.5).astype(np.int64)
+    return (rng.random(n_rows) < chances[kind]).astype(np.int64)
 
 
-def test_features_that_do_not_change_count_as_unlike() -> None:
-    state, _ = fresh(4, 2)
-    state.past[VARIANCE], state.past[LAG] = [0.1, 0.0, 0.0, 0.0], [0.09, 0.0, 0.0, 0.0]
-    state.course[ROUGHNESS] = 5.0
-    weigh_evidence(state)
-    assert state.course[INDEPENDENCE] == 1.0
-    state.past[[VARIANCE, LAG], 1] = 0.1, 0.09
-    weigh_evidence(state)
-    assert state.course[INDEPENDENCE] == pytest.approx(0.2)
+KINDS = ["none", "skewed", "sudden", "gradual", "recurring", "many classes", "concept"]
 
 
-@pytest.mark.parametrize("correlated", [0.0, 0.9])
-def test_watching_rows_equals_the_twin(rng: np.random.Generator, correlated: float) -> None:
-    state, _ = fresh(3, 2)
-    slow = slow_repeats(state.past, state.course[INDEPENDENCE + 1 :].tolist())
-    rows, errors = walk(rng, 900, 3, correlated), in_runs(rng, 900, 15)
-    rows[:, 2] = 0.4
-    rows[rng.random(rows.shape) < 0.1] = np.nan
-    for row, error in zip(rows, errors, strict=True):
-        watch_row(state, row, int(error))
-        slow.watch(row, bool(error))
-        assert_same_repeats(state, slow)
-        weigh_evidence(state)
-        assert state.course[INDEPENDENCE] == pytest.approx(slow.independence())
-    assert slow.roughness > 1.5
+@pytest.mark.parametrize("kind", KINDS)
+def test_independent_labels_are_worth_1_whatever_drifts(
+    rng: np.random.Generator, kind: str
+) -> None:
+    m = 10 if kind == "many classes" else 2
+    for _ in range(count(20, 5)):
+        assert (worths(some_labels(rng, kind, count(8000, 3000)), m) == 1.0).all()
+
+
+@pytest.mark.parametrize("share", [0.3, 0.1, 0.03, 0.01])
+def test_independent_labels_of_a_rare_class_are_worth_1(
+    rng: np.random.Generator, share: float
+) -> None:
+    labels = (rng.random(30000) < share).astype(np.int64)
+    assert 0 < labels.sum() < 10000
+    assert (worths(labels) == 1.0).all()
+
+
+@pytest.mark.parametrize("m", [2, 5])
+@pytest.mark.parametrize("length", [3, 10, 40])
+def test_labels_in_runs_are_worth_less_by_the_changes_that_are_missing(
+    rng: np.random.Generator, m: int, length: int
+) -> None:
+    labels = in_runs(rng, 6000, length, m)
+    found = worths(labels, m)
+    for rows in (1000, 1500, 6000):
+        shares = np.bincount(labels[:rows], minlength=m) / rows
+        factor = changes(labels[:rows]).mean() / (1.0 - (shares**2).sum())
+        expected = max(factor, 0.1) if factor < 0.7 else 1.0
+        assert found[rows // 100 - 1] == pytest.approx(expected)
+    assert (found[: FIRST_ROWS // 100 - 1] == 1.0).all()
+    assert found.min() >= LEAST
+    # Neighbours are of one run unless it has just ended.
+    assert found[-1] == pytest.approx(max(1.0 / length, 0.1), rel=0.5)
+
+
+def test_nothing_is_known_before_the_first_thousand_labels(rng: np.random.Generator) -> None:
+    own = known(2)
+    for index, label in enumerate(in_runs(rng, 1200, 20).tolist(), start=1):
+        watch_label(own, label)
+        weigh_evidence(own)
+        assert (own.course[INDEPENDENCE] < 1.0) == (index >= FIRST_ROWS)
+
+
+@pytest.mark.parametrize("length", [100, 1000, 7000])
+def test_no_row_is_worth_less_than_the_least(length: int) -> None:
+    found = worths(np.arange(14000) // length % 2)
+    assert found[-1] == LEAST
+    assert found.min() >= LEAST
+
+
+def test_labels_in_turns_are_worth_1() -> None:
+    assert (worths(np.arange(3000) % 2) == 1.0).all()
+    assert (worths(np.arange(3000) % 7, 7) == 1.0).all()
+
+
+def test_a_single_class_is_worth_1() -> None:
+    assert (worths(np.full(3000, 1)) == 1.0).all()
+
+
+def test_runs_are_forgotten_when_they_are_over(rng: np.random.Generator) -> None:
+    own = watch(known(2), in_runs(rng, 2000, 10))
+    weigh_evidence(own)
+    assert own.course[INDEPENDENCE] < 0.3
+    watch(own, rng.integers(0, 2, 6000))
+    weigh_evidence(own)
+    assert own.course[INDEPENDENCE] == 1.0

@@ -26,7 +26,7 @@ TRACK_ROWS, TRACK_ERRORS, CUT_ROWS, CUT_ERRORS = range(4)
 """Places in `Concepts.track`: errors since the last drift, and up to where they were rarest."""
 
 MEMORY, REFEREE, UNCERTAINTY, LABEL_RATE, INDEPENDENCE = range(5)
-WATCHED, LAST_LABEL, FAR_LABEL, NEAR_CHANGES, FAR_CHANGES = range(5, 10)
+WATCHED, LAST_LABEL, NEAR_CHANGES = range(5, 8)
 """Places in `Concepts.course`."""
 
 ROWS, STEPS, SCORED, TOLD = range(4)
@@ -68,7 +68,8 @@ class Concepts(NamedTuple):
     cloud_heights: Floats  # (K,) log density at the centre
     n_clouds: Ints  # (1,)
     track: Ints  # (4,)
-    course: Floats  # (10,)
+    course: Floats  # (8,)
+    label_shares: Floats  # (m,) fading, of each class among the labels taken
     clock: Ints  # (4,)
 
 

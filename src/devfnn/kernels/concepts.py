@@ -21,6 +21,7 @@ from devfnn.kernels.concept_state import (
     RECALLED_LINE,
     REFEREE,
     ROWS,
+    SCORED,
     STEADY_LINE,
     STEPS,
 )
@@ -42,6 +43,9 @@ NO_SAY = 1e-3
 """Share of the vote below which the clouds rest."""
 
 REST_STEPS = 4
+
+GRACE = 10000
+"""Rows after a drift before which the clouds never rest: they may need some time."""
 
 REFEREE_MEMORY, SHORTENING, LENGTHENING = 0.75, 0.8, 0.5
 """How the memory moves at a structural step: what is kept of the comparison between the two lines,
@@ -188,7 +192,7 @@ def rest_clouds(state, habits, shares):
         state.rests[CLOUD_LAYER] -= 1
     else:
         share_votes(state, habits, shares)
-        if shares[CLOUD_LAYER] < NO_SAY:
+        if shares[CLOUD_LAYER] < NO_SAY and state.clock[SCORED] >= GRACE:
             state.rests[CLOUD_LAYER] = REST_STEPS
 
 
@@ -196,7 +200,7 @@ def rest_clouds(state, habits, shares):
 def close_step(state, index, lead, n_rows, habits, work, diary):
     """End of a structural step: memory, rest, and which layer was the best."""
     adapt_memory(state, lead, n_rows, habits)
-    weigh_evidence(state.course)
+    weigh_evidence(state)
     rest_clouds(state, habits, work.shares)
     best = best_layer(state)
     steps = state.clock[STEPS]
@@ -276,7 +280,7 @@ def learn_chunk(state, lessons, outputs, habits, diary, work):
             diary.errors[index] = 1 if best_class(work.probabilities) != label else 0
             n_taken += 1
             note_error(state.track, diary.errors[index], habits)
-            watch_label(state.course, label)
+            watch_label(state, label)
             lead += compare_lines(outputs[index], label)
     n_rows, tested = lessons.rows.shape[0], 0
     is_drift = find_drift(state, 0, habits, diary)
@@ -314,7 +318,7 @@ def learn_rows(state, lessons, habits, diary, lead, work):
         diary.taken[index] = 1
         diary.errors[index] = 1 if best_class(work.probabilities) != label else 0
         note_error(state.track, diary.errors[index], habits)
-        watch_label(state.course, label)
+        watch_label(state, label)
         lead[0] += compare_lines(work.outputs, label)
         score_layers(state, work.outputs, label, habits)
         is_drift = state.clock[ROWS] % DRIFT_EVERY == 0 and find_drift(state, index, habits, diary)

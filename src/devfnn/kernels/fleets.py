@@ -61,6 +61,7 @@ def view(fleet, model):
         fleet.n_clouds[model],
         fleet.track[model],
         fleet.course[model],
+        fleet.label_shares[model],
         fleet.clock[model],
     )
 

@@ -77,6 +77,7 @@ def static() -> Config:
         merging=False,
         training="all",
         augmentation="all",
+        conflict_threshold=0.95,
     )
 
 

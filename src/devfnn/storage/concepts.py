@@ -9,8 +9,6 @@ from devfnn.kernels.concept_state import (
     CALM_CURVE,
     CLOUD_LAYER,
     CLOUDS,
-    FAR_CHANGES,
-    FAR_LABEL,
     FIRST_KEPT,
     INDEPENDENCE,
     LABEL_RATE,
@@ -66,8 +64,11 @@ PARTLY_FINITE = {"state/lows", "state/highs"}
 LEAST_EVIDENCE = -1e-3
 """Variances of residuals are sums of what may be below 0 by rounding."""
 
-ROUGHEST = 1e4
-"""More than the error rates of blocks can differ; evidence and votes are divided by its inverse."""
+ROUNDED = 1e-6
+"""By how much shares may sum to more than 1."""
+
+LEAST_WORTH = 0.1
+"""The least that a row counts, as in `kernels/repeats.py`: evidence and votes are divided by it."""
 
 
 def check_concepts(network: ConceptNetwork, config: Config) -> None:
@@ -144,20 +145,23 @@ def _check_clouds(state: Concepts) -> None:
 
 
 def _check_course(state: Concepts, config: Config) -> None:
-    """Memory and rates, which the next rows start from."""
+    """Memory, rates and shares, which the next rows start from."""
     habits = config.habits()
     memory = habits.shortest_rows <= state.course[MEMORY] <= habits.longest_rows
     require(bool(memory), "the memory in state/course does not fit the configuration")
-    shares = state.course[[UNCERTAINTY, LABEL_RATE, INDEPENDENCE, NEAR_CHANGES, FAR_CHANGES]]
+    shares = state.course[[UNCERTAINTY, LABEL_RATE, INDEPENDENCE, NEAR_CHANGES]]
     is_share = bool(((shares >= 0.0) & (shares <= 1.0)).all())
     require(is_share, "state/course holds a share that is none")
-    is_worth = bool(state.course[INDEPENDENCE] >= 1.0 / ROUGHEST)
+    is_worth = bool(state.course[INDEPENDENCE] >= LEAST_WORTH)
     require(is_worth, "by state/course, rows are worth next to nothing")
-    watched, labels = state.course[WATCHED], state.course[[LAST_LABEL, FAR_LABEL]]
+    watched, labels = state.course[WATCHED], state.course[[LAST_LABEL]]
     is_count = bool(watched >= 0.0 and watched == np.floor(watched))
     require(is_count, "state/course counts labels in fractions")
     is_label = np.isin(labels, np.arange(state.weights.shape[1])).all()
     require(bool(is_label), "state/course holds a label that is none")
+    own = state.label_shares
+    is_share = bool(((own >= 0.0) & (own <= 1.0)).all() and own.sum() <= 1.0 + ROUNDED)
+    require(is_share, "state/label_shares holds shares that are none")
 
 
 def _check_counters(network: ConceptNetwork) -> None:

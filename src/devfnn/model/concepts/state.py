@@ -81,7 +81,8 @@ LAYOUT: dict[str, tuple[tuple[str | int, ...], float]] = {
     "cloud_heights": (("K",), 0.0),
     "n_clouds": ((1,), 0),
     "track": ((4,), 0),
-    "course": ((10,), 0.0),
+    "course": ((8,), 0.0),
+    "label_shares": (("m",), 0.0),
     "clock": ((4,), 0),
 }
 """Axes of every array, as `kernels/concept_state.py` names them, and what an empty one holds: whole
