@@ -26,6 +26,7 @@ from devfnn.kernels.concept_state import (
     KEPT_LINE,
     LAST_LABEL,
     LINE,
+    LIVELY_CURVE,
     NEAR_CHANGES,
     NO_LAYER,
     NO_OWNER,
@@ -133,6 +134,7 @@ class SlowRule:
     weights: Floats  # (m, p)
     gain: Floats  # (p, p)
     evidence: Floats  # (n, B, Q, 2)
+    crossings: Floats  # (n, n, Q) symmetric, 0 on the diagonal
     age: int
     mean: Floats
     variance: Floats
@@ -157,9 +159,46 @@ class SlowRule:
         for j in np.flatnonzero(~np.isnan(row)):
             inner = self.bins(j)[1:-1]
             self.evidence[j, (row[j] >= inner).sum()] += news
+        signs = np.where(np.isnan(row), 0.0, np.where(row > self.mean, 1.0, -1.0))
+        turned = np.outer(signs, signs) * (1.0 - np.eye(row.size))
+        self.crossings += turned[..., None] * (sides[:, label] - expected)
+
+    def crossed(self) -> Floats:
+        """Evidence of all pairs of features, less what the best of so many has by luck. (n, n)"""
+        variances = self.evidence[..., 1].sum(axis=1)
+        larger = np.maximum(variances[:, None], variances[None]) + 1.0
+        n = len(variances)
+        return (self.crossings**2 / larger).sum(axis=-1) - 2.0 * np.log(max(n * (n - 1) / 2, 1.0))
+
+    def middle(self, j: int) -> tuple[float, float, int]:
+        """The cut nearest to the mean of a feature: its step, what both sides saw, its bin."""
+        inner = self.bins(j)[1:-1]
+        place = int(np.abs(inner - self.mean[j]).argmin())
+        bins = self.evidence[j]
+        left, right = bins[: place + 1].sum(axis=0), bins[place + 1 :].sum(axis=0)
+        seen = min(left[:, 1].sum(), right[:, 1].sum())
+        return max(cut_evidence(left, right), 0.0), float(seen), place
 
     def best_cut(self) -> tuple[float, int, int]:
-        """Evidence, feature and last bin on the left of the best cut, the first of equals."""
+        """Evidence, feature and last bin on the left of the best cut, the first of equals.
+
+        Where two features cross, that with less of a step is cut.
+        """
+        best = self.best_step()
+        pairs = [(j, k) for j in range(len(self.evidence)) for k in range(j)]
+        if not pairs:
+            return best
+        crossed = self.crossed()
+        pair = max(pairs, key=lambda pair: crossed[pair])
+        cuts = [(*self.middle(j), j) for j in pair]
+        cuts = sorted((cut for cut in cuts if cut[1] >= 20.0), key=lambda cut: cut[0])
+        if crossed[pair] > best[0] and cuts:
+            _, _, place, feature = cuts[0]
+            return float(crossed[pair]), feature, place
+        return best
+
+    def best_step(self) -> tuple[float, int, int]:
+        """The best cut for a step in one feature."""
         best = (0.0, -1, -1)
         for j, bins in enumerate(self.evidence):
             for place in range(len(bins) - 1):
@@ -182,6 +221,7 @@ class SlowRule:
         """Become one half of what was one rule."""
         self.gain = capped(doubt * self.gain, caps)
         self.evidence = np.zeros_like(self.evidence)
+        self.crossings = np.zeros_like(self.crossings)
         self.age = 0
         self.class_counts = 0.5 * self.class_counts
 
@@ -189,6 +229,7 @@ class SlowRule:
         """Forget what it says, not where it holds."""
         self.weights, self.gain = np.zeros_like(self.weights), np.diag(caps)
         self.evidence = np.zeros_like(self.evidence)
+        self.crossings = np.zeros_like(self.crossings)
         self.age = 0
         self.class_counts = np.zeros_like(self.class_counts)
 
@@ -338,10 +379,19 @@ class SlowConcepts:
     def shares(self) -> dict[int, float]:
         """Voting weights."""
         scores = np.array([layer.score for layer in self.awake.values()])
-        rows_behind = self.independence * self.habits.vote_rows
+        rows_behind = np.sqrt(self.independence) * self.habits.vote_rows
         powers = softmax(self.habits.vote_sharpness * rows_behind * scores)
-        powers[list(self.awake).index(CALM_CURVE)] /= self.independence  # its head start
+        for place, number in enumerate(self.awake):
+            powers[place] *= self._head_start(number)
         return dict(zip(self.awake, (powers / powers.sum()).tolist(), strict=True))
+
+    def _head_start(self, number: int) -> float:
+        """Of the single curves: by their independent rows per weight, against ten."""
+        memories = {LIVELY_CURVE: self.habits.shortest_rows, CALM_CURVE: self.habits.longest_rows}
+        if number not in memories:
+            return 1.0
+        per_weight = memories[number] * self.independence / self.caps.size
+        return float(max(1.0, per_weight / (per_weight + 10.0) / self.independence))
 
     def vote(self, outputs: dict[int, Floats]) -> Floats:
         """Probabilities of the network."""
@@ -474,6 +524,7 @@ class SlowConcepts:
         lengths = {
             QUICK_LINE: self.habits.quick_rows,
             BRISK_LINE: 0.25 * self.memory,
+            LIVELY_CURVE: self.habits.shortest_rows,
             CALM_CURVE: self.habits.longest_rows,
         }
         return 1.0 - 1.0 / lengths.get(number, self.memory)
@@ -607,6 +658,7 @@ class SlowConcepts:
                 np.clip(wished, self.habits.shortest_rows, self.habits.longest_rows)
             )
         self.lead = 0.0
+        self._widen_caps()
         self.steps += 1
         self.independence = self.repeats.independence()
         if CLOUD_LAYER in self.layers:
@@ -621,6 +673,16 @@ class SlowConcepts:
             self.lines.append((index, RECALLED_LINE, best, 0, 0, (*scores, 0.0)))
         self.layers[best].last_win = self.steps
 
+    def _widen_caps(self) -> None:
+        """Let weights be larger where the calm curve has seen a feature vary little."""
+        rule = self.layers[CALM_CURVE].rules[0]
+        varies = rule.variance > 1e-6
+        factors = np.ones_like(rule.variance)
+        factors[varies] = np.minimum(1.0 / 12.0 / rule.variance[varies], self.habits.prior_reach)
+        if rule.age >= 100:
+            wider = self.habits.prior * np.where(varies, factors, 0.0)
+            self.caps = np.maximum(self.caps, np.concatenate([[0.0], wider, wider]))
+
 
 # ---- from and to the arrays of the kernels
 
@@ -634,11 +696,20 @@ def slow_rule(state: Concepts, slot: int) -> SlowRule:
         weights=state.weights[slot].copy(),
         gain=unpacked(state.gains[slot]),
         evidence=state.evidence[slot].astype(np.float64),
+        crossings=unpaired(state.crossings[slot]),
         age=int(state.ages[slot]),
         mean=state.means[slot].copy(),
         variance=state.variances[slot].copy(),
         class_counts=state.class_counts[slot].copy(),
     )
+
+
+def unpaired(crossings: Floats) -> Floats:
+    """Pairs of features (d, Q) as a symmetric table (n, n, Q)."""
+    n = int((1 + np.sqrt(1 + 8 * len(crossings))) / 2)
+    table = np.zeros((n, n, crossings.shape[1]))
+    table[np.tril_indices(n, -1)] = crossings
+    return table + table.swapaxes(0, 1)
 
 
 def members_of(state: Concepts, layer: int) -> list[int]:
@@ -722,6 +793,7 @@ def assert_same_rule(state: Concepts, rule: SlowRule, tolerance: float) -> None:
     assert_close(state.weights[slot], rule.weights, tolerance)
     assert_close(unpacked(state.gains[slot]), rule.gain, tolerance)
     assert_close(state.evidence[slot], rule.evidence, max(tolerance, 1e-5))
+    assert_close(unpaired(state.crossings[slot]), rule.crossings, max(tolerance, 1e-5))
     assert_close(state.means[slot], rule.mean, tolerance)
     assert_close(state.variances[slot], rule.variance, tolerance)
     assert_close(state.class_counts[slot], rule.class_counts, tolerance)
@@ -758,6 +830,7 @@ def assert_same(state: Concepts, slow: SlowConcepts, tolerance: float = 1e-9) ->
         own = state.disagreements[first, second], state.compared[first, second]
         assert_close(own, known, tolerance)
     assert_same_clouds(state, slow.clouds, tolerance)
+    assert_close(state.caps, slow.caps, tolerance)
     assert state.track.tolist() == list(dataclasses.astuple(slow.track))
     assert state.clock[:TOLD].tolist() == [slow.rows, slow.steps, slow.scored]
     course = [slow.memory, slow.referee, slow.uncertainty, slow.label_rate, slow.independence]
@@ -842,6 +915,7 @@ def fill_rule(state: Concepts, slot: int, rng: np.random.Generator) -> None:
     state.gains[slot] = packed(random_gain(rng, state.caps))
     state.evidence[slot, ..., 0] = rng.normal(size=state.evidence.shape[1:-1])
     state.evidence[slot, ..., 1] = rng.uniform(1.0, 5.0, state.evidence.shape[1:-1])
+    state.crossings[slot] = rng.normal(size=state.crossings.shape[1:])
     state.ages[slot] = rng.integers(1, 90)
     state.means[slot] = rng.random(state.means.shape[1])
     state.variances[slot] = 0.1 * rng.random(state.means.shape[1])

@@ -42,6 +42,7 @@ from devfnn.kernels.concept_state import (
     FIRST_KEPT,
     INDEPENDENCE,
     LINE,
+    LIVELY_CURVE,
     NO_LAYER,
     NO_OWNER,
     QUICK_LINE,
@@ -53,7 +54,9 @@ from devfnn.kernels.pool import copy_rule, free_rule
 from devfnn.kernels.state import Floats, Ints
 from devfnn.model.concepts.state import unpacked
 
-POOLED = ("lows", "highs", "weights", "gains", "evidence", "ages", "means", "variances")
+POOLED = (
+    *("lows", "highs", "weights", "gains", "evidence", "crossings", "ages", "means", "variances"),
+)
 """Fields of a rule besides its classes and its owner."""
 
 
@@ -186,11 +189,12 @@ def test_the_best_cut_is_the_best_of_all(rng: np.random.Generator) -> None:
         fill_rule(state, BOX_LAYER, rng)
         state.evidence[BOX_LAYER, ..., 0] *= 5.0
         state.evidence[BOX_LAYER, ..., 1] *= 5.0
+        state.crossings[BOX_LAYER] *= rng.choice([5.0, 100.0])
         gained, feature, place = slow_rule(state, BOX_LAYER).best_cut()
         own = best_cut(state, BOX_LAYER)
         assert own[:2] == (feature, place)
         assert own[2] == pytest.approx(gained, rel=1e-4)
-    state.evidence[BOX_LAYER] = 0.0
+    state.evidence[BOX_LAYER], state.crossings[BOX_LAYER] = 0.0, 0.0
     assert best_cut(state, BOX_LAYER)[0] == -1
 
 
@@ -210,7 +214,7 @@ def test_a_split_happens_at_the_planted_cut(
 ) -> None:
     state, habits = fresh(3, 2)
     fill_rule(state, BOX_LAYER, rng)
-    state.evidence[BOX_LAYER] = 0.0
+    state.evidence[BOX_LAYER], state.crossings[BOX_LAYER] = 0.0, 0.0
     with_step(state, feature, cut, rng)
     before, diary = copied(state), diary_for(1)
     most = best_cut(state, BOX_LAYER)[2]
@@ -230,6 +234,7 @@ def test_a_split_happens_at_the_planted_cut(
         np.testing.assert_array_equal(state.weights[rule], before.weights[BOX_LAYER])
         np.testing.assert_allclose(unpacked(state.gains[rule]), gain, rtol=1e-12)
         np.testing.assert_array_equal(state.evidence[rule], 0.0)
+        np.testing.assert_array_equal(state.crossings[rule], 0.0)
         assert state.ages[rule] == 0
         np.testing.assert_array_equal(state.means[rule], before.means[BOX_LAYER])
         halved = 0.5 * before.class_counts[BOX_LAYER]
@@ -380,16 +385,17 @@ def test_rules_are_hardly_ever_born_without_need() -> None:
 def test_without_growing_nothing_splits_and_nothing_is_gathered() -> None:
     state = learned(*steps(np.random.default_rng(0), 600), rule_growing=False)
     assert state.n_members.tolist() == [1] * CLOUD_LAYER + [0] * (state.kinds.size - CLOUD_LAYER)
-    assert (state.evidence == 0.0).all()
+    assert (state.evidence == 0.0).all() and (state.crossings == 0.0).all()
 
 
-def test_the_calm_curve_stays_one_rule_where_the_boxes_split() -> None:
+@pytest.mark.parametrize("curve", [LIVELY_CURVE, CALM_CURVE])
+def test_single_curves_stay_one_rule_where_the_boxes_split(curve: int) -> None:
     state = learned(*steps(np.random.default_rng(0), 1200), split_evidence=4.0, split_every=30)
     assert state.n_members[BOX_LAYER] > 2
-    assert members_of(state, CALM_CURVE) == [CALM_CURVE]
-    assert (state.evidence[CALM_CURVE] == 0.0).all()
-    assert state.ages[CALM_CURVE] == 1200
-    assert (state.weights[CALM_CURVE] != 0.0).all()  # with the curves
+    assert members_of(state, curve) == [curve]
+    assert (state.evidence[curve] == 0.0).all() and (state.crossings[curve] == 0.0).all()
+    assert state.ages[curve] == 1200
+    assert (state.weights[curve] != 0.0).all()  # with the curves
 
 
 def test_no_more_rules_than_there_is_room_for() -> None:

@@ -37,6 +37,7 @@ from devfnn.kernels.concept_state import (
     LABEL_RATE,
     LAST_LABEL,
     LINE,
+    LIVELY_CURVE,
     MEMORY,
     NEAR_CHANGES,
     NO_LAYER,
@@ -54,7 +55,7 @@ from devfnn.kernels.concept_state import (
     Habits,
     Lessons,
 )
-from devfnn.kernels.concept_votes import score_layers
+from devfnn.kernels.concept_votes import head_start, score_layers
 from devfnn.kernels.concepts import (
     GRACE,
     adapt_memory,
@@ -209,23 +210,35 @@ def test_voting_weights_follow_the_scores_as_far_as_rows_are_worth(
     awake = (state.kinds != NO_LAYER) & (state.rests == 0)
     np.testing.assert_array_equal(shares > 0.0, awake)
     assert shares.sum() == pytest.approx(1.0)
-    awake[[STEADY_LINE, CALM_CURVE]] = False
-    np.testing.assert_allclose(
-        shares[STEADY_LINE] / shares[awake], np.exp(0.5 * 6.0 * independence)
-    )
+    awake[[STEADY_LINE, LIVELY_CURVE, CALM_CURVE]] = False
+    lead = 6.0 * np.sqrt(independence)
+    np.testing.assert_allclose(shares[STEADY_LINE] / shares[awake], np.exp(0.5 * lead))
 
 
 @pytest.mark.parametrize("independence", [1.0, 0.25])
-def test_the_calm_curve_has_a_head_start_where_rows_repeat_each_other(
+def test_single_curves_have_a_head_start_where_rows_repeat_each_other(
     rng: np.random.Generator, independence: float
 ) -> None:
-    state, habits = random_network(rng, 2, 2)
+    state, habits = random_network(rng, 2, 2, shortest_memory=200.0, longest_memory=800.0)
     state.course[INDEPENDENCE] = independence
     state.scores[:] = 0.7
     shares = shares_of(state, habits)
-    others = (state.kinds != NO_LAYER) & (np.arange(state.kinds.size) != CALM_CURVE)
-    np.testing.assert_allclose(shares[CALM_CURVE] / shares[others], 1.0 / independence)
+    others = state.kinds != NO_LAYER
+    others[[LIVELY_CURVE, CALM_CURVE]] = False
+    # 5 weights want 50 rows: a fourth of the memories holds 50 and 200 independent ones
+    expected = {LIVELY_CURVE: 2.0, CALM_CURVE: 3.2} if independence < 1.0 else {}
+    for layer in (LIVELY_CURVE, CALM_CURVE):
+        lead = expected.get(layer, 1.0)
+        np.testing.assert_allclose(shares[layer] / shares[others], lead)
     assert shares.sum() == pytest.approx(1.0)
+
+
+def test_a_curve_with_more_weights_than_rows_has_no_head_start(rng: np.random.Generator) -> None:
+    state, habits = random_network(rng, 30, 2, shortest_memory=200.0, longest_memory=1e6)
+    state.course[INDEPENDENCE] = 0.1
+    assert head_start(state, LIVELY_CURVE, habits) == 1.0
+    assert head_start(state, CALM_CURVE, habits) == pytest.approx(10.0, rel=0.01)
+    assert head_start(state, STEADY_LINE, habits) == 1.0
 
 
 # ---- learning against the twin
@@ -431,7 +444,7 @@ def test_a_row_that_repeats_others_is_learned_as_any_other(
             rows_learned(network, taught, habits, np.zeros(1))
     for name in RULES + CLOUDY:
         np.testing.assert_array_equal(getattr(state, name), getattr(whole, name))
-    for layer in (QUICK_LINE, BRISK_LINE, STEADY_LINE, CALM_CURVE, BOX_LAYER, FIRST_KEPT):
+    for layer in (*range(CLOUD_LAYER), FIRST_KEPT):
         own, light, old = (kept_weights(each, layer) for each in (state, lighter, before))
         assert 0.0 < np.abs(light - old).sum() < np.abs(own - old).sum()  # a lighter row would be
     assert (state.class_counts - before.class_counts).sum() >= 4.0  # not all doubt the label
@@ -719,12 +732,13 @@ def test_how_often_kept_layers_differ_fades_by_the_rows_of_the_vote(
 
 
 def test_the_memory_of_the_layers() -> None:
-    state, habits = fresh(2, 2, quick_memory=100.0, longest_memory=7000.0)
+    state, habits = fresh(2, 2, quick_memory=100.0, shortest_memory=500.0, longest_memory=7000.0)
     state.course[MEMORY] = 4000.0
     lengths = {
         QUICK_LINE: 100.0,
         BRISK_LINE: 1000.0,
         STEADY_LINE: 4000.0,
+        LIVELY_CURVE: 500.0,
         CALM_CURVE: 7000.0,
         BOX_LAYER: 4000.0,
         FIRST_KEPT: 4000.0,
@@ -833,11 +847,11 @@ def test_trust_is_the_probability_that_a_label_is_right() -> None:
 
 def test_gains_are_checked_every_4096_rows_of_a_rule(rng: np.random.Generator) -> None:
     lessons = lessons_of(np.array([[0.3, 0.6]]), np.array([1]))
-    layers = [QUICK_LINE, BRISK_LINE, STEADY_LINE, CALM_CURVE]
+    layers = list(range(BOX_LAYER))
     for age, is_mended in ((4094, False), (4095, True)):
         state, habits = random_network(rng, 2, 2)
         state.ages[layers] = age
         state.gains[np.ix_(layers, [1, 3])] = 3.0  # more covariance than variance
         chunk_learned(state, lessons, habits)
         mended = (state.gains[np.ix_(layers, [1, 3])] == 0.0).all(axis=1)
-        assert mended.tolist() == [is_mended] * 4
+        assert mended.tolist() == [is_mended] * BOX_LAYER

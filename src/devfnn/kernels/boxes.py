@@ -2,11 +2,15 @@
 
 A rule splits when the residuals of its rows lie on one side of a feature and not on the other: the
 score test of a step function in the log odds, for every feature and cut, on residuals gathered in
-bins. So rules are born only where they predict better than their parent.
+bins; or when they turn where two features cross (`crossings.py`), which no single step shows. So
+rules are born only where they predict better than their parent.
 """
+
+import numpy as np
 
 from devfnn.kernels._jit import kernel, part
 from devfnn.kernels.concept_state import INDEPENDENCE, NO_OWNER, SPLIT_LINE
+from devfnn.kernels.crossings import best_crossing, gather_crossings
 from devfnn.kernels.diary import note
 from devfnn.kernels.logistic import hold_under_caps
 from devfnn.kernels.pool import copy_rule, slot_for_rule
@@ -51,7 +55,7 @@ def bin_bounds(low, high):
 
 @part()
 def gather_evidence(state, rule, row, label, said):
-    """Add the residuals of a row to the bins of all features."""
+    """Add the residuals of a row to the bins of all features, and to their crossings."""
     n_bins, n_contrasts = state.evidence.shape[2], state.evidence.shape[3]
     for index in range(n_contrasts):
         expected = 0.0
@@ -66,12 +70,28 @@ def gather_evidence(state, rule, row, label, said):
                 place = min(max(place, 0), n_bins - 1)
                 state.evidence[rule, j, place, index, 0] += residual
                 state.evidence[rule, j, place, index, 1] += variance
+        gather_crossings(state.crossings[rule, :, index], row, state.means[rule], residual)
+
+
+@part()
+def least_seen(evidence, place):
+    """Variance that the poorer side of a cut after a bin has seen. evidence: (B, Q, 2)"""
+    left, right = 0.0, 0.0
+    for b in range(evidence.shape[0]):
+        for index in range(evidence.shape[1]):
+            if b <= place:
+                left += evidence[b, index, 1]
+            else:
+                right += evidence[b, index, 1]
+    return min(left, right)
 
 
 @part()
 def evidence_of_cut(evidence, place):
     """How much likelier the labels are with a step after a bin. evidence: (B, Q, 2)"""
-    gained, left_seen, right_seen = 0.0, 0.0, 0.0
+    if least_seen(evidence, place) < LEAST_VARIANCE:
+        return 0.0
+    gained = 0.0
     for index in range(evidence.shape[1]):
         left, left_variance, right, right_variance = 0.0, 0.0, 0.0, 0.0
         for other in range(evidence.shape[0]):
@@ -84,22 +104,48 @@ def evidence_of_cut(evidence, place):
         both, both_variance = left + right, left_variance + right_variance
         gained += left * left / (left_variance + 1.0) + right * right / (right_variance + 1.0)
         gained -= both * both / (both_variance + 1.0)
-        left_seen += left_variance
-        right_seen += right_variance
-    if min(left_seen, right_seen) < LEAST_VARIANCE:
-        return 0.0
     return gained
 
 
 @part()
-def best_cut(state, rule):
-    """Feature, bin and evidence of the cut that would pay most."""
+def best_step(state, rule):
+    """Feature, bin and evidence of the step that would pay most."""
     feature, place, most = -1, -1, 0.0
     for j in range(state.lows.shape[1]):
         for b in range(state.evidence.shape[2] - 1):
             gained = evidence_of_cut(state.evidence[rule, j], b)
             if gained > most:
                 feature, place, most = j, b, gained
+    return feature, place, most
+
+
+@part()
+def middle_cut(state, rule, feature):
+    """The bin after which a cut lies closest to the mean of a feature."""
+    low, high = bin_bounds(state.lows[rule, feature], state.highs[rule, feature])
+    if high <= low:
+        return 0
+    n_bins = state.evidence.shape[2]
+    place = int((state.means[rule, feature] - low) / (high - low) * n_bins + 0.5) - 1
+    return min(max(place, 0), n_bins - 2)
+
+
+@part()
+def best_cut(state, rule):
+    """Feature, bin and evidence of the cut that would pay most: a step, or where features cross.
+
+    Of two features that cross, the one with less of a step is cut, near its mean: the other will
+    show by itself.
+    """
+    feature, place, most = best_step(state, rule)
+    first, second, crossed = best_crossing(state.crossings[rule], state.evidence[rule])
+    if crossed > most:
+        step = np.inf
+        for j in (first, second):
+            middle = middle_cut(state, rule, j)
+            own = max(evidence_of_cut(state.evidence[rule, j], middle), 0.0)
+            if least_seen(state.evidence[rule, j], middle) >= LEAST_VARIANCE and own < step:
+                feature, place, most, step = j, middle, crossed, own
     return feature, place, most
 
 
@@ -111,6 +157,7 @@ def start_half(state, rule, doubt):
         gains[place] *= doubt
     hold_under_caps(gains, state.caps.shape[0], state.caps)
     state.evidence[rule] = 0.0
+    state.crossings[rule] = 0.0
     state.ages[rule] = 0
     for k in range(state.class_counts.shape[1]):
         state.class_counts[rule, k] *= 0.5

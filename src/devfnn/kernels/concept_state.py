@@ -1,12 +1,13 @@
 """The state of the concept network: named tuples of plain arrays.
 
 Axes: C slots of the rule pool, L layers, R rules of a layer at most, n features, m classes,
-p = 2n + 1 expanded features, h = p (p + 1) / 2, B bins, Q contrasts of classes, K clouds. All
+p = 2n + 1 expanded features, h = p (p + 1) / 2, d = n (n - 1) / 2 pairs of features, B bins, Q
+contrasts of classes, K clouds. All
 layers draw their rules from one pool, so that a network is as large as its rules are many.
 
-Layers 0 to 5 are always there: lines with a short, a longer and a long memory; a single rule with
-curves that forgets slowest and never starts anew; boxes; clouds. The layers above them are kept
-ones: what was best when a concept ended, for the day it returns.
+Layers 0 to 6 are always there: lines with a short, a longer and a long memory; two single rules
+with curves, one that forgets fast and one slowly, which never start anew; boxes; clouds. The layers
+above them are kept ones: what was best when a concept ended, for the day it returns.
 """
 
 from typing import NamedTuple
@@ -16,7 +17,8 @@ from devfnn.kernels.state import Floats, Ints, Singles
 NO_LAYER, LINE, BOXES, CLOUDS = -1, 0, 1, 2
 """What a place for a layer holds."""
 
-QUICK_LINE, BRISK_LINE, STEADY_LINE, CALM_CURVE, BOX_LAYER, CLOUD_LAYER, FIRST_KEPT = range(7)
+QUICK_LINE, BRISK_LINE, STEADY_LINE, LIVELY_CURVE, CALM_CURVE = range(5)
+BOX_LAYER, CLOUD_LAYER, FIRST_KEPT = range(5, 8)
 """Numbers of the layers that are always there, and of the first that is kept."""
 
 NO_OWNER = -1
@@ -49,6 +51,7 @@ class Concepts(NamedTuple):
     gains: Floats  # (C, h) what is still to be learned: lower half of a matrix (p, p), row by row
     caps: Floats  # (p,) most a variance in the gains may be: the prior, in today's units
     evidence: Singles  # (C, n, B, Q, 2) residuals and their variance, by bin: is a split worth it?
+    crossings: Singles  # (C, d, Q) the same for pairs: do residuals turn where two features cross?
     ages: Ints  # (C,) rows learned since the rule began
     means: Floats  # (C, n) of the rows of a rule
     variances: Floats  # (C, n)
@@ -80,6 +83,8 @@ class Habits(NamedTuple):
     shortest_rows: float
     longest_rows: float
     forgetting: bool
+    prior: float
+    prior_reach: float
     label_noise: float
     rule_growing: bool
     split_evidence: float

@@ -7,6 +7,7 @@ from devfnn.kernels.concept_state import (
     CALM_CURVE,
     FIRST_KEPT,
     INDEPENDENCE,
+    LIVELY_CURVE,
     NO_LAYER,
     SCORED,
     STEADY_LINE,
@@ -30,21 +31,40 @@ def best_layer(state):
     return best
 
 
+ROWS_PER_WEIGHT = 10.0
+"""Independent rows that a rule should have seen for each of its weights."""
+
+
+@part()
+def head_start(state, layer, habits):
+    """Factor on the vote of the two single curves where rows repeat each other.
+
+    They neither split nor start anew, so they follow chance least; the more so, the more
+    independent rows their memory holds for every weight.
+    """
+    if layer not in (LIVELY_CURVE, CALM_CURVE):
+        return 1.0
+    independence = state.course[INDEPENDENCE]
+    rows = habits.longest_rows if layer == CALM_CURVE else habits.shortest_rows
+    seen, wanted = rows * independence, ROWS_PER_WEIGHT * state.caps.shape[0]
+    return max(seen / (seen + wanted) / independence, 1.0)
+
+
 @part()
 def share_votes(state, habits, shares):
     """Voting weights from the scores: a power of the odds that a layer is as good as the best.
 
-    Where rows repeat each other a lead says less, and the calm curve has a head start.
+    Where rows repeat each other a lead says less, and the two single curves have a head start.
     """
     top = state.scores[best_layer(state)]
+    worth = np.sqrt(state.course[INDEPENDENCE])
     total = 0.0
     for layer in range(state.kinds.shape[0]):
         shares[layer] = 0.0
         if not is_idle(state, layer):
-            gap = habits.vote_rows * (state.scores[layer] - top) * state.course[INDEPENDENCE]
-            shares[layer] = np.exp(habits.vote_sharpness * gap)
-        if layer == CALM_CURVE:
-            shares[layer] /= state.course[INDEPENDENCE]
+            lead = habits.vote_rows * (state.scores[layer] - top) * worth
+            shares[layer] = np.exp(habits.vote_sharpness * lead)
+            shares[layer] *= head_start(state, layer, habits)
         total += shares[layer]
     for layer in range(state.kinds.shape[0]):
         shares[layer] /= total

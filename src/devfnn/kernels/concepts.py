@@ -4,6 +4,7 @@ import numpy as np
 
 from devfnn.kernels._jit import borrowed, kernel, part
 from devfnn.kernels.boxes import gather_evidence, holding_rule, note_row, split_rule
+from devfnn.kernels.caps import widen_caps
 from devfnn.kernels.clouds import REFRESH_ROWS, cloud_shares, fade_clouds, learn_clouds
 from devfnn.kernels.concept_labels import is_chosen
 from devfnn.kernels.concept_state import (
@@ -15,6 +16,7 @@ from devfnn.kernels.concept_state import (
     CLOUDS,
     FIRST_KEPT,
     LINE,
+    LIVELY_CURVE,
     MEMORY,
     NO_LAYER,
     QUICK_LINE,
@@ -97,6 +99,8 @@ def memory_of(state, layer, habits):
         rows = habits.quick_rows
     elif layer == BRISK_LINE:
         rows *= BRISKNESS
+    elif layer == LIVELY_CURVE:
+        rows = habits.shortest_rows
     elif layer == CALM_CURVE:
         rows = habits.longest_rows
     return 1.0 - 1.0 / rows
@@ -198,8 +202,9 @@ def rest_clouds(state, habits, shares):
 
 @kernel()
 def close_step(state, index, lead, n_rows, habits, work, diary):
-    """End of a structural step: memory, rest, and which layer was the best."""
+    """End of a structural step: memory, priors, rest, and which layer was the best."""
     adapt_memory(state, lead, n_rows, habits)
+    widen_caps(state, habits)
     weigh_evidence(state)
     rest_clouds(state, habits, work.shares)
     best = best_layer(state)

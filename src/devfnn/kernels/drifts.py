@@ -109,6 +109,7 @@ def start_anew(state, layer):
         state.weights[rule] = 0.0
         start_gains(state.gains[rule], state.caps)
         state.evidence[rule] = 0.0
+        state.crossings[rule] = 0.0
         state.ages[rule] = 0
         state.class_counts[rule] = 0.0
 

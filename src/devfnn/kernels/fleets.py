@@ -41,6 +41,7 @@ def view(fleet, model):
         fleet.gains[model],
         fleet.caps[model],
         fleet.evidence[model],
+        fleet.crossings[model],
         fleet.ages[model],
         fleet.means[model],
         fleet.variances[model],

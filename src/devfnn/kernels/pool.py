@@ -28,6 +28,7 @@ def copy_rule(state, source, target):
     state.weights[target] = state.weights[source]
     state.gains[target] = state.gains[source]
     state.evidence[target] = state.evidence[source]
+    state.crossings[target] = state.crossings[source]
     state.ages[target] = state.ages[source]
     state.means[target] = state.means[source]
     state.variances[target] = state.variances[source]

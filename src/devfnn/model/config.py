@@ -58,10 +58,11 @@ class Config:
     quick_memory: float = _number(300.0, 2.0, 1e9, "rows that the line of short memory rests on")
     shortest_memory: float = _number(2000.0, 8.0, 1e9, "rows of memory after a drift, at least")
     longest_memory: float = _number(20000.0, 2.0, 1e12, "rows of memory in a calm, at most")
-    prior: float = _number(2.0, 1e-6, 1e8, "variance of the weights of a rule before any row")
+    prior: float = _number(5.0, 1e-6, 1e8, "variance of the weights of a rule before any row")
+    prior_reach: float = _number(25.0, 1.0, 1e4, "most by which it widens for a narrow feature")
     label_noise: float = _number(0.1, 0.0, 0.9, "share of wrong labels that steady lines expect")
     max_boxes: int = _number(20, 1, 1000, "rules in the layer of boxes, and in each kept layer")
-    max_pool: int = _number(32, 5, 10**5, "rules in all lines and boxes together, kept ones too")
+    max_pool: int = _number(32, 6, 10**5, "rules in all lines and boxes together, kept ones too")
     split_evidence: float = _number(20.0, 0.0, 1e9, "gain in likelihood for which a rule splits")
     split_every: int = _number(100, 1, 10**7, "learned rows of a rule between two looks at that")
     split_doubt: float = _number(10.0, 1.0, 1e9, "factor on the gain of both halves of a rule")
@@ -232,6 +233,8 @@ class Config:
             shortest_rows=float(self.shortest_memory),
             longest_rows=float(max(self.longest_memory, self.shortest_memory)),
             forgetting=bool(self.forgetting),
+            prior=float(self.prior),
+            prior_reach=float(self.prior_reach),
             label_noise=float(self.label_noise),
             rule_growing=bool(self.rule_growing),
             split_evidence=float(self.split_evidence),

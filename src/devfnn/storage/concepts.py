@@ -14,6 +14,7 @@ from devfnn.kernels.concept_state import (
     LABEL_RATE,
     LAST_LABEL,
     LINE,
+    LIVELY_CURVE,
     MEMORY,
     NEAR_CHANGES,
     NO_LAYER,
@@ -88,9 +89,9 @@ def check_concepts(network: ConceptNetwork, config: Config) -> None:
 
 
 def _check_kinds(state: Concepts, config: Config) -> None:
-    """Which layers there are: six of a certain kind each, then those that are kept."""
+    """Which layers there are: seven of a certain kind each, then those that are kept."""
     kinds = dict.fromkeys((QUICK_LINE, BRISK_LINE, STEADY_LINE), LINE)
-    kinds |= dict.fromkeys((CALM_CURVE, BOX_LAYER), BOXES)
+    kinds |= dict.fromkeys((LIVELY_CURVE, CALM_CURVE, BOX_LAYER), BOXES)
     kinds[CLOUD_LAYER] = CLOUDS if n_clouds(config) else NO_LAYER
     are_there = all(state.kinds[layer] == kind for layer, kind in kinds.items())
     require(are_there, "state/kinds lacks a layer that is always there")
@@ -109,7 +110,8 @@ def _check_members(state: Concepts) -> None:
     require(bool((state.owners < state.kinds.size).all()), "state/owners holds no layer")
     lines, boxes = state.kinds == LINE, state.kinds == BOXES
     fits = (counts[lines] == 1).all() and (counts[boxes] >= 1).all()
-    fits = fits and counts[CALM_CURVE] == 1 and not counts[~lines & ~boxes].any()
+    fits = fits and (counts[[LIVELY_CURVE, CALM_CURVE]] == 1).all()
+    fits = fits and not counts[~lines & ~boxes].any()
     require(bool(fits), "state/n_members does not fit the kind of a layer")
     used = np.arange(room) < counts[:, None]
     rules, layers = state.members[used], np.nonzero(used)[0]

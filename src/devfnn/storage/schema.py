@@ -150,7 +150,7 @@ SAMPLES: dict[str, tuple[tuple[Sizes, Config], tuple[Sizes, Config]]] = {
     ),
     "concepts": (
         (ConceptSizes(8, 4, 5, 11, 17), Config(lags=19, max_pool=8)),
-        (ConceptSizes(5, 7, 6, 16, 12), Config(lags=25, max_pool=5)),
+        (ConceptSizes(9, 7, 6, 16, 12), Config(lags=25, max_pool=9)),
     ),
 }
 """Sizes of two networks of each kind, such that no two axes have the same pair of lengths."""

@@ -90,7 +90,7 @@ def rebase(state: Concepts, change: Change, used: Flags, config: Config) -> None
         for array in (state.lows, state.highs, state.means):
             array[:, feature] = (array[:, feature] - shift) / factor
         state.variances[:, feature] /= factor * factor
-        state.evidence[:, feature] = 0.0
+        _forget_evidence(state, int(feature))
         state.cloud_centers[feature] = (state.cloud_centers[feature] - shift) / factor
     n = state.lows.shape[1]
     narrower = np.exp(-2.0 * np.log(change.factors).sum() / n)
@@ -148,5 +148,12 @@ def _restart_feature(state: Concepts, feature: int, config: Config) -> None:
     state.gains[:] = packed(gains)
     state.means[:, feature] = 0.5
     state.variances[:, feature] = 0.0
-    state.evidence[:, feature] = 0.0
+    _forget_evidence(state, feature)
     state.cloud_centers[feature] = 0.5
+
+
+def _forget_evidence(state: Concepts, feature: int) -> None:
+    """Gather evidence for splits anew wherever a feature takes part."""
+    state.evidence[:, feature] = 0.0
+    pairs = np.tril_indices(state.lows.shape[1], -1)
+    state.crossings[:, (pairs[0] == feature) | (pairs[1] == feature)] = 0.0

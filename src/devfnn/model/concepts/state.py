@@ -18,6 +18,7 @@ from devfnn.kernels.concept_state import (
     FIRST_KEPT,
     INDEPENDENCE,
     LINE,
+    LIVELY_CURVE,
     MEMORY,
     MOST_CONTRASTS,
     NO_LAYER,
@@ -38,6 +39,7 @@ FIRST_LAYERS = (
     (QUICK_LINE, LINE),
     (BRISK_LINE, LINE),
     (STEADY_LINE, LINE),
+    (LIVELY_CURVE, BOXES),
     (CALM_CURVE, BOXES),
     (BOX_LAYER, BOXES),
 )
@@ -62,6 +64,7 @@ LAYOUT: dict[str, tuple[tuple[str | int, ...], float]] = {
     "gains": (("C", "h"), 0.0),
     "caps": (("p",), 1.0),
     "evidence": (("C", "n", "B", "Q", 2), 0.0),
+    "crossings": (("C", "d", "Q"), 0.0),
     "ages": (("C",), 0),
     "means": (("C", "n"), 0.5),
     "variances": (("C", "n"), 0.0),
@@ -89,7 +92,7 @@ LAYOUT: dict[str, tuple[tuple[str | int, ...], float]] = {
 numbers where that is one. Files are checked against this table before anything is made."""
 
 
-SINGLES = ("evidence",)
+SINGLES = ("evidence", "crossings")
 """Arrays of single precision: sums that are only compared with a limit."""
 
 
@@ -101,6 +104,7 @@ def axis_lengths(n_rules: int, n_features: int, n_classes: int, config: Config) 
         "m": n_classes,
         "p": 2 * n_features + 1,
         "h": (2 * n_features + 1) * (n_features + 1),
+        "d": n_features * (n_features - 1) // 2,
         "B": N_BINS,
         "Q": n_contrasts(n_classes),
         "L": FIRST_KEPT + config.max_kept,
@@ -207,7 +211,7 @@ def widened(state: Concepts, n_features: int, n_classes: int, config: Config) ->
             new[:] = _widened_gains(old, places, fresh.caps)
         elif name == "caps":
             new[places] = old
-        elif name == "evidence" and old.shape[3] != new.shape[3]:
+        elif name in SINGLES and n_contrasts(m) != n_contrasts(n_classes):
             continue
         else:
             new[tuple(slice(size) for size in old.shape)] = old

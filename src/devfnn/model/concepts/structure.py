@@ -138,6 +138,7 @@ def _unite(state: Concepts, first: int, second: int) -> None:
     state.ages[first] += state.ages[second]
     state.class_counts[first] += state.class_counts[second]
     state.evidence[first] = 0.0
+    state.crossings[first] = 0.0
     state.owners[second] = NO_OWNER
     own = state.members[BOX_LAYER]
     count = int(state.n_members[BOX_LAYER])
