@@ -33,7 +33,7 @@ class Facts:
     """Layers of lines that learn."""
     wary: float = 2.0
     """Those of them that doubt the label."""
-    curves: float = 2.0
+    curves: float = 3.0
     """Layers with curves that learn, the boxes among them."""
     boxes: float = 1.0
     """Layers that gather evidence for splits."""
@@ -44,7 +44,7 @@ class Facts:
     """Variances that were brought back to the prior, over all layers."""
     capped_sizes: float = 0.0
     """The same, each times the expanded features of its layer."""
-    voters: float = 5.0
+    voters: float = 6.0
     """Layers that do not rest."""
     pairs: float = 0.0
     """Pairs of kept layers."""
@@ -68,6 +68,11 @@ class Facts:
 def n_contrasts(m: int) -> int:
     """Contrasts of classes in which evidence is gathered."""
     return max(1, min(MOST_CONTRASTS, (m - 1).bit_length()))
+
+
+def pairs_of(n: int) -> int:
+    """Pairs of features."""
+    return n * (n - 1) // 2
 
 
 def half(s: int) -> int:
@@ -116,13 +121,15 @@ def row_notes(n: int) -> Flops:
 
 
 def evidence(n: int, m: int) -> Flops:
-    """Residuals and variances into the bins of all features."""
-    return Flops(n_contrasts(m) * (2 * m + 3 + 6 * n))
+    """Residuals and variances into the bins of all features, and residuals to all pairs."""
+    return Flops(n_contrasts(m) * (2 * m + 3 + 6 * n + pairs_of(n)))
 
 
 def split_check(n: int, m: int) -> Flops:
-    """The evidence of all cuts."""
-    return Flops(n * (BINS - 1) * n_contrasts(m) * (2 * BINS + 16) + 2)
+    """The evidence of all cuts and of all pairs; where a pair would be cut is part of a split."""
+    cuts = n * (BINS - 1) * n_contrasts(m) * (3 * BINS + 14)
+    pairs = pairs_of(n) * n_contrasts(m) * (2 * BINS + 3)
+    return Flops(cuts + pairs + 4, 1)
 
 
 def clouds(n: int, m: int, facts: Facts) -> Flops:
@@ -162,7 +169,7 @@ def row_flops(n: int, m: int, facts: Facts) -> dict[str, Flops]:
     """Operations of one learned row, by part.
 
     >>> round(sum(part.all for part in row_flops(3, 2, Facts()).values()), 2)
-    1379.74
+    1700.59
     """
     line, curve = 1 + n, 1 + 2 * n
 
@@ -194,6 +201,7 @@ def numbers_touched(n: int, m: int, facts: Facts) -> int:
     total = facts.lines * (m * line + half(line) + rule)
     total += facts.curves * (m * curve + half(curve) + rule)
     total += facts.boxes * (2 * n + n * n_contrasts(m))  # bounds, and one bin of two singles each
+    total += facts.boxes * pairs_of(n) * n_contrasts(m) / 2
     total += facts.clouds * (n + 6)
     total += 3 * curve + n + facts.voters * (m + 2) + 5 * m + 16
     return round(total)

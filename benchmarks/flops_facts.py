@@ -23,6 +23,7 @@ from devfnn.kernels import (
     concept_votes,
     concepts,
     consequents,
+    crossings,
     drifts,
     logistic,
     repeats,
@@ -31,7 +32,7 @@ from devfnn.kernels.concept_state import BOXES, FIRST_KEPT, LINE, NO_LAYER, QUIC
 from devfnn.model.concepts.state import work_for
 
 MODULES = (boxes, clouds, concept_labels, concept_votes, concepts, consequents, drifts, logistic)
-MODULES += (repeats,)
+MODULES += (crossings, repeats)
 
 PARTS = {
     "expand_row": "expansion",

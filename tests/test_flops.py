@@ -54,25 +54,26 @@ def test_the_count_is_that_of_numbers_that_count(
 
 
 def test_the_count_of_two_features_and_classes_by_hand() -> None:
-    parts = flops_count.row_flops(2, 2, Facts(rounds=5))
+    parts = flops_count.row_flops(2, 2, Facts(rounds=6))
     assert parts["expansion"].all == 10
     # Three lines with 3 expanded features: 2 inner products of 6; a softmax of 5, 1 of them exp.
-    # Two curves with 5: 2 inner products of 10, and the same softmax.
-    assert parts["outputs"] == (3 * 17 + 2 * 25, 5 * 1)
+    # Three curves with 5: 2 inner products of 10, and the same softmax.
+    assert parts["outputs"] == (3 * 17 + 3 * 25, 6 * 1)
     # A matrix of 3 x 3 times a row: 15, and an inner product: 6. Of 5 x 5: 45 and 10.
-    assert parts["gain product"].all == 3 * 21 + 2 * 55
-    # Five steps: log odds 2, a round 15, what is left for the other class 1.
-    assert parts["implicit step"] == (5 * 18, 5 * 2)
+    assert parts["gain product"].all == 3 * 21 + 3 * 55
+    # Six steps: log odds 2, a round 15, what is left for the other class 1.
+    assert parts["implicit step"] == (6 * 18, 6 * 2)
     # The packed halves have 6 and 15 entries, each takes 3.
     line, curve = 10 + 2 * (2 + 6) + 4 + 3 + 18, 10 + 2 * (2 + 10) + 4 + 5 + 45
-    assert parts["update"].all == 3 * line + 2 * curve
-    assert parts["evidence"].all == 4 + 3 + 12
+    assert parts["update"].all == 3 * line + 3 * curve
+    # Two features in bins take 12, their only pair 1.
+    assert parts["evidence"].all == 4 + 3 + 12 + 1
     assert parts["clouds"].all == parts["caps"].all == 0
     # A memory takes 2 in every layer, that of the brisk line 3; trust takes 6 in two lines.
-    assert parts["row weights"].all == 5 * 2 + 1 + 2 * 6
-    # Five layers of two classes; choice 11, track of errors 11 with a log; labels: a share of each
+    assert parts["row weights"].all == 6 * 2 + 1 + 2 * 6
+    # Six layers of two classes; choice 11, track of errors 11 with a log; labels: a share of each
     # class 3 and its rate 2, the share of changes 3 and its rate 1, one more label 1.
-    assert parts["votes"] == (20 + 11 + 11 + 2 * 5 + 4 + 1, 1)
+    assert parts["votes"] == (24 + 11 + 11 + 2 * 5 + 4 + 1, 1)
 
 
 def test_loops_do_as_many_operations_as_asked_for() -> None:

@@ -116,7 +116,7 @@ def test_the_layers_of_a_concept_network_are_called_by_what_they_are(invoke, tmp
     layers = json.loads((tmp_path / "x.json").read_text())["layers"]
     kinds = [layer["kind"] for layer in layers]
     lines = ["quick line", "brisk line", "steady line"]
-    assert kinds[:FIRST_KEPT] == [*lines, "calm curve", "boxes", "clouds"]
+    assert kinds[:FIRST_KEPT] == [*lines, "lively curve", "calm curve", "boxes", "clouds"]
     assert set(kinds[FIRST_KEPT:]) <= {"kept line", "kept boxes"}
     assert all(kind in text for kind in kinds)
     assert [layer["vote"] for layer in layers] == model.voting_weights.tolist()

@@ -89,8 +89,6 @@ def least_seen(evidence, place):
 @part()
 def evidence_of_cut(evidence, place):
     """How much likelier the labels are with a step after a bin. evidence: (B, Q, 2)"""
-    if least_seen(evidence, place) < LEAST_VARIANCE:
-        return 0.0
     gained = 0.0
     for index in range(evidence.shape[1]):
         left, left_variance, right, right_variance = 0.0, 0.0, 0.0, 0.0
@@ -104,7 +102,7 @@ def evidence_of_cut(evidence, place):
         both, both_variance = left + right, left_variance + right_variance
         gained += left * left / (left_variance + 1.0) + right * right / (right_variance + 1.0)
         gained -= both * both / (both_variance + 1.0)
-    return gained
+    return gained if least_seen(evidence, place) >= LEAST_VARIANCE else 0.0
 
 
 @part()

@@ -53,9 +53,9 @@ class Fleet:
     classes
         All labels that may come, in the order of the columns of `predict_proba`.
     config
-        The parameters of all models. With 2 classes a model of the default takes 31 kB for 3
-        features and 330 kB for 20; with `Config(max_pool=8, max_boxes=4, max_clouds=0, max_kept=2)`
-        7 kB and 78 kB. `nbytes` says how much all take.
+        The parameters of all models. With 2 classes a model of the default takes 32 kB for 3
+        features and 353 kB for 20; with `Config(max_pool=8, max_boxes=4, max_clouds=0, max_kept=2)`
+        8 kB and 85 kB. `nbytes` says how much all take.
     feature_names
         Names for rules; taken from the columns of the first table learned if not given.
 

@@ -156,11 +156,12 @@ def test_a_joined_rule_knows_what_both_knew() -> None:
 # ---- clouds
 
 
-def test_clouds_see_what_no_single_feature_tells() -> None:
+@pytest.mark.parametrize(("max_boxes", "winner"), [(1, CLOUD_LAYER), (20, BOX_LAYER)])
+def test_clouds_and_boxes_see_what_no_single_feature_tells(max_boxes: int, winner: int) -> None:
     X, y = crossed(40)
-    model = DEVFNN(CONFIG)
+    model = DEVFNN(CONFIG.replace(max_boxes=max_boxes))
     run(model, X, y)
-    assert model.voting_weights.argmax() == CLOUD_LAYER
+    assert model.voting_weights.argmax() == winner
     assert (model.predict(X) == y).mean() > 0.9
 
 
