@@ -128,8 +128,9 @@ def evidence(n: int, m: int) -> Flops:
 def split_check(n: int, m: int) -> Flops:
     """The evidence of all cuts and of all pairs; where a pair would be cut is part of a split."""
     cuts = n * (BINS - 1) * n_contrasts(m) * (3 * BINS + 14)
-    pairs = pairs_of(n) * n_contrasts(m) * (2 * BINS + 3)
-    return Flops(cuts + pairs + 4, 1)
+    pairs = pairs_of(n) * n_contrasts(m) * (3 * BINS + 6)
+    luck = Flops(2, 1) if n > 1 else Flops(0)
+    return Flops(cuts + pairs + luck.all + 2, luck.slow)
 
 
 def clouds(n: int, m: int, facts: Facts) -> Flops:

@@ -167,8 +167,9 @@ class SlowRule:
         """Evidence of all pairs of features, less what the best of so many has by luck. (n, n)"""
         variances = self.evidence[..., 1].sum(axis=1)
         larger = np.maximum(variances[:, None], variances[None]) + 1.0
-        n = len(variances)
-        return (self.crossings**2 / larger).sum(axis=-1) - 2.0 * np.log(max(n * (n - 1) / 2, 1.0))
+        n, common = len(variances), self.evidence[:, None, :, :, 0].sum(axis=2)
+        turned = (self.crossings**2 - common**2) / larger
+        return turned.sum(axis=-1) - 2.0 * np.log(max(n * (n - 1) / 2, 1.0))
 
     def middle(self, j: int) -> tuple[float, float, int]:
         """The cut nearest to the mean of a feature: its step, what both sides saw, its bin."""
@@ -616,6 +617,8 @@ class SlowConcepts:
         for number in (BRISK_LINE, STEADY_LINE, BOX_LAYER):
             for rule in self.layers[number].rules:
                 rule.start_anew(self.caps)
+        if CLOUD_LAYER in self.layers:
+            self.layers[CLOUD_LAYER].rest = 0
         self.memory, self.referee = self.habits.shortest_rows, 0.0
         self.scored = int((1.0 - self.independence) * self.scored)
         return place, best
@@ -681,7 +684,8 @@ class SlowConcepts:
         factors[varies] = np.minimum(1.0 / 12.0 / rule.variance[varies], self.habits.prior_reach)
         if rule.age >= 100:
             wider = self.habits.prior * np.where(varies, factors, 0.0)
-            self.caps = np.maximum(self.caps, np.concatenate([[0.0], wider, wider]))
+            wished = np.concatenate([[0.0], wider, wider])
+            self.caps = np.clip(wished, self.caps, 2.0 * self.caps)
 
 
 # ---- from and to the arrays of the kernels

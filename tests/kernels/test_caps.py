@@ -18,7 +18,8 @@ def seen(variances: list[float], age: int = 100, **changes: float) -> tuple[Conc
 
 def test_a_feature_that_varies_less_than_evenly_has_a_wider_prior() -> None:
     state, habits = seen([1.0 / 12.0, 1.0 / 36.0, 1e-4, 0.2])
-    widen_caps(state, habits)
+    for _ in range(4):
+        widen_caps(state, habits)
     factors = [1.0, 3.0, 10.0, 1.0]
     np.testing.assert_allclose(state.caps, 2.0 * np.array([1.0, *factors, *factors]))
 
@@ -44,10 +45,20 @@ def test_a_few_rows_say_nothing_about_a_variance(age: int) -> None:
 
 
 def test_caps_never_fall() -> None:
-    state, habits = seen([1e-2])
+    state, habits = seen([1.0 / 18.0])
     state.caps[1] = 50.0
     widen_caps(state, habits)
-    np.testing.assert_allclose(state.caps, [2.0, 50.0, 2.0 / 0.12])
+    np.testing.assert_allclose(state.caps, [2.0, 50.0, 3.0])
     state.variances[CALM_CURVE] = 0.08
     widen_caps(state, habits)
-    np.testing.assert_allclose(state.caps, [2.0, 50.0, 2.0 / 0.12])
+    np.testing.assert_allclose(state.caps, [2.0, 50.0, 3.0])
+
+
+def test_caps_rise_step_by_step() -> None:
+    """A feature that holds still for a step, or has just begun to vary, looks narrow."""
+    state, habits = seen([1e-4])
+    caps = []
+    for _ in range(5):
+        widen_caps(state, habits)
+        caps.append(float(state.caps[1]))
+    assert caps == [4.0, 8.0, 16.0, 20.0, 20.0]

@@ -120,10 +120,32 @@ def test_more_pairs_have_to_show_more(rng: np.random.Generator) -> None:
         padded = np.column_stack([np.full((400, n - 2), np.nan), rows])
         state = undecided_on(padded, labels)
         own = slow_rule(state, BOX_LAYER)
-        total = own.crossings[-1, -2, 0] ** 2 / (own.evidence[-1, :, 0, 1].sum() + 1.0)
+        residual, variance = own.evidence[-1, :, 0].sum(axis=0)
+        total = (own.crossings[-1, -2, 0] ** 2 - residual**2) / (variance + 1.0)
         gained = best_crossing(state.crossings[BOX_LAYER], state.evidence[BOX_LAYER])[2]
         found.append(total - gained)
     np.testing.assert_allclose(found, 2.0 * np.log([1, 6, 66]), atol=1e-3)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_two_copies_of_a_feature_do_not_turn_a_bias_into_evidence(
+    rng: np.random.Generator, sign: float
+) -> None:
+    values = rng.random(300)
+    rows = np.column_stack([values, 0.5 + sign * (values - 0.5)])
+    state = undecided_on(rows, (rng.random(300) < 0.8).astype(np.int64))
+    assert abs(float(state.crossings[BOX_LAYER, 0, 0])) > 100.0
+    assert best_crossing(state.crossings[BOX_LAYER], state.evidence[BOX_LAYER])[2] == 0.0
+
+
+def test_without_crossings_there_is_no_room_for_them(rng: np.random.Generator) -> None:
+    state, habits = fresh(3, 2, crossings=False)
+    for row, label in zip(*chessboard(rng, 600, 3), strict=True):
+        gather_evidence(state, BOX_LAYER, row, label, UNDECIDED)
+    assert state.crossings.shape[1] == 0
+    assert best_cut(state, BOX_LAYER) == best_step(state, BOX_LAYER)
+    split_rule(state, BOX_LAYER, BOX_LAYER, 0, habits, diary_for(1))
+    assert state.n_members[BOX_LAYER] == 1
 
 
 def test_a_split_on_a_chessboard_forgets_its_crossings(rng: np.random.Generator) -> None:

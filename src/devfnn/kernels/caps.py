@@ -14,7 +14,11 @@ CONSTANT_VARIANCE = 1e-6
 """At most that of a feature that says nothing; its prior stays as it is."""
 
 WELL_KNOWN = 100
-"""Rows behind a variance before it is relied on."""
+"""Rows of the calm curve before its variances are relied on."""
+
+MOST_RISE = 2.0
+"""Factor by which a cap rises in a structural step at most: a feature that has just begun to vary,
+or holds still for a while, looks narrow."""
 
 
 @part()
@@ -31,4 +35,4 @@ def widen_caps(state, habits):
         if variance > CONSTANT_VARIANCE:
             cap = habits.prior * min(EVEN_VARIANCE / variance, habits.prior_reach)
             for place in (1 + j, 1 + n + j):
-                state.caps[place] = max(state.caps[place], cap)
+                state.caps[place] = max(state.caps[place], min(cap, MOST_RISE * state.caps[place]))

@@ -47,7 +47,8 @@ NO_SAY = 1e-3
 REST_STEPS = 4
 
 GRACE = 10000
-"""Rows after a drift before which the clouds never rest: they may need some time."""
+"""Rows scored after a drift before which the clouds never rest: they may need some time. Where rows
+repeat each other an alarm counts for less, and part of the rows before it is counted too."""
 
 REFEREE_MEMORY, SHORTENING, LENGTHENING = 0.75, 0.8, 0.5
 """How the memory moves at a structural step: what is kept of the comparison between the two lines,
@@ -177,7 +178,7 @@ def compare_lines(outputs, label):
 
 @part()
 def adapt_memory(state, lead, n_rows, habits):
-    """Shorten the memory while the short one does better, else lengthen it; wake or rest clouds."""
+    """Shorten the memory while the short one does better, else lengthen it."""
     if n_rows > 0:
         referee = REFEREE_MEMORY * state.course[REFEREE] + lead / n_rows
         state.course[REFEREE] = referee

@@ -11,6 +11,7 @@ from devfnn.kernels._jit import kernel, part
 from devfnn.kernels.concept_state import (
     BOX_LAYER,
     BRISK_LINE,
+    CLOUD_LAYER,
     CUT_ERRORS,
     CUT_ROWS,
     DRIFT_LINE,
@@ -127,6 +128,7 @@ def respond(state, index, habits, diary):
     start_anew(state, BRISK_LINE)
     start_anew(state, STEADY_LINE)
     start_anew(state, BOX_LAYER)
+    state.rests[CLOUD_LAYER] = 0  # what they had right was right before
     state.course[MEMORY] = habits.shortest_rows
     state.course[REFEREE] = 0.0
     doubt = 1.0 - state.course[INDEPENDENCE]  # alarms are less reliable where rows repeat

@@ -65,6 +65,7 @@ class Config:
     max_pool: int = _number(32, 6, 10**5, "rules in all lines and boxes together, kept ones too")
     split_evidence: float = _number(20.0, 0.0, 1e9, "gain in likelihood for which a rule splits")
     split_every: int = _number(100, 1, 10**7, "learned rows of a rule between two looks at that")
+    crossings: bool = _choice(True, "let rules also split where two features cross their means")
     split_doubt: float = _number(10.0, 1.0, 1e9, "factor on the gain of both halves of a rule")
     max_clouds: int = _number(100, 0, 10**5, "rules in the layer of clouds; 0 does without it")
     cloud_rate: float = _number(0.2, 0.0, 1.0, "step of a cloud towards a row of its own")

@@ -32,6 +32,7 @@ from devfnn.kernels.concept_state import (
 from devfnn.model.concepts.network import ConceptNetwork
 from devfnn.model.concepts.state import n_clouds
 from devfnn.model.config import Config
+from devfnn.model.rebasing import WIDEST_PRIOR
 from devfnn.storage.container import require
 from devfnn.storage.values import (
     LARGEST_COUNT,
@@ -62,6 +63,9 @@ RANGES: dict[str, tuple[float, float]] = {
 PARTLY_FINITE = {"state/lows", "state/highs"}
 """Arrays that are checked here instead: an infinite bound is none."""
 
+ROUNDING = 1e-3
+"""Of sums of single precision, for each unit."""
+
 LEAST_EVIDENCE = -1e-3
 """Variances of residuals are sums of what may be below 0 by rounding."""
 
@@ -78,7 +82,7 @@ def check_concepts(network: ConceptNetwork, config: Config) -> None:
     require(state.owners.size == config.max_pool, "the pool of rules does not fit max_pool")
     _check_kinds(state, config)
     _check_members(state)
-    _check_rules(state)
+    _check_rules(state, config)
     _check_clouds(state)
     _check_course(state, config)
     _check_counters(network)
@@ -121,7 +125,7 @@ def _check_members(state: Concepts) -> None:
     require(once, "state/members and state/owners contradict each other")
 
 
-def _check_rules(state: Concepts) -> None:
+def _check_rules(state: Concepts, config: Config) -> None:
     """Boxes, gains and evidence."""
     has_bounds = ~(np.isnan(state.lows) | np.isnan(state.highs))
     require(bool(has_bounds.all()), "state/lows or state/highs holds NaN")
@@ -134,6 +138,12 @@ def _check_rules(state: Concepts) -> None:
     require(bool((variances > 0.0).all()), "state/gains holds a variance that is not positive")
     is_sound = bool((state.evidence[..., 1] >= LEAST_EVIDENCE).all())
     require(is_sound, "state/evidence holds a variance below 0")
+    most = 2.0 * state.ages[:, None, None] * (1.0 + ROUNDING) + ROUNDING
+    is_sound = bool((np.abs(state.crossings) <= most)[state.owners != NO_OWNER].all())
+    require(is_sound, "state/crossings holds more than so many rows can leave there")
+    units = state.caps / config.prior
+    is_sound = bool(((units > 1.0 - ROUNDING) & (units < WIDEST_PRIOR + ROUNDING)).all())
+    require(is_sound, "state/caps holds a bound that does not fit the prior")
 
 
 def _check_clouds(state: Concepts) -> None:

@@ -155,5 +155,6 @@ def _restart_feature(state: Concepts, feature: int, config: Config) -> None:
 def _forget_evidence(state: Concepts, feature: int) -> None:
     """Gather evidence for splits anew wherever a feature takes part."""
     state.evidence[:, feature] = 0.0
-    pairs = np.tril_indices(state.lows.shape[1], -1)
-    state.crossings[:, (pairs[0] == feature) | (pairs[1] == feature)] = 0.0
+    if state.crossings.size:
+        pairs = np.tril_indices(state.lows.shape[1], -1)
+        state.crossings[:, (pairs[0] == feature) | (pairs[1] == feature)] = 0.0

@@ -104,7 +104,7 @@ def axis_lengths(n_rules: int, n_features: int, n_classes: int, config: Config) 
         "m": n_classes,
         "p": 2 * n_features + 1,
         "h": (2 * n_features + 1) * (n_features + 1),
-        "d": n_features * (n_features - 1) // 2,
+        "d": n_features * (n_features - 1) // 2 if config.crossings else 0,
         "B": N_BINS,
         "Q": n_contrasts(n_classes),
         "L": FIRST_KEPT + config.max_kept,
@@ -140,7 +140,7 @@ def empty_arrays(n_rules: int, n_features: int, n_classes: int, config: Config) 
 
 
 def empty_concepts(n_features: int, n_classes: int, config: Config) -> Concepts:
-    """A network that has learned nothing: three lines, a curve, one box, no clouds."""
+    """A network that has learned nothing: three lines, two curves, one box, no clouds."""
     state = empty_arrays(config.max_pool, n_features, n_classes, config)
     for layer, kind in FIRST_LAYERS:
         state.kinds[layer] = kind

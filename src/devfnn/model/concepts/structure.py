@@ -131,8 +131,9 @@ def _unite(state: Concepts, first: int, second: int) -> None:
     state.weights[first] = weighted @ gains
     state.gains[first] = packed(gains)
     shares = _shares(state.ages[[first, second]])
-    for array in (state.means, state.variances):
-        array[first] = shares @ array[[first, second]]
+    means, both = shares @ state.means[[first, second]], [first, second]
+    spreads = state.variances[both] + (state.means[both] - means) ** 2
+    state.means[first], state.variances[first] = means, shares @ spreads
     state.lows[first] = np.minimum(state.lows[first], state.lows[second])
     state.highs[first] = np.maximum(state.highs[first], state.highs[second])
     state.ages[first] += state.ages[second]
