@@ -200,6 +200,14 @@ def notes_on_runs(outcomes: Sequence[Outcome], summaries: Sequence[Summary]) -> 
     return notes
 
 
+def is_complete(
+    options: argparse.Namespace, left_out: Sequence[str], outcomes: Sequence[Outcome]
+) -> bool:
+    """Whether every run that belongs to the report was made, and one at a time."""
+    is_usual = options.kdd_rows == KDD_ROWS and options.jobs == 1
+    return is_usual and not left_out and not any(each.error for each in outcomes)
+
+
 def show(
     streams: Sequence[RecordStream], summaries: Sequence[Summary], found: Sequence[Bar]
 ) -> None:
@@ -230,7 +238,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except DataError as error:
         console.print(f"Stopped: {error}. Give the same command again.", markup=False)
         return 1
-    summaries = summaries_of(cells, outcomes, options.output)
+    left_out, summaries = list(notes), summaries_of(cells, outcomes, options.output)
     nonlinear = frozenset(stream.name for stream in streams if stream.is_nonlinear)
     found = bars(by_name(summaries), nonlinear)
     notes += notes_on_runs(outcomes, summaries)
@@ -247,6 +255,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "bars": [vars(bar) | {"verdict": bar.verdict} for bar in found],
         "runs": summaries,
     }
+    if options.text == COMMITTED and not is_complete(options, left_out, outcomes):
+        options.text = options.output / "record.md"
+        console.print(f"Not all was run as it should be, so {COMMITTED} stays as it is.")
     (options.output / "record.json").write_text(json.dumps(everything, indent=1) + "\n")
     options.text.write_text(report(streams, summaries, found, about), encoding="utf-8")
     show(streams, summaries, found)

@@ -28,6 +28,7 @@ from devfnn.kernels.concept_state import (
     INDEPENDENCE,
     KEPT_LINE,
     LINE,
+    LIVELY_CURVE,
     MEMORY,
     NO_LAYER,
     NO_OWNER,
@@ -154,7 +155,7 @@ def test_only_layers_with_a_long_memory_are_kept(rng: np.random.Generator) -> No
     state, _ = random_network(rng, 2, 2, kept=(LINE, BOXES))
     state.scores[:] = 0.5
     assert best_of_lasting(state) == STEADY_LINE
-    for other in (QUICK_LINE, BRISK_LINE, CALM_CURVE, CLOUD_LAYER):  # the calm curve goes on
+    for other in (QUICK_LINE, BRISK_LINE, LIVELY_CURVE, CALM_CURVE, CLOUD_LAYER):  # curves go on
         state.scores[other] = 0.9
     assert best_of_lasting(state) == STEADY_LINE
     state.scores[BOX_LAYER] = 0.6
@@ -177,6 +178,7 @@ def assert_is_fresh(state: Concepts, before: Concepts, layer: int) -> None:
         np.testing.assert_array_equal(state.weights[rule], 0.0)
         np.testing.assert_array_equal(unpacked(state.gains[rule]), np.diag(state.caps))
         np.testing.assert_array_equal(state.evidence[rule], 0.0)
+        np.testing.assert_array_equal(state.crossings[rule], 0.0)
         np.testing.assert_array_equal(state.class_counts[rule], 0.0)
         assert state.ages[rule] == 0
         for name in ("lows", "highs", "means", "variances", "owners"):
@@ -192,6 +194,7 @@ def test_the_best_layer_is_kept_and_the_others_start_anew(
     leader(state, best)
     state.clock[STEPS], state.clock[SCORED] = 9, 77
     state.rests[FIRST_KEPT + 1] = 3  # of a layer that was here before
+    state.rests[CLOUD_LAYER] = 2
     before, slow, diary = copied(state), slow_copy(state, habits), diary_for(1)
     place, source = respond(state, 31, habits, diary)
     assert (place, source) == (FIRST_KEPT + 1, best)
@@ -205,11 +208,12 @@ def test_the_best_layer_is_kept_and_the_others_start_anew(
     assert (state.scores[place], state.rests[place], state.last_wins[place]) == (0.8, 0, 9)
     for layer in (BRISK_LINE, STEADY_LINE, BOX_LAYER):
         assert_is_fresh(state, before, layer)
-    for rule in [QUICK_LINE, CALM_CURVE, *members_of(before, FIRST_KEPT)]:
+    for rule in [QUICK_LINE, LIVELY_CURVE, CALM_CURVE, *members_of(before, FIRST_KEPT)]:
         for name in RULE_FIELDS:
             np.testing.assert_array_equal(getattr(state, name)[rule], getattr(before, name)[rule])
     assert (state.course[MEMORY], state.course[REFEREE]) == (1234.0, 0.0)
     assert state.clock[SCORED] == 0
+    assert state.rests[CLOUD_LAYER] == 0  # else they would vote by what they had right before
     np.testing.assert_array_equal(state.scores[: FIRST_KEPT + 1], before.scores[: FIRST_KEPT + 1])
     assert diary.lines[0].tolist() == [31, KEPT_LINE, place, best, len(own)]
     assert diary.numbers[0].tolist() == [before.ages[old].sum(), 0.8, 0.0, 0.0]

@@ -145,12 +145,20 @@ def test_a_joined_rule_knows_what_both_knew() -> None:
     network, state = model._known(), model._known().state
     own = state.members[BOX_LAYER, : state.n_members[BOX_LAYER]].tolist()
     rows, ages = state.class_counts[own].sum(), state.ages[own].sum()
+    before = {name: getattr(state, name).copy() for name in ("ages", "means", "variances")}
     (event,) = join_rules(network, model.config.replace(join_evidence=1e9))
     left = state.members[BOX_LAYER, : state.n_members[BOX_LAYER]].tolist()
     assert isinstance(event, RulePruned) and set(own) - set(left) == {event.rule}
     assert state.owners[event.rule] == -1
     assert state.class_counts[left].sum() == pytest.approx(rows)
     assert state.ages[left].sum() == ages
+    (joined,) = (rule for rule in left if state.ages[rule] != before["ages"][rule])
+    both = [joined, event.rule]
+    shares = before["ages"][both] / before["ages"][both].sum()
+    mean, squares = shares @ before["means"][both], before["means"][both] ** 2
+    np.testing.assert_allclose(state.means[joined], mean)
+    spread = shares @ (before["variances"][both] + squares) - mean**2
+    np.testing.assert_allclose(state.variances[joined], spread)
 
 
 # ---- clouds
