@@ -288,7 +288,7 @@ def test_results_of_other_settings_are_refused(invoke, here):
 # ---- stopped and gone on with
 
 LONG = ["compare", "--models", "majority,logistic", "--streams", "sea,sine,led"]
-LONG += ["--rows", "60000", "--jobs", "2", "--output", "out"]
+LONG += ["--rows", "20000", "--jobs", "2", "--output", "out"]
 
 
 def started(here):
