@@ -2,12 +2,16 @@
 
 import sys
 import time
+from collections.abc import Iterator
 
 import numpy as np
 from rich.progress import Progress
 
 from devfnn import DEVFNN, Config
+from devfnn.kernels.concept_state import LINE, NO_OWNER
 from devfnn.kernels.state import FREE
+from devfnn.model.concepts.network import ConceptNetwork
+from devfnn.model.concepts.state import unpacked
 
 ROWS = 5000
 
@@ -35,45 +39,62 @@ def nasty_rows(index: int, rng: np.random.Generator) -> tuple[np.ndarray, np.nda
     return X, y
 
 
-def check(model: DEVFNN) -> tuple[float, float]:
-    """Smallest eigenvalues of gain matrices and inverse covariances; raises if one is unsound."""
-    layers = model._known().layers
-    smallest = [np.inf, np.inf]
+def matrices_of(model: DEVFNN) -> Iterator[tuple[str, np.ndarray]]:
+    """Every gain matrix and inverse covariance, each with its kind."""
+    network = model._known()
+    if isinstance(network, ConceptNetwork):
+        state = network.state
+        for rule in np.flatnonzero(state.owners != NO_OWNER):
+            n = network.n_features
+            size = 1 + n if state.kinds[state.owners[rule]] == LINE else 1 + 2 * n
+            yield "gain", unpacked(state.gains[rule])[:size, :size]
+        return
+    layers = network.layers
     for layer, rule in np.argwhere(layers.status != FREE):
         n = int(layers.n_inputs[layer, 0])
-        for which, matrix in enumerate(
-            (
-                layers.gain_covs[layer, rule, : 2 * n + 1, : 2 * n + 1],
-                layers.inverse_covs[layer, rule, :n, :n],
-            )
-        ):
-            if not (np.isfinite(matrix).all() and (matrix == matrix.T).all()):
-                raise ArithmeticError(f"layer {layer}, rule {rule}: not finite or not symmetric")
-            np.linalg.cholesky(matrix)
-            smallest[which] = min(smallest[which], float(np.linalg.eigvalsh(matrix)[0]))
-    return smallest[0], smallest[1]
+        yield "gain", layers.gain_covs[layer, rule, : 2 * n + 1, : 2 * n + 1]
+        yield "inverse covariance", layers.inverse_covs[layer, rule, :n, :n]
+
+
+def check(model: DEVFNN) -> dict[str, float]:
+    """Smallest eigenvalue of every kind of matrix; raises if one is unsound."""
+    smallest: dict[str, float] = {}
+    for kind, matrix in matrices_of(model):
+        if not (np.isfinite(matrix).all() and (matrix == matrix.T).all()):
+            raise ArithmeticError(f"{kind}: not finite or not symmetric")
+        np.linalg.cholesky(matrix)
+        least = float(np.linalg.eigvalsh(matrix)[0])
+        smallest[kind] = min(smallest.get(kind, np.inf), least)
+    return smallest
+
+
+MODELS = {
+    "default": Config(),
+    "stacked, logistic": Config(network="stacked"),
+    "stacked, least squares": Config(network="stacked", consequent="least_squares"),
+}
 
 
 def main(n_rows: int) -> None:
     """Learn, checking every hundredth chunk."""
-    for consequent in ("logistic", "least_squares"):
-        model = DEVFNN(Config(consequent=consequent))
+    for name, config in MODELS.items():
+        model = DEVFNN(config)
         rng = np.random.default_rng(0)
         start, correct = time.perf_counter(), 0
         with Progress() as progress:
-            for index in progress.track(range(n_rows // ROWS), description=consequent):
+            for index in progress.track(range(n_rows // ROWS), description=name):
                 X, y = nasty_rows(index, rng)
                 if index:
                     correct += int((model.predict(X) == y).sum())
                 model.learn(X, y)
                 if index % 100 == 0:
                     check(model)
-        gain, inverse = check(model)
+        told = ", ".join(f"{kind} {least:.2e}" for kind, least in check(model).items())
         seconds = time.perf_counter() - start
         print(
-            f"{consequent}: {n_rows} rows in {seconds:.0f} s, accuracy {correct / n_rows:.4f}, "
+            f"{name}: {n_rows} rows in {seconds:.0f} s, accuracy {correct / n_rows:.4f}, "
             f"{model.n_rules} rules, {model.n_layers} layers, {model.nbytes} bytes; "
-            f"smallest eigenvalues: gain {gain:.2e}, inverse covariance {inverse:.2e}"
+            f"smallest eigenvalues: {told}"
         )
 
 

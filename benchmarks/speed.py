@@ -14,12 +14,12 @@ from streams import patchwork_chunks, separable_chunks
 
 def seconds_per_row(model: DEVFNN, chunks: list[Chunk]) -> float:
     """Median over chunks, so that a busy moment of the machine does not count."""
-    model.learn(*chunks[0])
+    model.learn(chunks[0].X, chunks[0].y)
     times = []
     for chunk in chunks[1:]:
         start = time.perf_counter()
         model.predict(chunk.X)
-        model.learn(*chunk)
+        model.learn(chunk.X, chunk.y)
         times.append((time.perf_counter() - start) / len(chunk.y))
     return float(np.median(times))
 
@@ -82,11 +82,12 @@ def measure(n_rows: int = 40000) -> Iterator[dict[str, Any]]:
         model = DEVFNN()
         seconds = seconds_per_row(model, separable_chunks(10000, 4, n_classes))
         yield _row("classes", n_classes, seconds, model, 4)
-    for max_rules in (1, 2, 4, 8):
-        model = DEVFNN(Config(max_rules=max_rules, vigilance=0.0, pruning=False))
+    for max_boxes in (1, 5, 20):
+        model = DEVFNN(Config(max_boxes=max_boxes, pruning=False))
         seconds = seconds_per_row(model, patchwork_chunks(20000, 4))
-        yield _row("rules allowed", max_rules, seconds, model, 4)
+        yield _row("boxes allowed", max_boxes, seconds, model, 4)
+    stacked = Config(network="stacked", max_layers=50, growing=False, merging=False)
     for n_layers in (1, 2, 4, 8):
-        model = DEVFNN(Config(initial_layers=n_layers, max_layers=50, growing=False, merging=False))
+        model = DEVFNN(stacked.replace(initial_layers=n_layers))
         seconds = seconds_per_row(model, separable_chunks(10000, 4, 2))
-        yield _row("layers", n_layers, seconds, model, 4)
+        yield _row("stacked layers", n_layers, seconds, model, 4)

@@ -113,12 +113,13 @@ def accuracy_against_speed(cells: Sequence[Mapping[str, Any]], ax: Axes | None =
         linewidth=0.9,
         linestyle="--",
         zorder=1.5,
-        label="no model is faster and better",
+        label="no model is faster and better" if len(front) > 1 else None,
     )
     is_front = np.isin(np.arange(len(standings)), front)
     faces = [BLUE if each else "white" for each in is_front]
     ax.scatter(speeds, rates, s=30.0, c=faces, edgecolors=BLUE, linewidths=1.1, zorder=3.0)
-    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.1)
+    if len(front) > 1:
+        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.1)
     if is_new:
         figure_of(ax).draw_without_rendering()  # only now it is known how large the axes are
     _name_points(ax, standings, front)
