@@ -33,8 +33,8 @@ PROCEDURE = (
     "trains. By row: every row is predicted, then learned, and results are still taken by chunks.",
     "Accuracy is in percent: mean ± standard deviation over chunks. The default was chosen on "
     "generated streams and on the first fifth of each file; so the first fifth of the chunks and "
-    "the other four fifths stand apart. But the whole files were looked at, and one choice was "
-    "made on Electricity and KDD: see performance.md.",
+    "the other four fifths stand apart. But the whole files were looked at, and two choices "
+    "were made on Electricity and KDD: see performance.md.",
     "p: Wilcoxon's signed-rank test over chunks against the default, with Holm's correction for "
     "all systems of the stream. Chunks that follow each other are not independent; it is a guide.",
     "Rows/s: predicting and learning after the first fifth of the chunks, when Java has compiled "
