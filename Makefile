@@ -11,7 +11,7 @@ DEVFNN_DATA ?= $(abspath $(wildcard ../shared/data))
 export DEVFNN_DATA
 
 .DEFAULT_GOAL := help
-.PHONY: install run test test-all test-kernels check format cover bench flops fleet select record reading soak build clean help
+.PHONY: install run test compiled test-plain test-all test-kernels check format cover bench flops fleet select record reading soak build clean help
 
 install: $(TOOLS)  ## create .venv with the project and its tools, once and when pyproject.toml changes
 
@@ -31,16 +31,20 @@ $(TOOLS): $(RUNTIME)
 run: $(RUNTIME)  ## train on a stream with drift and show the result; options: make run ARGS="--rows 20000"
 	$(BIN)/python -m devfnn run $(ARGS)
 
-test: check  ## check, the whole suite, and the kernels once more as plain Python; on two cores
-	$(BIN)/python -c "from devfnn.model import compiling as c; [c.ensure_compiled(p) for p in c.PARTS]"
-	@$(MAKE) --no-print-directory --jobs 2 test-all test-kernels
+test: install  ## check, the whole suite, and the kernels once more as plain Python; on two cores
+	@$(MAKE) --no-print-directory --jobs 2 compiled check test-all test-kernels
 
-test-all: install
+compiled: install
+	$(BIN)/python -c "from devfnn.model import compiling as c; [c.ensure_compiled(p) for p in c.PARTS]"
+
+test-plain: check
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels
+
+test-all: compiled check
 	$(BIN)/python -m pytest --ignore tests/kernels
 
-test-kernels: install
+test-kernels: compiled test-plain
 	$(BIN)/python -m pytest tests/kernels
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels
 
 check: install  ## style, types and the direction of imports
 	$(BIN)/ruff format --check && $(BIN)/ruff check
