@@ -25,7 +25,7 @@ from record_figures import draw_figures
 from record_runs import RecordCell, cells_of, cpu_model, noted, run_cells, source_fingerprint
 from record_streams import KDD_ROWS, RecordStream, file_names, record_streams
 from record_summary import Summary, by_name, compare, summary_of
-from record_systems import System, has_lags, is_installed, record_systems
+from record_systems import System, is_installed, record_systems
 from record_text import bar_table, overviews, plain, report, stream_table
 from rich.console import Console
 from rich.progress import (
@@ -97,8 +97,6 @@ def chosen(
     systems = record_systems()
     if lacking := [system.name for system in systems if not is_installed(system)]:
         notes.append(f"Left out, since their libraries are not installed: {', '.join(lacking)}.")
-    if not has_lags():
-        notes.append("The learner has no parameter lags yet; what needs it is left out.")
     if options.rows is not None:
         notes.append(f"At most {options.rows:,} rows of each stream: a trial, not a measurement.")
     streams = [each for each in streams if _is_asked_for(each.name, options.streams)]

@@ -16,7 +16,6 @@ from record_systems import (
     MOA_FOREST,
     ONLINE,
     RIVER_FOREST,
-    has_lags,
 )
 
 LEVELS = {"sea-paper": 93.7, "hyperplane-paper": 93.8, "weather": 81.5, "electricity": 78.3}
@@ -190,11 +189,7 @@ def _labels(cells: Cells) -> Iterator[Bar]:
 def _by_row(cells: Cells) -> Iterator[Bar]:
     for stream, least in BY_ROW_LEVELS.items():
         yield _level(cells, stream, BY_ROW, least)
-    if has_lags():
-        yield _level(cells, "electricity", LAGS, LAGS_LEVEL)
-    else:
-        what = f"{LAGS} on electricity: at least {LAGS_LEVEL:g}"
-        yield Bar(what, None, "the learner has no parameter lags yet")
+    yield _level(cells, "electricity", LAGS, LAGS_LEVEL)
 
 
 def _speed(cells: Cells) -> Iterator[Bar]:

@@ -113,11 +113,10 @@ def _own() -> Iterator[System]:
     yield System("stacked layers", "ablation", changes=ABLATIONS["stacked layers"])
     yield System(BUDGET, "ablation", changes={"label_budget": 0.1})
     yield System(BY_ROW, "default", scaling="online", by_row=True, streams=FOUR_FILES[2:])
-    if has_lags():
-        yield System(
-            LAGS, "default", changes={"lags": 3}, scaling="online", by_row=True,
-            streams=("electricity",),
-        )  # fmt: skip
+    yield System(
+        LAGS, "default", changes={"lags": 3}, scaling="online", by_row=True,
+        streams=("electricity",),
+    )  # fmt: skip
     yield System("one RLS rule", "part", model="rls")
     yield System("one logistic rule", "part", model="logistic")
 
@@ -137,11 +136,6 @@ def _others() -> Iterator[System]:
     yield System(
         "capymoa-sgbt, 10 steps", "peer", model="capymoa-sgbt", changes=steps, streams=BOOSTED
     )
-
-
-def has_lags() -> bool:
-    """Whether the learner can look at the rows before."""
-    return any(field.name == "lags" for field in dataclasses.fields(Config))
 
 
 def is_installed(system: System) -> bool:

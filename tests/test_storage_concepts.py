@@ -15,6 +15,7 @@ from devfnn.kernels.concept_state import (
     INDEPENDENCE,
     LAST_LABEL,
     LINE,
+    LIVELY_CURVE,
     NEAR_CHANGES,
     NO_LAYER,
     NO_OWNER,
@@ -22,7 +23,9 @@ from devfnn.kernels.concept_state import (
     STEADY_LINE,
     WATCHED,
 )
+from devfnn.kernels.repeats import LEAST
 from devfnn.storage import dump, parse
+from devfnn.storage.concepts import LEAST_WORTH
 from stored import Change, Tensors, concept_file, forged, opened, refused
 
 MOST = 10**9
@@ -73,6 +76,9 @@ STATES: dict[str, tuple[Change, str]] = {
     # which layers there are
     "a line is gone": (poke("kinds", NO_LAYER, STEADY_LINE), "lacks a layer that is always there"),
     "the boxes are a line": (poke("kinds", LINE, BOX_LAYER), "lacks a layer that is always there"),
+    "the lively curve is gone": (poke("kinds", NO_LAYER, LIVELY_CURVE), "lacks a layer that is"),
+    "the lively curve is a line": (poke("kinds", LINE, LIVELY_CURVE), "lacks a layer that is"),
+    "a lively curve without a rule": (poke("n_members", 0, LIVELY_CURVE), "does not fit the kind"),
     "the calm curve is gone": (poke("kinds", NO_LAYER, CALM_CURVE), "lacks a layer that is always"),
     "the calm curve is a line": (poke("kinds", LINE, CALM_CURVE), "lacks a layer that is always"),
     "the calm curve is clouds": (poke("kinds", CLOUDS, CALM_CURVE), "lacks a layer that is always"),
@@ -288,4 +294,5 @@ def test_class_shares_may_be_none_or_all_and_are_rounded(shares: tuple[float, ..
 
 
 def test_rows_may_be_worth_the_least_that_there_is() -> None:
-    parse(forged(poke("course", 0.1, INDEPENDENCE), of=concept_file()))
+    parse(forged(poke("course", LEAST, INDEPENDENCE), of=concept_file()))
+    assert LEAST_WORTH == LEAST  # storage does without the kernels

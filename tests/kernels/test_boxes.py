@@ -6,24 +6,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from build import count
-from concept_twin import (
+from concept_build import (
     FIRST_FREE,
     add_rule,
-    assert_same_rule,
-    capped,
-    contrasts_of,
     copied,
-    cut_evidence,
     diary_for,
     dirty_work,
     fill_rule,
     fresh,
     halve,
     lessons_of,
-    members_of,
     random_halvings,
-    slow_rule,
 )
+from concept_parts import capped, contrasts_of, cut_evidence
+from concept_same import assert_same_rule, members_of, slow_rule
 from devfnn.kernels.boxes import (
     best_cut,
     bin_bounds,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from concept_twin import fresh
+from concept_build import fresh
 from devfnn.kernels.caps import widen_caps
 from devfnn.kernels.concept_state import CALM_CURVE, Concepts, Habits
 

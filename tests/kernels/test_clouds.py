@@ -4,15 +4,9 @@ import numpy as np
 import pytest
 
 from build import count
-from concept_twin import (
-    SlowCloud,
-    assert_same_clouds,
-    copied,
-    dirty_work,
-    fill_clouds,
-    fresh,
-    slow_copy,
-)
+from concept_build import copied, dirty_work, fill_clouds, fresh
+from concept_parts import SlowCloud
+from concept_same import assert_same_clouds, slow_copy
 from devfnn.kernels.clouds import (
     REFRESH_ROWS,
     cloud_shares,

@@ -6,23 +6,19 @@ import numpy as np
 import pytest
 
 from build import count
-from concept_twin import (
-    assert_same,
-    assert_same_lines,
+from concept_build import (
     copied,
     diary_for,
     dirty_work,
     fresh,
-    halves,
-    learned_logistic,
     lessons_of,
     let_rows_repeat,
-    members_of,
     part_of,
     random_network,
-    slow_copy,
     turning_stream,
 )
+from concept_parts import halves, learned_logistic
+from concept_same import assert_same, assert_same_lines, members_of, slow_copy
 from devfnn.kernels.concept_state import (
     BOX_LAYER,
     BOXES,

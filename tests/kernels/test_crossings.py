@@ -4,16 +4,9 @@ import numpy as np
 import pytest
 
 from build import count
-from concept_twin import (
-    contrasts_of,
-    diary_for,
-    dirty_work,
-    fresh,
-    lessons_of,
-    members_of,
-    slow_rule,
-    unpaired,
-)
+from concept_build import diary_for, dirty_work, fresh, lessons_of
+from concept_parts import contrasts_of
+from concept_same import members_of, slow_rule, unpaired
 from devfnn.kernels.boxes import best_cut, best_step, gather_evidence, middle_cut, split_rule
 from devfnn.kernels.concept_state import BOX_LAYER, Concepts
 from devfnn.kernels.concepts import forward, learn_chunk

@@ -3,17 +3,8 @@
 import numpy as np
 import pytest
 
-from concept_twin import (
-    add_rule,
-    assert_same,
-    assert_same_lines,
-    copied,
-    diary_for,
-    let_rows_repeat,
-    members_of,
-    random_network,
-    slow_copy,
-)
+from concept_build import add_rule, copied, diary_for, let_rows_repeat, random_network
+from concept_same import assert_same, assert_same_lines, members_of, slow_copy
 from devfnn.kernels.concept_state import (
     BOX_LAYER,
     BOXES,

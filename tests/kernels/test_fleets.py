@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from build import IS_COMPILED, count
-from concept_twin import (
+from concept_build import (
     copied,
     diary_for,
     dirty_work,

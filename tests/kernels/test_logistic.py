@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from build import count
-from concept_twin import capped, halves, implicit_shares, learned_logistic, random_gain
+from concept_build import random_gain
+from concept_parts import capped, halves, implicit_shares, learned_logistic
 from devfnn.kernels import logistic
 from devfnn.kernels.concept_state import Work
 from devfnn.kernels.logistic import (

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from build import count
-from concept_twin import SlowRepeats, assert_same_repeats, copied, fresh
+from concept_build import copied, fresh
+from concept_parts import SlowRepeats
+from concept_same import assert_same_repeats
 from devfnn.kernels.concept_state import INDEPENDENCE, LAST_LABEL, NEAR_CHANGES, WATCHED, Concepts
 from devfnn.kernels.repeats import FIRST_ROWS, LEAST, watch_label, weigh_evidence
 from devfnn.kernels.state import Floats, Ints

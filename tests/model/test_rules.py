@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from devfnn import DEVFNN
+from devfnn.kernels import clouds
 from devfnn.kernels.concept_state import (
     BOX_LAYER,
     BRISK_LINE,
@@ -20,7 +21,7 @@ from devfnn.kernels.concept_state import (
 from devfnn.kernels.state import ACTIVE, ARCHIVED
 from devfnn.model.concepts.inputs import layer_inputs
 from devfnn.model.concepts.learning import forward
-from devfnn.model.concepts.rules import NO_SAY
+from devfnn.model.concepts.rules import MASS_OF_ROW, NO_SAY
 from devfnn.model.gclass import GClass
 from devfnn.model.rules import MOST_CLASSES, MOST_INPUTS, Rule
 from devfnn.model.wording import about, percent
@@ -495,3 +496,7 @@ def test_classes_are_called_by_their_names(network, rng):
     rules = model.rules(class_names={0: "low", 1: "high"})
     assert all(set(rule.probabilities) == {"low", "high"} for rule in rules)
     assert all("low" in rule.text() and "class" not in rule.text() for rule in rules)
+
+
+def test_rows_of_clouds_are_counted_as_the_kernel_weighs_them() -> None:
+    assert MASS_OF_ROW == clouds.MASS_OF_ROW
