@@ -316,3 +316,30 @@ class ClassAdded(Event):
     _explanation: ClassVar[str] = (
         "the label {label} was never seen before; in the order of classes it is number {index}"
     )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeAdded(Event):
+    """A random node explained enough of the error (DSSCN)."""
+
+    layer: int
+    node: int
+    scope: float
+    score: float
+
+    _explanation: ClassVar[str] = (
+        "a random node of scope {scope:.3g} explained {score:.3g} more of the squared error "
+        "than it must and became node {node} of layer {layer}"
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MeansMoved(Event):
+    """The feature means moved inside a chunk; the level is warning or drift (DSSCN)."""
+
+    level: str
+    gap: float
+    limit: float
+    cut: int
+
+    _explanation: ClassVar[str] = "{level}: feature means moved by {gap:.3g}, limit {limit:.3g}"

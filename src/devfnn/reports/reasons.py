@@ -24,6 +24,8 @@ KINDS = {
     "LayerRecalled": "layer recalled",
     "LayerDropped": "layer dropped",
     "ClassAdded": "class added",
+    "NodeAdded": "node added",
+    "MeansMoved": "means moved",
 }
 """Kinds of events as they are called on a page."""
 
@@ -58,6 +60,10 @@ _SENTENCES = {
     "LayerDropped": "Kept layer {layer} is no longer needed and was dropped: {value}, and {limit} "
     "is the limit.",
     "ClassAdded": "Label {label} was never seen before.",
+    "NodeAdded": "Node {node} of layer {layer}, drawn with scope {scope}, explained {score} more "
+    "of the squared error than it must.",
+    "MeansMoved": "The feature means moved by {gap} at row {cut} of the chunk: {level}, and "
+    "{limit} is the limit.",
 }
 _PRUNED = {
     "significance": "Rule {rule} of layer {layer} lost its significance and was deleted: {value}, "

@@ -1,0 +1,314 @@
+"""HAT, hard attention to the task (Serra and others, 2018), on a stream.
+
+One network for all tasks. Each task has gates, one for each hidden unit, and outputs of its own.
+Gates are soft while they are learned and harden within each epoch. What the gates of finished tasks
+let through is protected: its weights get no gradient.
+
+Deviations: when a task is finished its gates become exactly 0 or 1, as Adam would undo the
+protection of soft ones; a layer whose gates have all shut draws them anew. `official=True` gives
+the published numbers without these two; the published schedule of the learning rate needs
+validation rows and many epochs, so it has no place on a stream.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from devfnn.baselines.networks.base import Batch, TaskNetwork, widened
+from devfnn.baselines.networks.events import GatesRedrawn, MaskSaturated
+from devfnn.baselines.networks.settings import (
+    Settings,
+    Size,
+    check_choice,
+    check_number,
+    settings_of,
+)
+from devfnn.events import Event
+
+LIMIT = 6.0
+"""Embeddings stay within -6 and 6."""
+
+EXPONENT = 50.0
+"""Largest exponent in the compensation."""
+
+SATURATED = 1e-3
+"""With fewer units free than this, use is no longer punished."""
+
+OFFICIAL: dict[str, Any] = {
+    "activation": "relu",
+    "optimizer": "sgd",
+    "learning_rate": 0.05,
+    "batch_rows": 64,
+    "sparsity": 0.75,
+    "sharpness": 400.0,
+    "embedding": "normal",
+    "input_dropout": 0.2,
+    "dropout": 0.5,
+    "largest_gradient": 10000.0,
+    "hard": False,
+    "redraw": False,
+}
+"""The published numbers."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class HATSettings(Settings):
+    """What a network with hard attention can be told."""
+
+    sparsity: float = 0.1
+    """How much the use of free units costs (λ)."""
+    sharpness: float = 50.0
+    """Slope of the gates at the end of an epoch and in predictions (s_max)."""
+    embedding: str = "uniform"
+    """First embeddings: `uniform` between 0 and 2, all open; or `normal`, half of them shut."""
+    input_dropout: float = 0.0
+    """Share of inputs left out of a step."""
+    dropout: float = 0.0
+    """Share of hidden values left out of a step."""
+    largest_gradient: float | None = None
+    """Norm to which gradients are cut."""
+    hard: bool = True
+    """Make the gates of a finished task 0 or 1."""
+    redraw: bool = True
+    """Draw the gates of a layer anew when all of them have shut."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("embedding", self.embedding, ("uniform", "normal"))
+        check_number("sparsity", self.sparsity, 0.0, 1e6)
+        check_number("sharpness", self.sharpness, 1.0, 1e6)
+        check_number("input_dropout", self.input_dropout, 0.0, 0.99)
+        check_number("dropout", self.dropout, 0.0, 0.99)
+        if self.largest_gradient is not None:
+            check_number("largest_gradient", self.largest_gradient, 1e-12, 1e12)
+
+
+def slope(number: int, count: int, sharpness: float) -> float:
+    """Slope of the gates at a mini-batch: rises from 1 / sharpness to sharpness in an epoch.
+
+    >>> [slope(number, 3, 2.0) for number in range(3)]
+    [0.5, 1.25, 2.0]
+    """
+    if number == count - 1:  # also the only one
+        return sharpness
+    return 1.0 / sharpness + (sharpness - 1.0 / sharpness) * number / (count - 1)
+
+
+def compensation(embedding: Tensor, steepness: float, sharpness: float) -> Tensor:
+    """Factor that gives the gradient of an embedding the size it has at slope 1."""
+    steep = torch.cosh((steepness * embedding).clamp(-EXPONENT, EXPONENT)) + 1.0
+    return (sharpness / steepness) * steep / (torch.cosh(embedding) + 1.0)
+
+
+@dataclasses.dataclass
+class Task:
+    """What belongs to one task alone."""
+
+    embeddings: list[Tensor]
+    """One vector for each hidden layer."""
+    weights: Tensor
+    biases: Tensor
+    is_hard: bool = False
+    """Whether its gates are 0 or 1."""
+
+    def masks(self, steepness: float) -> list[Tensor]:
+        """The gates of each hidden layer."""
+        if self.is_hard:
+            return [(embedding > 0.0).to(embedding.dtype) for embedding in self.embeddings]
+        return [torch.sigmoid(steepness * embedding) for embedding in self.embeddings]
+
+    def tensors(self) -> list[Tensor]:
+        """All that is or was learned."""
+        return [*self.embeddings, self.weights, self.biases]
+
+
+class HAT(TaskNetwork):
+    """Network with hard attention to the task; tasks begin by themselves.
+
+    Parameters
+    ----------
+    seed
+        Of the first weights and of the order of rows.
+    official
+        Start from the published numbers.
+    parameters
+        Fields of `HATSettings`.
+
+    Examples
+    --------
+    >>> model = HAT()
+    >>> events = model.learn([[0.0, 0.3], [1.0, 0.4]], ["low", "high"])
+    >>> model.n_rules, model.n_layers
+    (8, 2)
+    """
+
+    settings: HATSettings
+
+    def __init__(self, seed: int = 0, *, official: bool = False, **parameters: Any) -> None:
+        start = OFFICIAL if official else {}
+        super().__init__(seed, settings_of(HATSettings, start | parameters))
+        self.weights: list[Tensor] = []
+        self.biases: list[Tensor] = []
+        self.tasks: list[Task] = []
+        self.used: list[Tensor] = []
+        """How far finished tasks use each unit, by layer."""
+
+    @property
+    def n_rules(self) -> int:
+        """Hidden units."""
+        return self.size.depth * self.size.width
+
+    @property
+    def n_free(self) -> float:
+        """Units that no finished task uses."""
+        return float(sum((1.0 - used).sum() for used in self.used))
+
+    def tensors(self) -> list[Tensor]:
+        """All that is or was learned."""
+        own = [tensor for task in self.tasks for tensor in task.tensors()]
+        return [*self.weights, *self.biases, *own]
+
+    def task_logits(self, rows: Tensor, task: int) -> Tensor:
+        """Scores of the classes that a task knows, with its gates as steep as they get."""
+        return self._scores(rows, self.tasks[task], self.tasks[task].masks(self.settings.sharpness))
+
+    def _scores(self, values: Tensor, task: Task, masks: list[Tensor]) -> Tensor:
+        for weights, bias, mask in zip(self.weights, self.biases, masks, strict=True):
+            values = mask * self._activation(torch.addmm(bias, values, weights.T))
+        return torch.addmm(task.biases, values, task.weights.T)
+
+    def _scores_in_training(self, rows: Tensor, masks: list[Tensor]) -> Tensor:
+        """Scores of the newest task, some values left out."""
+        kept = [self._dropped(mask, len(rows), self.settings.dropout) for mask in masks]
+        inputs = rows * self._dropped(
+            torch.ones_like(rows[0]), len(rows), self.settings.input_dropout
+        )
+        return self._scores(inputs, self.tasks[-1], kept)
+
+    def _dropped(self, mask: Tensor, n_rows: int, share: float) -> Tensor:
+        """A mask for each row, with a share of its values left out and the others raised."""
+        if share == 0.0:
+            return mask
+        kept = torch.from_numpy(self._rng.random((n_rows, len(mask))) >= share)
+        return mask * kept / (1.0 - share)
+
+    def _usual_size(self, n_features: int, n_classes: int) -> Size:
+        return Size(2, n_features + n_classes)
+
+    def _count(self, size: Size, n_features: int, n_classes: int) -> int:
+        depth, width = size
+        shared = n_features * width + width + (depth - 1) * (width * width + width)
+        own = width * n_classes + n_classes + depth * width
+        return shared + (self.settings.max_tasks or 1) * own
+
+    def _begin_task(self, n_classes: int) -> Sequence[Event]:
+        if self.tasks:
+            self._consolidate()
+        else:
+            self._make_layers()
+        embeddings = [self._embedding() for _ in range(self.size.depth)]
+        self.tasks.append(Task(embeddings, *self._linear(n_classes, self.size.width)))
+        if self.n_free < SATURATED:
+            return [MaskSaturated(self._n_rows, self.n_tasks - 1, self.n_free)]
+        return ()
+
+    def _make_layers(self) -> None:
+        """The layers that all tasks share."""
+        assert self._n_features is not None
+        depth, width = self.size
+        starts = [self._n_features] + [width] * (depth - 1)
+        layers = [self._linear(width, start) for start in starts]
+        self.weights, self.biases = [pair[0] for pair in layers], [pair[1] for pair in layers]
+        self.used = [torch.zeros(width, dtype=torch.float64) for _ in range(depth)]
+
+    def _embedding(self) -> Tensor:
+        """The gates of a layer before a task has learned anything."""
+        width = self.size.width
+        if self.settings.embedding == "uniform":
+            return torch.from_numpy(self._rng.uniform(0.0, 2.0, width)).requires_grad_()
+        return torch.from_numpy(self._rng.normal(0.0, 1.0, width)).requires_grad_()
+
+    def _consolidate(self) -> None:
+        """Finish the newest task: its gates are kept, and what they let through is protected."""
+        task = self.tasks[-1]
+        with torch.no_grad():
+            if self.settings.hard:
+                for embedding in task.embeddings:
+                    embedding.copy_(torch.where(embedding > 0.0, LIMIT, -LIMIT))
+                task.is_hard = True
+            masks = task.masks(self.settings.sharpness)
+            self.used = [
+                torch.maximum(used, mask) for used, mask in zip(self.used, masks, strict=True)
+            ]
+        for tensor in task.tensors():
+            tensor.requires_grad_(False)
+            tensor.grad = None
+
+    def _widen(self, n_fresh: int) -> None:
+        task = self.tasks[-1]
+        weights, biases = self._linear(n_fresh, self.size.width)
+        task.weights, task.biases = widened(task.weights, weights), widened(task.biases, biases)
+
+    def _trainable(self) -> list[Tensor]:
+        return [*self.weights, *self.biases, *self.tasks[-1].tensors()]
+
+    def _loss(self, batch: Batch) -> Tensor:
+        steepness = slope(batch.number, batch.total, self.settings.sharpness)
+        masks = self.tasks[-1].masks(steepness)
+        scores = self._scores_in_training(batch.rows, masks)
+        loss = torch.nn.functional.cross_entropy(scores, batch.codes)
+        n_free = self.n_free
+        if n_free < SATURATED:
+            return loss
+        pairs = zip(masks, self.used, strict=True)
+        use = torch.stack([(mask * (1.0 - used)).sum() for mask, used in pairs]).sum() / n_free
+        return loss + self.settings.sparsity * use
+
+    def _step(self, batch: Batch, optimizer: torch.optim.Optimizer) -> None:
+        """Learn a mini-batch, with what finished tasks use left as it is."""
+        optimizer.zero_grad()
+        self._loss(batch).backward()  # type: ignore[no-untyped-call]
+        self._protect()
+        self._compensate(slope(batch.number, batch.total, self.settings.sharpness))
+        if self.settings.largest_gradient is not None:
+            torch.nn.utils.clip_grad_norm_(self._trainable(), self.settings.largest_gradient)
+        optimizer.step()
+        with torch.no_grad():
+            for embedding in self.tasks[-1].embeddings:
+                embedding.clamp_(-LIMIT, LIMIT)
+
+    def _protect(self) -> None:
+        """Gate the gradients: a weight between two used units stays, and so does their bias."""
+        if self.n_tasks == 1:
+            return
+        below: Tensor | None = None  # inputs count as used
+        for weights, bias, used in zip(self.weights, self.biases, self.used, strict=True):
+            both = used[:, None] if below is None else torch.minimum(used[:, None], below[None, :])
+            for tensor, share in ((weights, both), (bias, used)):
+                if tensor.grad is not None:
+                    tensor.grad *= 1.0 - share
+            below = used
+
+    def _compensate(self, steepness: float) -> None:
+        """Undo what the slope does to the gradients of embeddings."""
+        for embedding in self.tasks[-1].embeddings:
+            if embedding.grad is not None:
+                factor = compensation(embedding.detach(), steepness, self.settings.sharpness)
+                embedding.grad *= factor
+
+    def _end_chunk(self) -> Sequence[Event]:
+        """Open the gates of a layer anew if all have shut: nothing could pass it again."""
+        if not self.settings.redraw:
+            return ()
+        events = []
+        for layer, embedding in enumerate(self.tasks[-1].embeddings):
+            if (embedding <= 0.0).all():
+                with torch.no_grad():
+                    embedding.copy_(torch.from_numpy(self._rng.uniform(0.0, 2.0, len(embedding))))
+                if self._optimizer is not None:
+                    self._optimizer.state.pop(embedding, None)
+                events.append(GatesRedrawn(self._n_rows, self.n_tasks - 1, layer))
+        return events

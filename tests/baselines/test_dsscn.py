@@ -1,0 +1,328 @@
+"""DSSCN: random nodes that must earn their place, and layers that follow the inputs."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from devfnn.baselines.dsscn import DSSCN, Settings, layers
+from devfnn.baselines.dsscn.drift import cut_of, judge_means
+from devfnn.baselines.dsscn.features import FeatureWeights
+from devfnn.baselines.dsscn.merging import unlikeness
+from devfnn.baselines.dsscn.nodes import (
+    Nodes,
+    best_admissible,
+    bounds_of_firing,
+    drawn_nodes,
+    firing,
+    remaining_share,
+    search_node,
+    supervisory_scores,
+)
+from devfnn.baselines.dsscn.weights import chebyshev_terms, fresh_weights, update_weights
+from devfnn.model.config import Config
+from devfnn.model.drift import ErrorTrack, Level, find_drift
+
+CALM = {"drift_cap": 1e-12, "warning_cap": 1e-12}
+"""No drift is ever found."""
+
+
+def labelled(rng, n_rows=300, n_features=3):
+    """Uniform rows with a linear boundary."""
+    X = rng.random((n_rows, n_features))
+    return X, (X.sum(axis=1) > n_features / 2).astype(int)
+
+
+def falling(rng, n_rows=300, fall=0.5):
+    """Rows whose feature means fall in the middle of the chunk."""
+    X = 0.5 + 0.5 * rng.random((n_rows, 3))
+    X[n_rows // 2 :] -= fall
+    return X, (X[:, 0] > X[:, 1]).astype(int)
+
+
+def deep_model(n_layers=3, **parameters):
+    """A model with several layers, and rows like those it learned."""
+    rng = np.random.default_rng(5)
+    model = DSSCN(seed=3, merging=False, **parameters)
+    model.learn(*falling(rng))
+    while model.n_layers < n_layers:
+        model.learn(*falling(rng))
+    return model, falling(rng)
+
+
+@pytest.mark.parametrize("refit", ["newest", "all"])
+def test_every_accepted_node_leaves_at_most_the_allowed_share_of_the_error(refit):
+    rng = np.random.default_rng(0)
+    rows = rng.random((200, 2))
+    targets = np.stack([np.sin(6 * rows[:, 0]), rows[:, 0] * rows[:, 1]], axis=1)
+    settings, errors, columns = Settings(rates=(0.9, 0.99, 0.999)), targets, []
+    for _ in range(25):
+        found = search_node(rows, errors, len(columns), settings, rng)
+        if found is None:
+            break
+        column = firing(rows, found.node, settings.half_width, settings.upper_share)
+        columns.append(column)
+        if refit == "newest":
+            fresh = errors - column @ (column.T @ errors) / np.square(column).sum()
+        else:
+            design = np.concatenate(columns, axis=1)
+            fresh = targets - design @ np.linalg.lstsq(design, targets, rcond=None)[0]
+        remaining = remaining_share(found.rate, len(columns), settings.slack)
+        before, after = (np.square(values).sum(axis=0) for values in (errors, fresh))
+        assert (after <= remaining * before * (1 + 1e-9)).all()
+        errors = fresh
+    assert len(columns) > 5
+
+
+def test_the_inequality_decides():
+    errors = np.array([[1.0, 1.0], [1.0, -1.0], [0.0, 0.0]])
+    orthogonal = np.array([[0.0], [0.0], [1.0]])
+    one_output = np.array([[1.0], [1.0], [0.0]])
+    both_outputs = np.array([[1.0], [0.0], [0.0]])
+    assert best_admissible(supervisory_scores(errors[:, :1], orthogonal, 0.9)) is None
+    assert best_admissible(supervisory_scores(errors[:, :1], errors[:, :1], 0.9)) == 0
+    assert best_admissible(supervisory_scores(errors, one_output, 0.9)) is None
+    assert best_admissible(supervisory_scores(errors, both_outputs, 0.9)) == 0
+
+
+def test_fine_structure_needs_a_larger_scope():
+    rng = np.random.default_rng(1)
+    rows = rng.random((400, 1))
+    fine = search_node(rows, np.sin(20 * rows), 0, Settings(), rng)
+    smooth = search_node(rows, rows + 1.0, 0, Settings(), rng)
+    assert fine is not None
+    assert fine.scope > Settings().scopes[0]
+    assert smooth is not None
+    assert smooth.scope == Settings().scopes[0]
+
+
+def test_no_node_explains_noise():
+    rng = np.random.default_rng(2)
+    rows, noise = rng.random((400, 2)), rng.normal(size=(400, 1))
+    assert search_node(rows, noise, 0, Settings(rates=(0.01,), slack=0.0), rng) is None
+
+
+def test_the_best_admissible_candidate_is_taken():
+    rng = np.random.default_rng(3)
+    rows = rng.random((100, 2))
+    errors = np.stack([rows[:, 0], 1.0 - rows[:, 0]], axis=1)
+    settings = Settings(scopes=(3.0,))
+    found = search_node(rows, errors, 4, settings, np.random.default_rng(9))
+    nodes = drawn_nodes(rows, errors, 3.0, settings.n_candidates, np.random.default_rng(9))
+    remaining = 0.9 + 0.1 / 6
+    best, best_total = None, -np.inf
+    for index in range(settings.n_candidates):
+        strength = firing(rows, nodes.one(index), 0.05, 0.5)[:, 0]
+        gains = [
+            (strength @ error) ** 2 / (strength @ strength) - (1 - remaining) * (error @ error)
+            for error in errors.T
+        ]
+        if min(gains) >= 0.0 and sum(gains) > best_total:
+            best, best_total = index, sum(gains)
+    assert found is not None
+    assert best is not None
+    assert found.score == pytest.approx(best_total)
+    assert found.node.factors.tolist() == nodes.one(best).factors.tolist()
+
+
+def test_firing_is_that_of_the_interval_ends():
+    rng = np.random.default_rng(4)
+    rows, nodes = rng.random((5, 3)), Nodes(rng.random((2, 3)), rng.normal(size=(2, 3, 3)))
+    upper, lower = bounds_of_firing(rows, nodes, 0.1)
+    for at, (center, factor) in enumerate(zip(*nodes, strict=True)):
+        spread = factor @ factor.T / 3
+        for row in range(5):
+            ends = [rows[row] - center - 0.1, rows[row] - center + 0.1]
+            values = sorted(np.exp(-0.5 * end @ spread @ end) for end in ends)
+            assert [lower[row, at], upper[row, at]] == pytest.approx(values)
+
+
+def test_one_node_alone_learns_ridge_regression():
+    rng = np.random.default_rng(5)
+    terms = chebyshev_terms(rng.random((200, 2)))
+    targets = rng.normal(size=(200, 2))
+    weights = fresh_weights(np.zeros((1, 5, 2)), 1000.0)
+    update_weights(weights, terms, np.ones((200, 1)), targets, 1e-15)
+    ridge = np.linalg.solve(terms.T @ terms + np.eye(5) / 1000.0, terms.T @ targets)
+    assert weights.values[0] == pytest.approx(ridge, abs=1e-6)
+
+
+def test_weights_fade_and_rows_a_node_does_not_see_change_nothing():
+    terms, targets = np.ones((1, 1)), np.ones((1, 1))
+    plain, faded = (fresh_weights(np.ones((2, 1, 1)), 1.0) for _ in range(2))
+    shares = np.array([[1.0, 1e-7]])
+    update_weights(plain, terms, shares, targets, 0.0)
+    update_weights(faded, terms, shares, targets, 0.1)
+    assert plain.values.ravel().tolist() == [1.0, 1.0]
+    assert faded.values.ravel() == pytest.approx([0.95, 1.0])
+    assert plain.covariances.ravel().tolist() == [0.5, 1.0]
+
+
+def test_a_fall_of_the_feature_means_adds_exactly_one_layer():
+    rng = np.random.default_rng(6)
+    model = DSSCN()
+    for _ in range(20):
+        model.learn(*labelled(rng))
+    assert model.n_layers == 1
+    kinds = [event.kind for event in model.learn(*falling(rng))]
+    assert kinds.count("LayerAdded") == 1
+    assert kinds.count("MeansMoved") == 1
+    assert model.n_layers == 2
+
+
+def test_flipped_labels_add_no_layer_though_the_errors_show_a_drift():
+    rng = np.random.default_rng(7)
+    model, track, levels, config = DSSCN(), ErrorTrack(), [], Config(drift_test="stream")
+    for chunk in range(20):
+        X, y = labelled(rng)
+        y = 1 - y if chunk >= 15 else y
+        if chunk:
+            errors = (model.predict(X) != y).astype(np.int64)
+            levels.append(find_drift(errors, track, chunk, config).level)
+        events = model.learn(X, y)
+        assert chunk == 0 or not any(event.kind == "LayerAdded" for event in events)
+    assert model.n_layers == 1
+    assert Level.DRIFT in levels
+
+
+def test_a_layer_is_trained_on_what_it_sees_when_it_predicts(monkeypatch):
+    model, (X, y) = deep_model(2)
+    seen = []
+    learn = layers.Layer.learn
+
+    def watched(layer, rows, targets, settings):
+        seen.append(rows.copy())
+        learn(layer, rows, targets, settings)
+
+    monkeypatch.setattr(layers.Layer, "learn", watched)
+    n_buffered = model.n_buffered
+    model.learn(X, y)
+    inputs, _ = model._stack.pass_through(X, model.settings)
+    assert model.n_layers == 3
+    assert seen[-1][n_buffered:] == pytest.approx(inputs[-1], abs=0.0)
+    assert np.abs(inputs[-1] - X).max() > 0.0
+
+
+def test_without_a_shift_every_layer_sees_the_rows():
+    model, (X, _) = deep_model(3, shift=0.0)
+    inputs, _ = model._stack.pass_through(X, model.settings)
+    assert len(inputs) == 3
+    assert all((seen == X).all() for seen in inputs)
+
+
+@pytest.mark.parametrize("worse", [0, 1])
+def test_of_two_layers_that_say_the_same_the_worse_goes(worse):
+    rng = np.random.default_rng(8)
+    model = DSSCN(**CALM)
+    for _ in range(5):
+        model.learn(*labelled(rng))
+    twin = copy.deepcopy(model.layers[0])
+    model._stack.layers.append(twin)
+    model.layers[worse].weights.values[:, 0, 0] += 0.2
+    survivor = model.layers[1 - worse]
+    X, y = labelled(rng)
+    expected = survivor.outputs(X, model.settings.half_width)
+    codes, _ = model._labels.encode(y.tolist())
+    events = model._merge(X, codes)
+    assert [(event.kept, event.dropped) for event in events] == [(1 - worse, worse)]
+    assert model.layers == [survivor]
+    assert model.predict_proba(X) == pytest.approx(_shares(expected), abs=0.01)
+    assert model._merge(X, codes) == []
+    assert model.n_layers == 1
+
+
+def _shares(outputs):
+    positive = np.maximum(outputs, 0.0)
+    return positive / positive.sum(axis=1, keepdims=True)
+
+
+def test_layers_that_differ_are_not_merged():
+    rng = np.random.default_rng(8)
+    one, other = rng.random((2, 500, 2))
+    assert unlikeness(one, other) > 0.05
+    assert unlikeness(one, 2.0 * one + 1.0) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_rows_kept_after_a_warning_train_the_next_layer():
+    rng = np.random.default_rng(9)
+    model = DSSCN(drift_cap=0.05, warning_cap=0.5, horizon=2.0, merging=False)
+    model.learn(*labelled(rng, 200))
+    assert model.n_buffered == 200
+    model.learn(*labelled(rng, 200))
+    assert model.n_buffered == 0
+    weights = model.layers[0].weights.values.copy()
+    warned = [model.learn(*falling(rng, 200, 0.25))[0] for _ in range(2)]
+    assert [event.level for event in warned] == ["warning"] * 2
+    assert model.n_buffered == 400
+    assert (model.layers[0].weights.values == weights).all()
+    events = model.learn(*falling(rng, 200, 5.0))
+    assert [event.kind for event in events[:2]] == ["MeansMoved", "LayerAdded"]
+    assert events[1].trained_rows == 600
+    assert model.n_buffered == 0
+
+
+def test_the_buffer_has_an_end():
+    rng = np.random.default_rng(9)
+    model = DSSCN(max_buffer=250)
+    model.learn(*labelled(rng, 300))
+    assert model.n_buffered == 250
+
+
+def test_every_layer_has_a_node():
+    rng = np.random.default_rng(10)
+    model = DSSCN()
+    for chunk in range(12):
+        model.learn(*(falling(rng) if chunk % 3 else labelled(rng)))
+        assert model.n_rules >= model.n_layers >= 1
+    assert model.n_parameters >= model.n_rules * (2 * 3 + 9 + 7 * 2)
+
+
+def test_a_chunk_without_a_cut_is_stable():
+    constant = np.full((50, 2), 0.3)
+    rising = np.linspace(0.0, 1.0, 50)[:, None]
+    assert cut_of(rising, 0.001, first=2) is None
+    for rows in (rising, constant, constant[:1], constant[:2]):
+        assert judge_means(rows, 5, Settings()).level is Level.STABLE
+
+
+def test_as_in_the_authors_program_the_cut_may_come_after_one_row():
+    rows = np.array([[0.0, 9.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    assert cut_of(rows, 0.001, first=1) == 1
+    assert cut_of(rows, 0.001, first=2) != 1
+
+
+def test_the_share_of_the_upper_firing_can_be_learned():
+    rng = np.random.default_rng(11)
+    fixed, moving = DSSCN(**CALM), DSSCN(share_rate=0.5, half_width=0.3, **CALM)
+    for _ in range(10):
+        X, y = labelled(rng)
+        fixed.learn(X, y)
+        moving.learn(X, y)
+    assert fixed.layers[0].upper_share == 0.5
+    assert moving.layers[0].upper_share != 0.5
+    assert 0.0 <= moving.layers[0].upper_share <= 1.0
+
+
+def test_the_gradient_of_the_share_is_that_of_the_outputs():
+    rng = np.random.default_rng(12)
+    lower = rng.random((6, 3))
+    upper = lower + 0.2
+    step = 1e-6
+    high, low = (layers.normalised(upper, lower, 0.5 + sign * step)[0] for sign in (1, -1))
+    shares, sums = layers.normalised(upper, lower, 0.5)
+    slopes = layers._slopes_of_shares(upper - lower, shares, sums)
+    assert slopes == pytest.approx((high - low) / (2 * step), abs=1e-6)
+
+
+def test_features_that_repeat_others_count_less():
+    rng = np.random.default_rng(13)
+    X = rng.random((400, 3))
+    X[:, 1] = X[:, 0]
+    weights = FeatureWeights.empty(3)
+    weights.update(X[:100])
+    weights.update(X[100:])
+    correlations = np.abs(np.corrcoef(X.T))
+    assert weights.values() == pytest.approx(1.0 - (correlations.sum(axis=0) - 1.0) / 2.0)
+    model = DSSCN(feature_weighting=True)
+    model.learn(X, X[:, 0] > X[:, 2])
+    assert (model.predict(X) == (X[:, 0] > X[:, 2])).mean() > 0.9
