@@ -14,11 +14,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from devfnn.baselines.networks.events import TaskStarted
 from devfnn.baselines.networks.settings import Settings, Size, check_count
 from devfnn.baselines.networks.tasks import TaskClock
 from devfnn.errors import NotLearnedError
-from devfnn.events import ClassAdded, DriftFound, Event
+from devfnn.events import ClassAdded, DriftFound, Event, TaskStarted
 from devfnn.model.intake import Labels, as_labels, as_rows
 from devfnn.types import Labels as LabelArray
 

@@ -18,7 +18,6 @@ import torch
 from torch import Tensor
 
 from devfnn.baselines.networks.base import Batch, TaskNetwork, widened
-from devfnn.baselines.networks.events import GatesRedrawn, MaskSaturated
 from devfnn.baselines.networks.settings import (
     Settings,
     Size,
@@ -26,7 +25,7 @@ from devfnn.baselines.networks.settings import (
     check_number,
     settings_of,
 )
-from devfnn.events import Event
+from devfnn.events import Event, GatesRedrawn, MaskSaturated
 
 LIMIT = 6.0
 """Embeddings stay within -6 and 6."""

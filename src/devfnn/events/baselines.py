@@ -1,9 +1,36 @@
-"""What happens to a network that learns tasks."""
+"""What happens to the models that DEVFNN is compared with."""
 
 import dataclasses
 from typing import ClassVar
 
-from devfnn.events import Event
+from devfnn.events.event import Event
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeAdded(Event):
+    """A random node explained enough of the error (DSSCN)."""
+
+    layer: int
+    node: int
+    scope: float
+    score: float
+
+    _explanation: ClassVar[str] = (
+        "a random node of scope {scope:.3g} explained {score:.3g} more of the squared error "
+        "than it must and became node {node} of layer {layer}"
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MeansMoved(Event):
+    """The feature means moved inside a chunk; the level is warning or drift (DSSCN)."""
+
+    level: str
+    gap: float
+    limit: float
+    cut: int
+
+    _explanation: ClassVar[str] = "{level}: feature means moved by {gap:.3g}, limit {limit:.3g}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

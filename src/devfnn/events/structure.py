@@ -1,61 +1,9 @@
-"""What happened to the structure of a model, and the numbers that caused it.
-
-`learn` returns these; reports, the command line and tests read the same list. Layers and rules are
-counted from 0, rows from the first row the model ever learned; the prequential loop counts rows of
-the stream instead, whatever was learned of them.
-"""
+"""What happens to the rules, layers and features of DEVFNN."""
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
-ACCEPTED: dict[Any, tuple[type, ...]] = {int: (int,), float: (float, int), str: (str,)}
-"""Types of values by the type of their field."""
-
-SHARES = ("error_before", "error_after", "bound")
-"""Fields that are told in percent."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Event:
-    """Something that changed the structure of the model."""
-
-    row: int
-
-    @property
-    def kind(self) -> str:
-        """Name of the event, as it is counted in reports."""
-        return type(self).__name__
-
-    @property
-    def explanation(self) -> str:
-        """Why it happened, in words, with the numbers that caused it."""
-        fields = dataclasses.asdict(self)
-        shares = {f"{name}_%": 100.0 * value for name, value in fields.items() if name in SHARES}
-        return self._explanation.format(**fields, **shares)
-
-    _explanation: ClassVar[str] = ""
-    """What `explanation` says, with the names of fields in braces."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The event as plain data, with its kind."""
-        return {"kind": self.kind, **dataclasses.asdict(self)}
-
-    @staticmethod
-    def from_dict(data: Any) -> "Event":
-        """The event that `to_dict` gave; ValueError if it is none."""
-        name = data.get("kind") if isinstance(data, Mapping) else None
-        kind = globals().get(name) if isinstance(name, str) else None
-        if not (isinstance(kind, type) and issubclass(kind, Event)) or kind is Event:
-            raise ValueError(f"there is no event {name!r}")
-        types = {field.name: field.type for field in dataclasses.fields(kind)}
-        if set(data) != {"kind", *types}:
-            raise ValueError(f"{name} has the fields {', '.join(types)}, and no others")
-        fields = {field: data[field] for field in types}
-        for field, value in fields.items():
-            if isinstance(value, bool) or not isinstance(value, ACCEPTED[types[field]]):
-                raise ValueError(f"{field} of {name} cannot be {value!r}")
-        return kind(**fields)
+from devfnn.events.event import Event
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -316,30 +264,3 @@ class ClassAdded(Event):
     _explanation: ClassVar[str] = (
         "the label {label} was never seen before; in the order of classes it is number {index}"
     )
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class NodeAdded(Event):
-    """A random node explained enough of the error (DSSCN)."""
-
-    layer: int
-    node: int
-    scope: float
-    score: float
-
-    _explanation: ClassVar[str] = (
-        "a random node of scope {scope:.3g} explained {score:.3g} more of the squared error "
-        "than it must and became node {node} of layer {layer}"
-    )
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class MeansMoved(Event):
-    """The feature means moved inside a chunk; the level is warning or drift (DSSCN)."""
-
-    level: str
-    gap: float
-    limit: float
-    cut: int
-
-    _explanation: ClassVar[str] = "{level}: feature means moved by {gap:.3g}, limit {limit:.3g}"
