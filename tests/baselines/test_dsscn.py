@@ -239,8 +239,10 @@ def _shares(outputs):
 def test_layers_that_differ_are_not_merged():
     rng = np.random.default_rng(8)
     one, other = rng.random((2, 500, 2))
-    assert unlikeness(one, other) > 0.05
-    assert unlikeness(one, 2.0 * one + 1.0) == pytest.approx(0.0, abs=1e-12)
+    distances = unlikeness(np.stack([one, other, 2.0 * one + 1.0]))
+    assert distances[0, 1] > 0.05
+    assert distances[0, 2] == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(distances, distances.T)
 
 
 def test_rows_kept_after_a_warning_train_the_next_layer():
@@ -259,6 +261,20 @@ def test_rows_kept_after_a_warning_train_the_next_layer():
     assert [event.kind for event in events[:2]] == ["MeansMoved", "LayerAdded"]
     assert events[1].trained_rows == 600
     assert model.n_buffered == 0
+
+
+def test_the_depth_has_an_end():
+    rng = np.random.default_rng(9)
+    model = DSSCN(max_layers=2, merging=False)
+    model.learn(*falling(rng))
+    for _ in range(20):
+        weights = model.layers[-1].weights.values.copy()
+        model.learn(*falling(rng))
+    assert model.n_layers == 2
+    assert model.n_buffered == 0
+    assert model.layers[-1].weights.values.shape != weights.shape or not np.array_equal(
+        model.layers[-1].weights.values, weights
+    )
 
 
 def test_the_buffer_has_an_end():

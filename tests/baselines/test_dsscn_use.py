@@ -37,7 +37,6 @@ BAD = {
     "infinite": (np.array([[0.1, np.inf, 0.2]]), ["x"]),
     "huge": (np.full((1, 3), 1e40), ["x"]),
     "width": (np.zeros((1, 2)), ["x"]),
-    "empty": (np.zeros((0, 3)), []),
     "labels": (np.zeros((2, 3)), ["x"]),
     "missing label": (np.zeros((2, 3)), ["x", None]),
 }

@@ -214,9 +214,9 @@ def test_a_missing_library_is_named_with_what_brings_it(monkeypatch, stream, nam
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.setenv("JAVA_HOME", "anywhere")
-    with pytest.raises(InputError, match=r"needs pip install 'devfnn\[peers\]'"):
+    with pytest.raises(InputError, match=r"needs pip install 'devfnn\[bench\]'"):
         make_model(name, stream)
-    assert MODELS[name].extra == "peers"
+    assert MODELS[name].extra == "bench"
 
 
 def fail(message, kind=RuntimeError):

@@ -1,5 +1,6 @@
 """Models by name."""
 
+import dataclasses
 import os
 import pickle
 import subprocess
@@ -11,9 +12,11 @@ import pytest
 from devfnn import DEVFNN, Config, GClass
 from devfnn.baselines import MODELS, is_random, make_model
 from devfnn.errors import InputError
+from devfnn.model import presets
 from devfnn.streams import from_arrays
 
-OWN = ("devfnn", "gclass", "rls", "logistic", "majority", "no-change")
+OWN = ("devfnn", "sdevfnn", "dsscn", "gclass", "rls", "logistic", "majority", "no-change")
+NETWORKS = ("pnn", "den", "hat")
 
 
 @pytest.fixture
@@ -28,7 +31,8 @@ def test_every_model_has_a_name_and_a_line_about_it():
     for name, entry in MODELS.items():
         assert entry.name == name
         assert 5 < len(entry.description) < 90
-        assert entry.extra == (None if name in OWN else "peers")
+        extra = "baselines" if name in NETWORKS else "bench"
+        assert entry.extra == (None if name in OWN else extra)
         assert is_random(name) is entry.is_random
 
 
@@ -43,13 +47,14 @@ def test_our_models_learn_a_stream(stream, name):
     chunks = list(stream.chunks(rows=300))
     model.learn(chunks[0].X, chunks[0].y)
     accuracy = (model.predict(chunks[1].X) == chunks[1].y).mean()
-    assert accuracy > (0.9 if MODELS[name].takes_config else 0.3)
+    assert accuracy > (0.3 if name in ("majority", "no-change") else 0.9)
 
 
 @pytest.mark.parametrize(
     ("name", "kind", "consequent", "is_one_rule"),
     [
         ("devfnn", DEVFNN, "logistic", False),
+        ("sdevfnn", DEVFNN, "logistic", False),
         ("gclass", GClass, "logistic", False),
         ("rls", GClass, "least_squares", True),
         ("logistic", GClass, "logistic", True),
@@ -74,8 +79,8 @@ def test_the_seed_is_that_of_the_configuration_unless_given(stream):
 
 def test_options_of_our_models_are_parameters(stream):
     assert make_model("devfnn", stream, options={"max_rules": 3}).config.max_rules == 3
-    with pytest.raises(InputError, match="no parameter is called 'rules'"):
-        make_model("devfnn", stream, options={"rules": 3})
+    with pytest.raises(InputError, match="no parameter is called 'trees'"):
+        make_model("devfnn", stream, options={"trees": 3})
 
 
 @pytest.mark.parametrize("name", ["majority", "no-change"])
@@ -84,8 +89,35 @@ def test_a_model_without_options_says_so(stream, name):
         make_model(name, stream, options={"seed": 3})
 
 
+def test_the_static_network_is_that_of_the_table(stream):
+    model = make_model("sdevfnn", stream)
+    changes = {"rules": "fixed", "training": "winner", "seed": 0}
+    assert model.config == presets.static().replace(**changes)
+    assert make_model("sdevfnn", stream, options={"rules": "evolving"}).config.rules == "evolving"
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks_know_the_stream(stream, name):
+    pytest.importorskip("torch")
+    model = make_model(name, stream.chunks(rows=70), seed=3)
+    assert model.classes == ["low", "high"]
+    assert model.settings.n_chunks == 9
+    assert make_model(name, stream, options={"n_chunks": 4}).settings.n_chunks == 4
+    endless = dataclasses.replace(stream, n_rows=None, is_endless=True)
+    assert make_model(name, endless).settings.n_chunks is None
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_without_pytorch_the_extra_is_named(monkeypatch, stream, name):
+    for module in [each for each in sys.modules if each.startswith("devfnn.baselines.networks")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(InputError, match=r"pip install 'devfnn\[baselines\]'"):
+        make_model(name, stream)
+
+
 def test_an_unknown_name_is_answered_with_the_nearest(stream):
-    with pytest.raises(InputError, match=r"did you mean river-arf or .*There are devfnn, gclass"):
+    with pytest.raises(InputError, match=r"did you mean river-arf or .*There are devfnn, sdevfnn"):
         make_model("river-afr", stream)
     with pytest.raises(InputError, match="no model is called 'x'; There are devfnn"):
         is_random("x")
@@ -94,7 +126,8 @@ def test_an_unknown_name_is_answered_with_the_nearest(stream):
 def test_other_libraries_are_not_loaded_for_their_names():
     code = (
         "import sys, devfnn.baselines; "
-        "print(*{'river', 'capymoa', 'jpype', 'sklearn', 'scipy', 'numba'} & set(sys.modules))"
+        "heavy = {'river', 'capymoa', 'jpype', 'sklearn', 'scipy', 'numba', 'torch'}; "
+        "print(*heavy & set(sys.modules))"
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(

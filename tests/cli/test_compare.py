@@ -38,7 +38,7 @@ def in_one_process(monkeypatch):
             is_failed = isinstance(found, str)
             yield Outcome(cell, None, found) if is_failed else Outcome(cell, found)
 
-    monkeypatch.setattr("devfnn.cli.compare.run_grid", run_grid)
+    monkeypatch.setattr("devfnn.cli.gridding.run_grid", run_grid)
     return started
 
 
@@ -49,7 +49,7 @@ def unstarted(monkeypatch):
     def run_grid(*_):
         pytest.fail("a run started")
 
-    monkeypatch.setattr("devfnn.cli.compare.run_grid", run_grid)
+    monkeypatch.setattr("devfnn.cli.gridding.run_grid", run_grid)
 
 
 def shown(result):

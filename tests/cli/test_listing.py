@@ -12,10 +12,10 @@ def test_all_models_are_listed(invoke, tmp_path):
     assert result.exit_code == 0, result.output
     for name in MODELS:
         assert name in result.stdout
-    assert "devfnn[peers]" in result.stdout
+    assert "devfnn[baselines,bench]" in result.stdout
     listed = json.loads(file.read_text())["models"]
     assert [each["name"] for each in listed] == list(MODELS)
-    assert {each["extra"] for each in listed} == {None, "peers"}
+    assert {each["extra"] for each in listed} == {None, "baselines", "bench"}
     with table.open(newline="") as lines:
         assert [line["model"] for line in csv.DictReader(lines)] == list(MODELS)
 

@@ -8,6 +8,7 @@ import typer
 from typer.testing import CliRunner
 
 from devfnn.cli.table import table
+from devfnn.experiments import grid
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def test_a_folder_becomes_table_1(invoke, results):
     place = lines.index("electricity")
     assert lines[place + 1].startswith("DEVFNN (default) 80.00 ± 10.00 -")
     assert lines[place + 2].startswith("published 70 ± 13 4.24 ± 2.25 0.75 0.78")
-    assert "majority 50.00 ± 10.00 - - - - online 1" in lines
+    assert "majority 50.00 ± 10.00 - - - - 1.000 online 100 1" in lines
     assert any(line.startswith("CR: accuracy in percent") for line in lines)
 
 
@@ -64,8 +65,8 @@ def test_peers_are_models_by_streams(invoke, results):
     shown = invoke(results, "--peers")
     assert shown.exit_code == 0, shown.output
     lines = [line.split() for line in shown.stdout.splitlines()]
-    assert ["DEVFNN", "(default)", "1", "80.00", "80.00", "1,000", "1.00"] in lines
-    assert ["majority", "1", "50.00", "50.00", "1,000", "2.00"] in lines
+    assert ["DEVFNN", "(default)", "1", "80.00", "80.00", "1,000", "1.00", "-"] in lines
+    assert ["majority", "1", "50.00", "50.00", "1,000", "2.00", "0.500"] in lines
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,6 @@ def test_a_file_that_is_no_result_is_named(invoke, results, content):
 
 def test_what_is_not_there_is_refused(invoke, results):
     assert invoke(results / "nothing.json").exit_code == 2
-    assert invoke().exit_code == 2
     shown = invoke(results, "--output", results / "no" / "folder.txt")
     assert shown.exit_code == 2
     assert "does not exist" in shown.stderr
@@ -130,3 +130,82 @@ def test_two_results_of_one_run_are_refused_and_nothing_is_written(invoke, resul
     assert "with seed 0" in " ".join(shown.stderr.replace("│", " ").split())
     assert not file.exists()
     assert not (tmp_path / "table.txt").exists()
+
+
+@pytest.fixture
+def in_one_process(monkeypatch):
+    """Run without other processes; returns the names of the cells that were run."""
+    ran = []
+
+    def run_grid(cells, folder, n_jobs):
+        for cell in cells:
+            known = grid._known(cell, folder)
+            if known is None:
+                ran.append(str(cell))
+                known = grid._attempt(cell, folder)
+            failed = known if isinstance(known, str) else None
+            yield grid.Outcome(cell, None if failed else known, failed)
+
+    monkeypatch.setattr("devfnn.cli.gridding.run_grid", run_grid)
+    return ran
+
+
+SMALL = ("--streams", "rfid,sine", "--rows", 1200, "--seeds", 2, "--models")
+
+
+def test_without_results_all_that_is_missing_is_run(invoke, in_one_process, tmp_path):
+    folder = tmp_path / "runs"
+    words = (*SMALL, "devfnn,dsscn,majority", "--folder", folder)
+    shown = invoke(*words)
+    assert shown.exit_code == 0, shown.output
+    assert len(in_one_process) == len(list(folder.glob("*.json"))) == 12
+    lines = [" ".join(line.split()) for line in shown.stdout.splitlines()]
+    assert "rfid (simulated)" in lines
+    assert any(line.startswith("DSSCN ") for line in lines)
+    assert any(line.startswith("published 91 ± 14.6") for line in lines)
+    in_one_process.clear()
+    again = invoke(*words)
+    assert (again.stdout, in_one_process) == (shown.stdout, [])
+    assert invoke(folder).stdout == shown.stdout
+    peers = invoke(*words, "--peers")
+    assert in_one_process == [] and "Models by streams" in peers.stdout
+
+
+def test_what_failed_is_told_and_the_others_are_shown(
+    invoke, in_one_process, tmp_path, monkeypatch
+):
+    real = grid._attempt
+    monkeypatch.setattr(
+        grid, "_attempt", lambda cell, to: "too bad" if cell.seed else real(cell, to)
+    )
+    shown = invoke(*SMALL, "majority", "--folder", tmp_path / "runs")
+    assert shown.exit_code == 1
+    assert "Failed: majority on sine, seed 1: too bad" in shown.stderr
+    assert "majority" in shown.stdout
+    monkeypatch.setattr(grid, "_attempt", lambda cell, to: "too bad")
+    nothing = invoke(*SMALL, "majority", "--folder", tmp_path / "other")
+    assert nothing.exit_code == 2
+    assert "no run was finished" in nothing.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--models", "pn"), "no model is called 'pn'"),
+        (("--streams", "nowhere"), "nowhere"),
+        (("--models", ","), "at least one model"),
+        (("--seeds", "0"), "--seeds"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_first(invoke, in_one_process, tmp_path, words, message):
+    shown = invoke(*SMALL[:-1], *words, "--folder", tmp_path / "runs")
+    assert shown.exit_code == 2
+    assert message in shown.stderr
+    assert in_one_process == []
+
+
+@pytest.mark.parametrize("option", ["--models", "--streams", "--rows"])
+def test_results_and_orders_to_run_do_not_go_together(invoke, results, option):
+    shown = invoke(results, option, "1")
+    assert shown.exit_code == 2
+    assert "nothing is run" in shown.stderr

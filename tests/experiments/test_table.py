@@ -8,8 +8,10 @@ import json
 import pytest
 
 from devfnn.errors import InputError
+from devfnn.experiments.paper_table import paper_table
+from devfnn.experiments.peer_table import peer_table
+from devfnn.experiments.published import PUBLISHED
 from devfnn.experiments.rendering import Column, Table
-from devfnn.experiments.table import paper_table, peer_table
 
 
 def result(stream="electricity", model="devfnn", preset="default", seed=0, **changes):
@@ -72,7 +74,9 @@ def test_what_was_measured_stands_beside_what_was_published():
         "R paper": "0.78",
         "HL": "2.00 ± 0.00",
         "HL paper": "4.24 ± 2.25",
+        "p": "-",
         "scaling": "online",
+        "rows": "1,000",
         "seeds": "1",
         "± seeds": "-",
     }
@@ -83,17 +87,32 @@ def test_all_published_systems_are_shown_measured_or_not():
     assert [row["system"] for row in rows] == [
         "DEVFNN (default)",
         "SDEVFNN",
-        "river-arf",
         "DSSCN",
         "PNN",
         "DEN",
         "HAT",
+        "river-arf",
     ]
-    assert [row["accuracy_mean"] for row in rows] == [0.8, None, 0.8, None, None, None, None]
+    assert [row["accuracy_mean"] for row in rows] == [0.8, None, None, None, None, None, 0.8]
     assert [row["published_accuracy_mean"] for row in rows] == [
-        *(0.7, 0.7, None),
-        *(0.68, 0.59, 0.57, 0.57),
+        *(0.7, 0.7, 0.68, 0.59, 0.57, 0.57),
+        None,
     ]
+
+
+@pytest.mark.parametrize("model", ["sdevfnn", "dsscn", "pnn", "den", "hat"])
+def test_systems_of_the_paper_stand_beside_their_own_figures(model):
+    table = paper_table([result(model=model, preset=None)])
+    row = line(table, model.upper())
+    assert row["accuracy_mean"] == 0.8
+    assert row["published_accuracy_mean"] == PUBLISHED["electricity"][model.upper()].accuracy_mean
+    assert len(table.rows) == 6
+
+
+def test_a_simulated_stream_is_marked():
+    assert {row["stream"] for row in paper_table([result(stream="rfid")]).rows} == {
+        "rfid (simulated)"
+    }
 
 
 def test_a_published_system_without_measurement_has_dashes():
@@ -107,7 +126,7 @@ def test_presets_are_systems_of_their_own():
         [result(), result(preset="paper"), result(preset="static"), result(preset=None)]
     )
     names = [row["system"] for row in table.rows][:4]
-    assert names == ["DEVFNN (default)", "DEVFNN (paper)", "DEVFNN", "SDEVFNN"]
+    assert names == ["DEVFNN (default)", "DEVFNN (paper)", "DEVFNN", "SDEVFNN (evolving rules)"]
     published = [row["published_rules_mean"] for row in table.rows][:4]
     assert published == [4.24, 4.24, 4.24, 24]
 
@@ -150,6 +169,7 @@ def test_the_same_result_given_twice_counts_once():
         ({"seed": 1, "rows": 500}, "have 1000 and 500 rows"),
         ({"seed": 1, "chunks": 9}, "have 3 and 9 chunks"),
         ({"seed": 1, "config": {"memory": 0.5, "seed": 1}}, "differ in memory"),
+        ({"seed": 1, "config": None, "settings": {"changes": {"width": 3}}}, "differ in"),
     ],
 )
 @pytest.mark.parametrize("make", [paper_table, peer_table])
@@ -185,7 +205,17 @@ def test_peers_are_ranked_over_the_streams_that_all_have():
     table = peer_table(results)
     assert [row["system"] for row in table.rows] == ["DEVFNN (default)", "majority"]
     assert [row["mean_rank"] for row in table.rows] == [1.25, 1.75]
-    assert texts(table)[1] == ["majority", "1", "50.00", "70.00", "-", "2,000", "4,096", "1.75"]
+    assert texts(table)[1] == [
+        "majority",
+        "1",
+        "50.00",
+        "70.00",
+        "-",
+        "2,000",
+        "4,096",
+        "1.75",
+        "1.000",
+    ]
     assert "over the 2 of 3 streams" in " ".join(table.notes)
 
 
@@ -209,7 +239,7 @@ def test_seeds_of_peers_are_counted_and_their_deviation_shown():
 def test_peers_without_any_number_have_dashes():
     nothing = dict.fromkeys(("accuracy_mean", "rows_per_second", "model_bytes"))
     cells = texts(peer_table([result(**nothing), result(model="majority")]))[0]
-    assert cells == ["DEVFNN (default)", "1", "-", "-", "-", "-"]
+    assert cells == ["DEVFNN (default)", "1", "-", "-", "-", "-", "-"]
 
 
 # ---- how tables are written
@@ -244,13 +274,13 @@ def test_csv_has_all_digits_and_empty_cells():
 def test_latex_is_a_tabular_of_booktabs_with_escaped_names():
     text = hostile().to_latex()
     body = [each for each in text.splitlines() if not each.startswith("%")]
-    assert body[0] == r"\begin{tabular}{ll" + "r" * 13 + "}"
+    assert body[0] == r"\begin{tabular}{ll" + "r" * 15 + "}"
     assert body[-1] == r"\end{tabular}"
     assert body[1] == r"\toprule" and body[-2] == r"\bottomrule"
     assert r"a\_b \& 50\% \textless{}i\textgreater{}\$x\textasciicircum{}2\$" in body[4]
     assert r"\textbackslash{}input\{\#1\} \textasciitilde{}\textbar{}" in body[4]
     assert "& {[}x] & 80.00 $\\pm$ 10.00 & --" in body[4]
-    assert [each.count(" & ") for each in body[4:-2]] == [14]
+    assert [each.count(" & ") for each in body[4:-2]] == [16]
 
 
 def test_latex_puts_a_rule_between_streams():
@@ -302,8 +332,6 @@ def test_a_table_without_sections_repeats_nothing_and_has_no_gap():
 
 def test_runs_over_a_part_of_a_stream_of_the_paper_are_noted():
     part = result(rows=3000, settings={"stream": {"rows": 3000}})
-    assert "DEVFNN (default) on electricity: only 3,000 rows of the stream." in (
-        paper_table([part]).notes
-    )
+    assert "electricity: only 3,000 rows of the stream." in paper_table([part]).notes
     whole = result(settings={"stream": {"rows": None, "skip": 0}})
     assert not any("only" in note for note in paper_table([whole]).notes)

@@ -23,7 +23,7 @@ SEED_NAMES = ("seed", "random_seed", "random_state")
 MOST_SEEDS = 2**31
 """Java's and NumPy's old generators take no larger seeds."""
 
-INSTALL = "pip install 'devfnn[peers]'"
+INSTALL = "pip install 'devfnn[bench]'"
 """What brings all of these libraries."""
 
 

@@ -1,14 +1,18 @@
-"""All models by name: DEVFNN, its parts, the simplest rivals, and those of other libraries."""
+"""All models by name: DEVFNN, its parts, its rivals in the paper, and those of other libraries."""
 
 import dataclasses
 import difflib
 import functools
+import importlib
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from devfnn.baselines.dsscn import DSSCN
 from devfnn.baselines.peers import PEERS
 from devfnn.baselines.simple import Majority, NoChange
 from devfnn.errors import InputError
+from devfnn.model import presets
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.gclass import GClass
@@ -31,6 +35,10 @@ class ModelEntry:
     """Whether another seed gives another result."""
     takes_config: bool = False
     """Whether it has a `Config`; its options are then the parameters in it."""
+    needs_scaling: bool = False
+    """Whether rows must be scaled for it: it neither does that itself nor does well without."""
+    takes_gaps: bool = True
+    """Whether it is given rows with missing values; what it does with them is its own affair."""
 
 
 def make_model(
@@ -108,19 +116,79 @@ def _blind(
     return kind()
 
 
+def _dsscn(stream: Stream, config: object, seed: int, /, **options: Any) -> DSSCN:
+    return DSSCN(seed, **options)
+
+
+def _network(class_name: str, stream: Stream, config: object, seed: int, /, **options: Any) -> Any:
+    """A network for tasks; where the length of the stream is known, tasks are equal parts of it."""
+    try:
+        module = importlib.import_module(f"devfnn.baselines.networks.{class_name.lower()}")
+    except ImportError as error:
+        raise InputError(
+            f"{class_name} needs PyTorch: pip install 'devfnn[baselines]' ({error})"
+        ) from error
+    known: dict[str, Any] = {"classes": tuple(stream.classes)}
+    if stream.n_rows and stream.chunk_span is None:
+        known["n_chunks"] = math.ceil(stream.n_rows / stream.chunk_rows)
+    return getattr(module, class_name)(seed, **known | options)
+
+
+def _rival(name: str, description: str, make: Callable[..., Any], extra: str | None) -> ModelEntry:
+    """A system of the paper's table."""
+    return ModelEntry(
+        name, description, make, extra, is_random=True, needs_scaling=True, takes_gaps=False
+    )
+
+
 def _own(name: str, description: str, kind: Any, is_random: bool, **fixed: Any) -> ModelEntry:
     make = functools.partial(_devfnn, kind, fixed)
     return ModelEntry(name, description, make, is_random=is_random, takes_config=True)
 
 
 def _peer(name: str, description: str, is_random: bool = False) -> ModelEntry:
-    return ModelEntry(name, description, PEERS[name], extra="peers", is_random=is_random)
+    library = PEERS[name].library
+    return ModelEntry(
+        name,
+        description,
+        PEERS[name],
+        extra="bench",
+        is_random=is_random,
+        needs_scaling=library == "scikit-learn",
+        takes_gaps=library == "CapyMOA",
+    )
 
 
 _ONE_RULE = {"rule_growing": False, "active_learning": False}
 
 _ENTRIES = (
     _own("devfnn", "the deep evolving fuzzy neural network", DEVFNN, True),
+    _own(
+        "sdevfnn",
+        "static DEVFNN: three layers for good, as many rules in each as there are features",
+        DEVFNN,
+        True,
+        **presets.STATIC | {"rules": "fixed", "training": "winner"},
+    ),
+    _rival("dsscn", "deep stacked stochastic configuration network", _dsscn, None),
+    _rival(
+        "pnn",
+        "progressive neural network: a column for each task",
+        functools.partial(_network, "PNN"),
+        "baselines",
+    ),
+    _rival(
+        "den",
+        "dynamically expandable network: units are added and split for each task",
+        functools.partial(_network, "DEN"),
+        "baselines",
+    ),
+    _rival(
+        "hat",
+        "hard attention to the task: a network with gates for each task",
+        functools.partial(_network, "HAT"),
+        "baselines",
+    ),
     _own("gclass", "one layer of it: evolving fuzzy rules without depth", GClass, True),
     _own(
         "rls",

@@ -2,52 +2,34 @@
 
 import abc
 from collections.abc import Hashable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from devfnn.errors import NotLearnedError
+from devfnn.baselines.chunks import ChunkClassifier
 from devfnn.events import Event
-from devfnn.model.intake import Labels, as_labels
-from devfnn.types import Labels as LabelArray
+from devfnn.kernels.state import Floats, Ints
 
 
-class _Blind(abc.ABC):
-    """Says the same of every row; labels are any hashable values, and new ones may come."""
+class _Blind(ChunkClassifier):
+    """Says the same of every row, be its values missing."""
 
-    def __init__(self) -> None:
-        self._labels = Labels()
+    _missing = "skip"
 
-    @property
-    def classes(self) -> list[Hashable]:
-        """Labels seen so far, in the order of the columns of `predict_proba`."""
-        return list(self._labels.classes)
+    def _probabilities(self, rows: Floats) -> Floats:
+        return np.tile(self._answer(), (len(rows), 1))
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Class probabilities of rows; the columns follow `classes`."""
-        if not len(self._labels):
-            raise NotLearnedError("the model has learned nothing yet: call learn first")
-        return np.tile(self._probabilities(), (len(X), 1))
-
-    def predict(self, X: Any) -> LabelArray:
-        """Labels of rows."""
-        return self._labels.decode(self.predict_proba(X).argmax(axis=1))
-
-    def learn(self, X: Any, y: Any) -> list[Event]:
-        """Learn the labels of rows."""
-        codes, fresh = self._labels.encode(as_labels(y, len(X)))
-        self._labels.add(fresh)
-        if len(codes):
-            self._count(codes)
-        return []
+    def _learn(self, rows: Floats, codes: Ints, fresh: list[Hashable]) -> list[Event]:
+        events = self._add_classes(fresh)
+        self._count(codes)
+        return events
 
     @abc.abstractmethod
-    def _probabilities(self) -> npt.NDArray[np.float64]:
+    def _answer(self) -> npt.NDArray[np.float64]:
         """What it says of a row, one number for each class."""
 
     @abc.abstractmethod
-    def _count(self, codes: npt.NDArray[np.int64]) -> None:
+    def _count(self, codes: Ints) -> None:
         """Take in the classes of rows, in order."""
 
 
@@ -64,11 +46,11 @@ class Majority(_Blind):
         super().__init__()
         self._counts = np.zeros(0, np.int64)
 
-    def _probabilities(self) -> npt.NDArray[np.float64]:
+    def _answer(self) -> npt.NDArray[np.float64]:
         shares: npt.NDArray[np.float64] = self._counts / self._counts.sum()
         return shares
 
-    def _count(self, codes: npt.NDArray[np.int64]) -> None:
+    def _count(self, codes: Ints) -> None:
         counts = np.bincount(codes, minlength=len(self._labels))
         counts[: len(self._counts)] += self._counts
         self._counts = counts
@@ -90,10 +72,10 @@ class NoChange(_Blind):
         super().__init__()
         self._last = 0
 
-    def _probabilities(self) -> npt.NDArray[np.float64]:
+    def _answer(self) -> npt.NDArray[np.float64]:
         probabilities = np.zeros(len(self._labels))
         probabilities[self._last] = 1.0
         return probabilities
 
-    def _count(self, codes: npt.NDArray[np.int64]) -> None:
+    def _count(self, codes: Ints) -> None:
         self._last = int(codes[-1])

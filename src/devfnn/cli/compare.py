@@ -12,7 +12,7 @@ import typer
 
 from devfnn.cli.choosing import Choice, DataDir, DelayLabels, Folds, HideLabels, Label, Rows
 from devfnn.cli.commands import typed_command
-from devfnn.cli.kernels import get_ready
+from devfnn.cli.gridding import check_all_can_start, finished, listed, made_folder
 from devfnn.cli.procedures import ByRow, Holdout, Scaling, Silence, Unpredicted, WarmUp
 from devfnn.cli.refusals import interrupted, refusing_bad_data
 from devfnn.cli.results import (
@@ -27,11 +27,11 @@ from devfnn.cli.results import (
     text_file,
 )
 from devfnn.cli.values import name_and_text, plainest
-from devfnn.display.comparisons import accuracy_table, grid_bar, ranking_lines
+from devfnn.display.comparisons import accuracy_table, ranking_lines
 from devfnn.display.literal import literal
 from devfnn.errors import InputError
 from devfnn.evaluation import Procedure
-from devfnn.experiments.grid import Cell, Outcome, cells_of, comparison_of, run_grid
+from devfnn.experiments.grid import Outcome, cells_of, comparison_of
 from devfnn.experiments.settings import StreamSettings
 from devfnn.streams.datasets.catalogue import DATA_SETS
 from devfnn.streams.generators.catalogue import GENERATORS
@@ -117,12 +117,12 @@ def compare(
             hide_labels=hide_labels,
             delay_labels=delay_labels,
         )
-        listed = _listed(streams)
-        by_stream = _by_name(options or [], listed, "STREAM")
-        chosen = [_settings(choice, name, by_stream.get(name)) for name in listed]
+        named = listed(streams)
+        by_stream = _by_name(options or [], named, "STREAM")
+        chosen = [_settings(choice, name, by_stream.get(name)) for name in named]
         inputs = {stream.name: stream.name for stream in chosen}
         check_outputs(inputs, json=json_file, csv=csv_path)
-        names = _listed(models)
+        names = listed(models)
         procedure = Procedure(
             by_row=by_row,
             warm_up_chunks=warm_up,
@@ -134,9 +134,9 @@ def compare(
             names, chosen, n_seeds, changes=_by_model(changes or [], names), common=common
         )
         check_distinct({"--json": json_file, "--csv": csv_path} | _own_files(output))
-        _check_all_can_start(cells, choice, progress)
+        check_all_can_start(cells, choice, progress)
         folder = _made(output)
-        outcomes, is_whole = _finished(cells, folder, jobs, progress)
+        outcomes, is_whole = finished(cells, folder, jobs, progress)
         found = comparison_of(outcomes, post_hoc=str(post_hoc)) | {
             "command": typed_command(context),
             "is_complete": is_whole,
@@ -161,13 +161,6 @@ def _settings(choice: Choice, name: str, options: list[str] | None) -> StreamSet
     return dataclasses.replace(choice, name=name, label=label, changes=options).settings()
 
 
-def _listed(text: str) -> list[str]:
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    if not names:
-        raise InputError("at least one model and one stream are needed")
-    return names
-
-
 def _by_model(changes: Sequence[str], models: Sequence[str]) -> dict[str, dict[str, Any]]:
     """MODEL:NAME=VALUE pairs, by model."""
     found: dict[str, dict[str, Any]] = {}
@@ -189,21 +182,6 @@ def _by_name(changes: Sequence[str], names: Sequence[str], what: str) -> dict[st
     return found
 
 
-def _check_all_can_start(
-    cells: Sequence[Cell], choice: Choice, console: rich.console.Console
-) -> None:
-    """Refuse before the work what would fail in it: names, parameters, data that are not there."""
-    streams: dict[str, Any] = {}
-    for cell in cells:
-        settings = cell.settings
-        name = settings.stream.name
-        if name not in streams:
-            with choice.opening(console) as progress:
-                streams[name] = settings.stream.open(progress).stream
-        if settings.stream.seed == 0:
-            settings.make_model(streams[name])
-
-
 def _own_files(output: pathlib.Path) -> dict[str, pathlib.Path]:
     """What is written into the folder, but for the results."""
     return {f"{name} of --output": output / name for name in ("comparison.json", "comparison.html")}
@@ -211,37 +189,10 @@ def _own_files(output: pathlib.Path) -> dict[str, pathlib.Path]:
 
 def _made(output: pathlib.Path) -> pathlib.Path:
     """The folder of the results, made if need be."""
-    folder = output / RUNS
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / ".tmp").open("w"):
-            pass
-        (folder / ".tmp").unlink()
-    except OSError as error:
-        raise InputError(f"cannot write into {str(output)!r}: {error.strerror}") from None
+    folder = made_folder(output / RUNS)
     for path in _own_files(output).values():
         check_replaceable(path)
     return folder
-
-
-def _finished(
-    cells: Sequence[Cell], folder: pathlib.Path, jobs: int, console: rich.console.Console
-) -> tuple[list[Outcome], bool]:
-    """All outcomes in the order of the cells, and whether Ctrl-C left none undone."""
-    outcomes: list[Outcome] = []
-    running = run_grid(cells, folder, jobs)
-    try:
-        if any(cell.settings.takes_config for cell in cells):
-            get_ready(None, console)  # once, not in every process
-        with grid_bar(console, len(cells)) as show:
-            for outcome in running:
-                outcomes.append(outcome)
-                show(outcome)
-    except KeyboardInterrupt:
-        running.close()  # type: ignore[attr-defined]
-    places = {cell.name: place for place, cell in enumerate(cells)}
-    outcomes.sort(key=lambda outcome: places[outcome.cell.name])
-    return outcomes, len(outcomes) == len(cells)
 
 
 def _write_cells(table: Any, found: dict[str, Any]) -> None:

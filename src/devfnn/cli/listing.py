@@ -28,4 +28,4 @@ def models(json_file: JsonFile = None, csv_path: CsvPath = None, quiet: Quiet = 
         )
     screen = rich.console.Console(quiet=quiet)
     screen.print(table)
-    screen.print(literal("pip install 'devfnn[peers]' brings what models of other libraries need."))
+    screen.print(literal("pip install 'devfnn[baselines,bench]' brings what all of them need."))

@@ -1,14 +1,18 @@
-"""`devfnn table`: results of runs as the paper's Table 1, or as a table of models."""
+"""`devfnn table`: the paper's Table 1 measured anew, or results of runs side by side."""
 
 import enum
+import os
 import pathlib
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, NamedTuple
 
 import rich.console
 import typer
 
-from devfnn.cli.refusals import refusing_bad_data
+from devfnn.cli.choosing import Choice, DataDir, Rows
+from devfnn.cli.commands import typed_command
+from devfnn.cli.gridding import check_all_can_start, finished, listed, made_folder
+from devfnn.cli.refusals import interrupted, refusing_bad_data
 from devfnn.cli.results import (
     CsvPath,
     JsonFile,
@@ -20,9 +24,19 @@ from devfnn.cli.results import (
 )
 from devfnn.display.literal import literal
 from devfnn.display.tables import results_table, show_notes
+from devfnn.errors import InputError
+from devfnn.experiments.grid import Cell
+from devfnn.experiments.paper_table import paper_table
+from devfnn.experiments.peer_table import peer_table
 from devfnn.experiments.reading import read_results
 from devfnn.experiments.rendering import Table
-from devfnn.experiments.table import paper_table, peer_table
+from devfnn.experiments.table_runs import (
+    PAPER_MODELS,
+    PAPER_STREAMS,
+    PEER_MODELS,
+    PEER_STREAMS,
+    table_cells,
+)
 
 
 class Format(enum.StrEnum):
@@ -43,17 +57,40 @@ _WRITTEN: dict[Format, Callable[[Table], str]] = {
 
 
 def table(
+    context: typer.Context,
     paths: Annotated[
-        list[pathlib.Path],
+        list[pathlib.Path] | None,
         typer.Argument(
-            metavar="RESULT...",
+            metavar="[RESULT]...",
             exists=True,
-            help="Files that `devfnn run --json` wrote, or folders of them.",
+            show_default=False,
+            help="Files that `devfnn run --json` wrote, or folders of them. Without any, all that "
+            "is missing is run first.",
         ),
-    ],
+    ] = None,
     peers: Annotated[
-        bool, typer.Option("--peers", help="Models by streams, with speed, size and mean rank.")
+        bool,
+        typer.Option("--peers", help="Many models by streams, with speed, size, ranks and tests."),
     ] = False,
+    models: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="Models to run, as `devfnn models` lists them; by default all of the table.",
+        ),
+    ] = None,
+    streams: Annotated[
+        str | None,
+        typer.Option(metavar="X,Y,...", help="Streams to run; by default all of the table."),
+    ] = None,
+    n_seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs with seeds 0, 1, ...")] = 3,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes at a time.")] = os.cpu_count() or 1,
+    folder: Annotated[
+        pathlib.Path,
+        typer.Option(metavar="FOLDER", file_okay=False, help="Where the results of runs are kept."),
+    ] = pathlib.Path("table"),
+    rows: Rows = None,
+    data_dir: DataDir = None,
     written_as: Annotated[
         Format, typer.Option("--format", help="How it is written.")
     ] = Format.text,
@@ -65,17 +102,24 @@ def table(
     csv_path: CsvPath = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
 ) -> None:
-    """Put results side by side: Table 1 of the paper, measured and published, or --peers.
+    """Make Table 1 of the paper, measured beside published; or with --peers a table of many models.
 
-    Results of several seeds become one line of means. JSON and CSV files have all digits, and
-    shares between 0 and 1.
+    Every run is kept in a file of its own as soon as it is finished, so the same command goes on
+    where it was stopped. Results of several seeds become one line of means. JSON and CSV files have
+    all digits, and shares between 0 and 1.
     """
+    progress = rich.console.Console(stderr=True, quiet=quiet)
     with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as values:
-        check_outputs(_inputs(paths), output=output, json=json_file, csv=csv_path)
+        check_outputs(_inputs(paths or []), output=output, json=json_file, csv=csv_path)
         if output is not None:
             check_replaceable(output)
-        results = read_results(paths)
-        made = peer_table(results) if peers else paper_table(results)
+        if paths:
+            _check_nothing_to_run(models, streams, rows)
+            found = _Found(read_results(paths))
+        else:
+            plan = _Plan(peers, models, streams, n_seeds, rows, data_dir)
+            found = _run(plan, folder, jobs, progress)
+        made = peer_table(found.results) if peers else paper_table(found.results)
         result.write(made.to_dict())
         for line in made.values():
             values.add(line)
@@ -84,6 +128,69 @@ def table(
                 if file is not None:
                     file.write(_WRITTEN[written_as](made))
     _show(made, written_as, output, rich.console.Console(quiet=quiet))
+    _end(found, context, progress)
+
+
+class _Found(NamedTuple):
+    """What a table is made from, and what is missing in it."""
+
+    results: Sequence[Mapping[str, Any]]
+    failures: Sequence[str] = ()
+    is_whole: bool = True
+
+
+class _Plan(NamedTuple):
+    """What is to be run."""
+
+    peers: bool
+    models: str | None
+    streams: str | None
+    n_seeds: int
+    rows: int | None
+    data_dir: pathlib.Path | None
+
+    def cells(self) -> list[Cell]:
+        """All runs."""
+        usual = (PEER_MODELS, PEER_STREAMS) if self.peers else (PAPER_MODELS, PAPER_STREAMS)
+        return table_cells(
+            usual[0] if self.models is None else listed(self.models),
+            usual[1] if self.streams is None else listed(self.streams),
+            self.n_seeds,
+            rows=self.rows,
+            data_dir=None if self.data_dir is None else str(self.data_dir),
+        )
+
+
+def _run(plan: _Plan, folder: pathlib.Path, jobs: int, progress: rich.console.Console) -> _Found:
+    """Run what is missing."""
+    cells = plan.cells()
+    check_all_can_start(cells, Choice(name="", data_dir=plan.data_dir), progress)
+    outcomes, is_whole = finished(cells, made_folder(folder), jobs, progress)
+    results = [outcome.result for outcome in outcomes if outcome.result is not None]
+    failures = [f"{outcome.cell}: {outcome.error}" for outcome in outcomes if outcome.error]
+    if not results:
+        said = f": {failures[0]}" if failures else ""
+        raise InputError(f"no run was finished, so there is no table{said}")
+    return _Found(results, failures, is_whole)
+
+
+def _end(found: _Found, context: typer.Context, progress: rich.console.Console) -> None:
+    """Say what is missing, and how to go on; the exit code says it too."""
+    for failure in found.failures:
+        progress.print(literal(f"Failed: {failure}"), soft_wrap=True)
+    if not found.is_whole:
+        command = typed_command(context, with_outputs=True)
+        progress.print(literal(f"Runs are left. To go on: {command}"), soft_wrap=True)
+        raise interrupted()
+    if found.failures:
+        raise typer.Exit(1)
+
+
+def _check_nothing_to_run(models: str | None, streams: str | None, rows: int | None) -> None:
+    """Refuse to be told what to run when there are results to read."""
+    for option, value in (("--models", models), ("--streams", streams), ("--rows", rows)):
+        if value is not None:
+            raise InputError(f"{option} says what to run; with results, nothing is run")
 
 
 def _inputs(paths: list[pathlib.Path]) -> dict[str, pathlib.Path]:

@@ -11,6 +11,7 @@ import rich.table
 
 from devfnn.display.literal import literal
 from devfnn.display.numbers import NO_VALUE, bytes_of, count, percent
+from devfnn.evaluation.ranking import Ranking
 from devfnn.experiments.costs import largest_size, overall_speed
 from devfnn.experiments.grid import Outcome
 
@@ -84,17 +85,8 @@ def ranking_lines(comparison: Mapping[str, Any]) -> list[str]:
     ranking = comparison["ranking"]
     if ranking is None:
         return ["Ranks need two models or more, on two streams or more, and all runs finished."]
-    lines = []
-    if ranking["friedman_p"] is not None:
-        lines.append(
-            f"Friedman test over {ranking['n_streams']} streams: p = {ranking['friedman_p']:.3g}"
-        )
-    if ranking["critical_difference"] is not None:
-        lines.append(
-            f"Nemenyi: mean ranks that differ by {ranking['critical_difference']:.2f} or more "
-            f"differ significantly, at {ranking['significance']:g}"
-        )
-    else:
+    lines = Ranking.from_dict(ranking).sentences()
+    if ranking["critical_difference"] is None:
         lines.append("Wilcoxon's test of all pairs, p-values corrected by Holm: see the report")
     return lines
 

@@ -235,12 +235,13 @@ class Prequential:
         """
         model, has_learned = self.model, self._has_learned
         mask = getattr(model, "feature_mask", None) if has_learned else None
+        n_layers = getattr(model, "n_layers", None)
         is_due = not self._structure or self.n_chunks % SIZE_EVERY == 0
         size = getattr(model, "nbytes", None) if is_due else self._structure["n_bytes"]
         found = {
             "n_rules": getattr(model, "n_rules", None),
-            "n_layers": getattr(model, "n_live_layers", None),
-            "n_layers_total": getattr(model, "n_layers", None),
+            "n_layers": getattr(model, "n_live_layers", n_layers),
+            "n_layers_total": n_layers,
             "n_parameters": getattr(model, "n_parameters", None),
             "feature_mask": None if mask is None else tuple(np.asarray(mask).tolist()),
             "n_bytes": size,

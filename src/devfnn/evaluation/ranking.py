@@ -54,6 +54,19 @@ class Ranking:
             raise InputError(f"{one!r} and {other!r} are no pair of {', '.join(self.models)}")
         return self.p_values[pair]
 
+    def sentences(self) -> list[str]:
+        """What the tests say, in words."""
+        lines = []
+        if self.friedman_p is not None:
+            p = self.friedman_p
+            lines.append(f"Friedman test over {self.n_streams} streams: p = {p:.3g}")
+        if self.critical_difference is not None:
+            lines.append(
+                f"Nemenyi: mean ranks that differ by {self.critical_difference:.2f} or more "
+                f"differ significantly, at {self.significance:g}"
+            )
+        return lines
+
     def to_dict(self) -> dict[str, Any]:
         """The ranking as plain data."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
@@ -219,11 +232,11 @@ def _wilcoxon_holm(models: Sequence[str], table: _Matrix) -> _Pairs:
     """p of every pair by the signed-rank test, adjusted by Holm's step-down method."""
     rows = dict(zip(models, table, strict=True))
     pairs = list(itertools.combinations(models, 2))
-    return holm({pair: _wilcoxon(rows[pair[0]] - rows[pair[1]]) for pair in pairs})
+    return holm({pair: signed_rank_p(rows[pair[0]] - rows[pair[1]]) for pair in pairs})
 
 
-def _wilcoxon(differences: _Matrix) -> float:
-    """p of the signed-rank test; zeros count half for either side, as Demšar has it."""
+def signed_rank_p(differences: _Matrix) -> float:
+    """p of Wilcoxon's signed-rank test; zeros count half for either side, as Demšar has it."""
     from scipy import stats
 
     if not differences.any():

@@ -11,6 +11,9 @@ from devfnn.events.baselines import (
     MeansMoved,
     NodeAdded,
     TaskStarted,
+    UnitsAdded,
+    UnitSplit,
+    UnitsSelected,
 )
 from devfnn.events.event import Event
 from devfnn.events.structure import (
@@ -59,4 +62,7 @@ __all__ = [
     "RuleRecalled",
     "RuleSplit",
     "TaskStarted",
+    "UnitSplit",
+    "UnitsAdded",
+    "UnitsSelected",
 ]

@@ -66,3 +66,51 @@ class GatesRedrawn(Event):
     _explanation: ClassVar[str] = (
         "task {task} had shut every gate of layer {layer}, so that nothing passed: drawn anew"
     )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class UnitsSelected(Event):
+    """A new task chose the units that it may change, by sparse outputs (DEN)."""
+
+    task: int
+    selected: int
+    units: int
+    shrinkage: float
+
+    _explanation: ClassVar[str] = (
+        "with outputs shrunk by {shrinkage:.3g} a step, task {task} needs {selected} of {units} "
+        "units; only these are learned further"
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class UnitsAdded(Event):
+    """A task stayed too bad with the units there were, and got new ones (DEN)."""
+
+    task: int
+    loss: float
+    limit: float
+    added: int
+    kept: int
+
+    _explanation: ClassVar[str] = (
+        "loss {loss:.3g} of task {task} is above {limit:.3g}: of {added} units added, {kept} "
+        "proved useful and were kept"
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class UnitSplit(Event):
+    """A unit moved too far from what earlier tasks made of it, and became two (DEN)."""
+
+    task: int
+    layer: int
+    unit: int
+    copy: int
+    drift: float
+    limit: float
+
+    _explanation: ClassVar[str] = (
+        "unit {unit} of layer {layer} moved by {drift:.3g}, limit {limit:.3g}: it got its old "
+        "weights back, and unit {copy} goes on with the new ones for task {task}"
+    )

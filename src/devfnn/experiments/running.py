@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import devfnn
-from devfnn.baselines.peers import PEERS
+from devfnn.baselines.registry import MODELS
 from devfnn.errors import DataError, InputError
 from devfnn.evaluation import ChunkResult, Prequential, Procedure
 from devfnn.evaluation.record import drift_record, run_record
@@ -88,7 +88,7 @@ class Run:
             scaled = scaled_by_range(stream)
         elif settings.scaling_name == "online" and not settings.takes_config:
             scaled = ScaledOnline(stream, by_row=settings.procedure.by_row)
-        if settings.model not in PEERS or PEERS[settings.model].library == "CapyMOA":
+        if MODELS[settings.model].takes_gaps:
             return scaled
         n_before = settings.stream.skip
         return Complete(scaled, stream.feature_names, model=settings.model, n_before=n_before)

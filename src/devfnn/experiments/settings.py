@@ -28,9 +28,6 @@ LONGEST_DELAY = 2**62
 
 SCALINGS = ("online", "dataset", "none")
 
-SCALED = "sklearn-"
-"""How the names of models begin that need scaled rows and do not scale them."""
-
 PRESETS = ("default", "paper", "static")
 
 Progress = Callable[[int, int | None], object]
@@ -179,7 +176,8 @@ class RunSettings:
             return self.scaling
         if self.preset == "paper":
             return "dataset"
-        return "online" if self.takes_config or self.model.startswith(SCALED) else "none"
+        entry = MODELS[self.model]
+        return "online" if entry.takes_config or entry.needs_scaling else "none"
 
     def config(self) -> Config | None:
         """The configuration of DEVFNN and its parts; None for other models."""
@@ -249,7 +247,7 @@ def versions() -> dict[str, str]:
     import platform
 
     found = {"python": platform.python_version()}
-    for package in ("devfnn", "numpy", "numba", "river", "capymoa", "scikit-learn"):
+    for package in ("devfnn", "numpy", "numba", "river", "capymoa", "scikit-learn", "torch"):
         try:
             found[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:

@@ -7,6 +7,7 @@ from devfnn.kernels.state import UNLABELLED, Batch, Flags, Floats, Ints
 from devfnn.model import voting
 from devfnn.model.config import Config
 from devfnn.model.drift import Level
+from devfnn.model.fixed_rules import fill_up, while_founding
 from devfnn.model.growth import Trained, forward, train_layer
 from devfnn.model.inputs import absorb_chunk, scaled, switch_inputs
 from devfnn.model.intake import exploration_draws
@@ -42,9 +43,11 @@ def _found_layers(network: Network, batch: Batch, config: Config) -> list[Event]
     events: list[Event] = []
     taken = np.zeros(batch.labels.size, np.int64)
     switch_inputs(network, config)
+    founding = while_founding(config, network.shape.features, network.n_chunks)
     for layer in range(network.shape.layers):
         _, stacked = forward(network, batch.rows, config)
-        trained = train_layer(network, layer, batch._replace(rows=stacked), config)
+        trained = train_layer(network, layer, batch._replace(rows=stacked), founding)
+        fill_up(network, layer, stacked, config)
         taken |= trained.taken
         events += trained.events
     network.n_labels += int(taken.sum())
@@ -90,6 +93,7 @@ def _train(
     learned: dict[int, Trained] = {}
     for layer in trained:
         learned[layer] = train_layer(network, layer, batch, config)
+        fill_up(network, layer, batch.rows, config)
         if config.reset_winner:
             voting.reset(network.layers, layer, config)
     return learned

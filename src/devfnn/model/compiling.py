@@ -18,7 +18,7 @@ def ensure_compiled(what: str) -> None:
     Parameters
     ----------
     what
-        A network as `Config.network` names it, or "fleet".
+        A network as `Config.network` names it, "fleet", or the "nodes" of DSSCN.
     """
     if what in _ready:
         return
@@ -27,7 +27,7 @@ def ensure_compiled(what: str) -> None:
 
     if discard_stale_cache(what):
         logging.getLogger("devfnn").warning(
-            "devfnn: compiling its kernels (%s), once on this machine (about a minute) ...", what
+            "devfnn: compiling its kernels (%s), once on this machine (up to two minutes) ...", what
         )
         use_kernels(what)
         write_stamp(what)
@@ -82,10 +82,19 @@ def _use_fleet(X: Floats, y: Ints) -> None:
     fleet.predict(y, X)
 
 
+def _use_nodes(X: Floats, y: Ints) -> None:
+    """Compile the kernel of nodes with weights of their own."""
+    from devfnn.kernels.node_weights import learn_nodes
+
+    shares, targets = np.ones((len(X), 1)), y[:, None].astype(np.float64)
+    learn_nodes(np.zeros((1, 1, 2)), np.eye(2)[None], X, shares, targets, 1e-15, np.empty(2))
+
+
 PARTS: dict[str, Callable[[Floats, Ints], None]] = {
     "concepts": _use_concepts,
     "stacked": _use_stack,
     "fleet": _use_fleet,
+    "nodes": _use_nodes,
 }
 """Kernels that are compiled together."""
 

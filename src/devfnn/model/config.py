@@ -108,6 +108,9 @@ class Config:
 
     # The IF part of a rule
     rule_growing: bool = _choice(True, "let rows found new rules")
+    rules: Literal["evolving", "fixed"] = _choice(
+        "evolving", "rules come and go; or a stacked layer has one for each feature, for good"
+    )
     max_rules: int = _number(10, 1, 1000, "active rules in a layer")
     first_precision: float = _number(2.0, 1e-6, 1e6, "inverse variance of a first rule", "k_fs")
     vigilance: float = _number(0.9, 0.0, 1.0, "volume share of the winner for growth", "Vig")
@@ -206,8 +209,8 @@ class Config:
             threshold_step=float(self.threshold_step),
             label_budget=float(self.label_budget),
             budget_window=float(self.budget_window),
-            grow_rules=bool(self.rule_growing),
-            recall_rules=bool(self.recall and self.pruning),
+            grow_rules=self.rule_growing and self.rules == "evolving",
+            recall_rules=self.recall and self.pruning and self.rules == "evolving",
             max_rules=int(self.max_rules),
             first_precision=float(self.first_precision),
             log_vigilance=math.log(max(self.vigilance, 1e-300)),

@@ -16,7 +16,11 @@ LARGEST = 1e100
 
 
 def as_rows(X: Any, names: Sequence[str] | None, n_features: int | None, missing: str) -> Floats:
-    """A float64 matrix of the rows, with columns in the model's order; raises InputError."""
+    """A float64 matrix of the rows, with columns in the model's order; raises InputError.
+
+    `missing` says what is done with NaN: "skip" lets it pass, "error" says how to let it pass,
+    "refuse" does not.
+    """
     columns = getattr(X, "columns", None)
     if columns is not None:
         given = [str(column) for column in columns]
@@ -75,12 +79,12 @@ def check_values(rows: Floats, missing: str) -> None:
     if bad.any():
         row, feature = np.argwhere(bad)[0]
         raise InputError(f"row {row}, feature {feature} is infinite or beyond {LARGEST:g}")
-    if missing == "error":
+    if missing != "skip":
         row, feature = np.argwhere(np.isnan(rows))[0]
-        raise InputError(
-            f"row {row}, feature {feature} is NaN; "
-            'use missing="skip" to treat NaN as an absent feature'
-        )
+        hint = 'use missing="skip" to treat NaN as an absent feature'
+        if missing == "refuse":
+            hint = "this model needs all values"
+        raise InputError(f"row {row}, feature {feature} is NaN; {hint}")
 
 
 def as_weights(weights: Any, n_rows: int) -> Floats:

@@ -1,5 +1,7 @@
 """Named configurations: one default for all streams, the static network, the paper's runs."""
 
+from typing import Any
+
 from devfnn.errors import InputError
 from devfnn.model.config import Config
 
@@ -39,6 +41,19 @@ _PAPER_COMMON = {
     "drift_one_sided": False,
 }
 
+STATIC: dict[str, Any] = {
+    "network": "stacked",
+    "initial_layers": 3,
+    "max_layers": 3,
+    "plain_first": False,
+    "growing": False,
+    "merging": False,
+    "training": "all",
+    "augmentation": "all",
+    "conflict_threshold": 0.95,
+}
+"""What makes a network static."""
+
 _PAPER_STREAMS = {
     "sea": (0.1, 0.1, 0.9, 0.5, 0.9, 0.08, 0.1, 1.0, 200),
     "hyperplane": (0.1, 0.1, 0.9, 0.1, 0.9999, 0.08, 0.1, 1.0, 240),
@@ -67,18 +82,21 @@ def default() -> Config:
 
 
 def static() -> Config:
-    """Fixed depth of three layers: no growing, no merging, all layers trained."""
-    return Config(
-        network="stacked",
-        initial_layers=3,
-        max_layers=3,
-        plain_first=False,
-        growing=False,
-        merging=False,
-        training="all",
-        augmentation="all",
-        conflict_threshold=0.95,
-    )
+    """Fixed depth of three layers: no growing, no merging, all layers trained.
+
+    The table of the paper has as many rules in each layer as there are features, too: that is
+    `static().replace(rules="fixed")`.
+    """
+    return Config(**STATIC)
+
+
+def name_in_paper(stream: str) -> str:
+    """What the paper calls a stream, if it has it.
+
+    >>> name_in_paper("sea-paper"), name_in_paper("kdd99")
+    ('sea', 'kdd')
+    """
+    return stream.removesuffix("-paper").removesuffix("-30k").removesuffix("99")
 
 
 def paper(stream: str) -> Config:
@@ -90,7 +108,7 @@ def paper(stream: str) -> Config:
     >>> paper("sea").vote_step
     0.1
     """
-    name = stream.removesuffix("-paper").removesuffix("-30k").removesuffix("99")
+    name = name_in_paper(stream)
     if name not in _PAPER_STREAMS:
         raise InputError(f"no preset for {stream!r}; there are {', '.join(_PAPER_STREAMS)}")
     values = dict(zip(_PAPER_FIELDS, _PAPER_STREAMS[name], strict=True))

@@ -8,7 +8,8 @@ from devfnn.events import Event
 from devfnn.kernels.state import UNLABELLED, Batch, Flags, Ints, Journal
 from devfnn.model.config import Config
 from devfnn.model.drift import Level
-from devfnn.model.growth import double_slots, empty_journal, refresh_gain, rule_events
+from devfnn.model.fixed_rules import fill_up, while_founding
+from devfnn.model.growth import double_slots, empty_journal, forward, refresh_gain, rule_events
 from devfnn.model.inputs import absorb, change_map, scaled
 from devfnn.model.intake import exploration_draws
 from devfnn.model.network import Gathered, Network, Rows
@@ -80,7 +81,8 @@ def _learn_part(network: Network, rows: Rows, labelled: Ints, config: Config) ->
     journal = empty_journal(len(rows), network)
     done = 0
     while True:
-        settings = config.kernel_settings(network.shape.inputs)
+        founding = while_founding(config, network.shape.features, network.n_chunks)
+        settings = founding.kernel_settings(network.shape.inputs)
         done = kernels.learn_rows(network.layers, settings, batch, journal, network.scratch, done)
         if done == len(rows):
             break
@@ -117,7 +119,16 @@ def close_gathered(network: Network, names: list[str], config: Config) -> list[E
     events += react_to_errors(network, rows, errors, draws, config).events
     trained = layers_to_train(network, Level.STABLE, config)
     events += prune_rules(network, trained, rows.labels, config)
+    _fill_up(network, rows, config)
     for layer in np.flatnonzero(~network.layers.is_merged):
         refresh_gain(network, int(layer), config)
     network.n_chunks += 1
     return events
+
+
+def _fill_up(network: Network, rows: Rows, config: Config) -> None:
+    """Give every layer the rules that it lacks, if their number is fixed."""
+    if config.rules == "fixed":
+        _, stacked = forward(network, scaled(network, rows.X, config), config)
+        for layer in range(network.shape.layers):
+            fill_up(network, layer, stacked, config)

@@ -129,7 +129,7 @@ def layers_to_train(network: Network, level: Level, config: Config) -> list[int]
 
 def prune_rules(network: Network, trained: list[int], labels: Ints, config: Config) -> list[Event]:
     """Drop rules that lost their significance or potential."""
-    if not config.pruning:
+    if not config.pruning or config.rules == "fixed":
         return []
     seen = np.bincount(labels, minlength=network.shape.classes) > 0
     layers, records = network.layers, network.records

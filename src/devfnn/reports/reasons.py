@@ -26,6 +26,12 @@ KINDS = {
     "ClassAdded": "class added",
     "NodeAdded": "node added",
     "MeansMoved": "means moved",
+    "TaskStarted": "task started",
+    "MaskSaturated": "mask saturated",
+    "GatesRedrawn": "gates redrawn",
+    "UnitsSelected": "units selected",
+    "UnitsAdded": "units added",
+    "UnitSplit": "unit split",
 }
 """Kinds of events as they are called on a page."""
 
@@ -64,6 +70,17 @@ _SENTENCES = {
     "of the squared error than it must.",
     "MeansMoved": "The feature means moved by {gap} at row {cut} of the chunk: {level}, and "
     "{limit} is the limit.",
+    "TaskStarted": "Task {task} began, by {policy}; there are {n_nodes} nodes now.",
+    "MaskSaturated": "Earlier tasks left {free} units free: task {task} learns only its gates and "
+    "outputs.",
+    "GatesRedrawn": "Task {task} had shut every gate of layer {layer}, so that nothing passed; "
+    "they were drawn anew.",
+    "UnitsSelected": "With outputs shrunk by {shrinkage} a step, task {task} needs {selected} of "
+    "{units} units; only these are learned further.",
+    "UnitsAdded": "The loss of task {task} is {loss}, and {limit} is the limit; of {added} units "
+    "added, {kept} proved useful and were kept.",
+    "UnitSplit": "Unit {unit} of layer {layer} moved by {drift}, and {limit} is the limit: it got "
+    "its old weights back, and unit {copy} goes on with the new ones for task {task}.",
 }
 _PRUNED = {
     "significance": "Rule {rule} of layer {layer} lost its significance and was deleted: {value}, "

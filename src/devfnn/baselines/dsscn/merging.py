@@ -29,20 +29,30 @@ def find_merger(outputs: list[Floats], labels: Ints, threshold: float) -> Merger
     threshold
         The index of every class must be below it.
     """
-    best: Merger | None = None
-    for upper in range(1, len(outputs)):
-        for lower in range(upper):
-            distance = unlikeness(outputs[lower], outputs[upper])
-            if distance < (threshold if best is None else best.distance):
-                kept, dropped = _by_errors(outputs, labels, lower, upper)
-                best = Merger(kept, dropped, distance)
-    return best
+    distances = unlikeness(np.stack(outputs))
+    pairs = np.tril_indices(len(outputs), -1)
+    if not pairs[0].size:
+        return None
+    nearest = int(distances[pairs].argmin())
+    upper, lower = int(pairs[0][nearest]), int(pairs[1][nearest])
+    distance = float(distances[upper, lower])
+    return (
+        Merger(*_by_errors(outputs, labels, lower, upper), distance)
+        if distance < threshold
+        else None
+    )
 
 
-def unlikeness(first: Floats, second: Floats) -> float:
-    """Largest compression index over classes: 0 if one layer is a linear function of the other."""
-    covariance = ((first - first.mean(axis=0)) * (second - second.mean(axis=0))).mean(axis=0)
-    return float(compression_index(first.var(axis=0), second.var(axis=0), covariance).max())
+def unlikeness(outputs: Floats) -> Floats:
+    """Largest compression index over classes, for every pair of layers.
+
+    0 if one layer is a linear function of the other. outputs: (n_layers, n_rows, n_outputs).
+    """
+    away = outputs - outputs.mean(axis=1, keepdims=True)
+    covariances = np.einsum("akc,bkc->abc", away, away) / outputs.shape[1]
+    variances = np.einsum("aac->ac", covariances)
+    indices: Floats = compression_index(variances[:, None], variances[None], covariances)
+    return np.asarray(indices.max(axis=2))
 
 
 def _by_errors(outputs: list[Floats], labels: Ints, lower: int, upper: int) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from devfnn.baselines.chunks import ChunkClassifier
 from devfnn.baselines.dsscn.drift import Verdict, judge_means
 from devfnn.baselines.dsscn.features import FeatureWeights
 from devfnn.baselines.dsscn.layers import Layer, new_layer
@@ -17,18 +18,16 @@ from devfnn.baselines.dsscn.merging import find_merger
 from devfnn.baselines.dsscn.nodes import Found
 from devfnn.baselines.dsscn.settings import Settings
 from devfnn.baselines.dsscn.stack import Stack, shifted
-from devfnn.errors import InputError, NotLearnedError
-from devfnn.events import ClassAdded, Event, LayerAdded, LayersMerged, MeansMoved, NodeAdded
+from devfnn.errors import InputError
+from devfnn.events import Event, LayerAdded, LayersMerged, MeansMoved, NodeAdded
 from devfnn.kernels.state import Floats, Ints
 from devfnn.model.drift import Level
-from devfnn.model.intake import Labels, as_labels, as_rows
-from devfnn.types import Labels as LabelArray
 
 LARGEST = 1e30
 """Squares of larger values would overflow in the least squares."""
 
 
-class DSSCN:
+class DSSCN(ChunkClassifier):
     """Deep stacked stochastic configuration network, learned chunk by chunk.
 
     Parameters
@@ -47,25 +46,21 @@ class DSSCN:
     ['low', 'high']
     """
 
+    _largest = LARGEST
+
     def __init__(self, seed: int = 0, **parameters: Any) -> None:
         try:
             self.settings = Settings(**parameters)
         except TypeError as error:
             raise InputError(f"DSSCN: {error}") from None
+        super().__init__()
         self.seed = seed
         self._rng = np.random.default_rng(seed)
-        self._labels = Labels()
         self._stack = Stack([])
         self._feature_weights: FeatureWeights | None = None
         self._buffer: tuple[Floats, Ints] | None = None
         self._n_chunks = 0
-        self._n_rows = 0
         self._n_refusals = 0
-
-    @property
-    def classes(self) -> list[Hashable]:
-        """Labels seen so far, in the order of the columns of `predict_proba`."""
-        return list(self._labels.classes)
 
     @property
     def layers(self) -> list[Layer]:
@@ -97,24 +92,14 @@ class DSSCN:
         """Rows kept for the next layer."""
         return 0 if self._buffer is None else len(self._buffer[1])
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Class probabilities of rows; the columns follow `classes`."""
-        if not self._stack.layers:
-            raise NotLearnedError("the model has learned nothing yet: call learn first")
-        _, outputs = self._stack.pass_through(self._weighted(self._as_rows(X)), self.settings)
+    def _probabilities(self, rows: Floats) -> Floats:
+        _, outputs = self._stack.pass_through(self._weighted(rows), self.settings)
         return probabilities(outputs[-1])
 
-    def predict(self, X: Any) -> LabelArray:
-        """Labels of rows."""
-        return self._labels.decode(self.predict_proba(X).argmax(axis=1))
-
-    def learn(self, X: Any, y: Any) -> list[Event]:
-        """Learn a chunk; returns what changed in the structure."""
-        rows = self._as_rows(X)
-        if not len(rows):
-            raise InputError("the chunk is empty: there is nothing to learn")
-        codes, fresh = self._labels.encode(as_labels(y, len(rows)))
-        events: list[Event] = self._add_classes(fresh)
+    def _learn(self, rows: Floats, codes: Ints, fresh: list[Hashable]) -> list[Event]:
+        events = self._add_classes(fresh)
+        if self._stack.layers:
+            self._stack.widen(len(self._labels), self._rng)
         if self._feature_weights is None:
             self._feature_weights = FeatureWeights.empty(rows.shape[1])
         if self.settings.feature_weighting:
@@ -126,29 +111,13 @@ class DSSCN:
             events += self._merge(rows, codes)
             events += self._follow(rows, codes)
         self._n_chunks += 1
-        self._n_rows += len(rows)
         return events
-
-    def _as_rows(self, X: Any) -> Floats:
-        known = self._feature_weights
-        rows = as_rows(X, None, None if known is None else len(known.means), "error")
-        if len(rows) and np.abs(rows).max() > LARGEST:
-            raise InputError(f"features must lie within {LARGEST:g}; scale them first")
-        return rows
 
     def _weighted(self, rows: Floats) -> Floats:
         """Rows as the bottom layer sees them."""
         if not self.settings.feature_weighting or self._feature_weights is None:
             return rows
         return rows * self._feature_weights.values()
-
-    def _add_classes(self, fresh: list[Hashable]) -> list[Event]:
-        first = len(self._labels)
-        self._labels.add(fresh)
-        if not self._stack.layers:
-            return []
-        self._stack.widen(len(self._labels), self._rng)
-        return [ClassAdded(self._n_rows, str(label), first + at) for at, label in enumerate(fresh)]
 
     def _targets(self, codes: Ints) -> Floats:
         return np.eye(len(self._labels))[codes]
@@ -171,7 +140,8 @@ class DSSCN:
     def _follow(self, rows: Floats, codes: Ints) -> list[Event]:
         """A new layer after a drift, rows kept after a warning, else the top layer learns."""
         verdict = judge_means(rows, self._n_chunks, self.settings)
-        if verdict.level is Level.DRIFT:
+        is_full = self.n_layers >= self.settings.max_layers
+        if verdict.level is Level.DRIFT and not is_full:
             if self._buffer is not None:
                 rows = np.concatenate([self._buffer[0], rows])
                 codes = np.concatenate([self._buffer[1], codes])

@@ -29,6 +29,8 @@ class Settings:
     """Nodes that may be added with one chunk."""
     max_nodes: int = 60
     """Of one layer."""
+    max_layers: int = 50
+    """Layers at most; after a drift at full depth, the top layer learns on."""
     shift: float = 0.001
     """How far the output of a layer moves the input of the next (α)."""
     covariance: float = 1000.0
@@ -75,6 +77,7 @@ _RANGES = {
     "share_rate": (0.0, 1e3),
     "growth": (0, 1000),
     "max_nodes": (1, 100000),
+    "max_layers": (1, 1000),
     "shift": (0.0, 1e3),
     "covariance": (1e-9, 1e12),
     "decay": (0.0, 1e-3),
@@ -85,7 +88,7 @@ _RANGES = {
     "cut_confidence": (1e-12, 0.999),
     "max_buffer": (1, 10**9),
 }
-_WHOLE = ("n_candidates", "growth", "max_nodes", "max_buffer")
+_WHOLE = ("n_candidates", "growth", "max_nodes", "max_layers", "max_buffer")
 
 
 def _check_number(name: str, value: object, low: float, high: float) -> None:

@@ -9,9 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from devfnn.kernels.state import Floats
-
-SMALLEST_SHARE = 1e-6
-"""A node that fires less than this does not learn the row."""
+from devfnn.model.compiling import ensure_compiled
 
 
 class Weights(NamedTuple):
@@ -21,10 +19,6 @@ class Weights(NamedTuple):
     """(n_nodes, n_terms, n_outputs)."""
     covariances: Floats
     """(n_nodes, n_terms, n_terms)."""
-
-    def copied(self) -> "Weights":
-        """Arrays of its own."""
-        return Weights(self.values.copy(), self.covariances.copy())
 
 
 def chebyshev_terms(rows: Floats) -> Floats:
@@ -63,16 +57,13 @@ def update_weights(
     decay
         How fast weights fade (ϖ).
     """
-    values, covariances = weights
-    shares = np.where(shares < SMALLEST_SHARE, 0.0, shares)
-    for row, share, target in zip(terms, shares, targets, strict=True):
-        pulls = covariances @ row
-        gains = pulls * (share / (1.0 + share * (pulls @ row)))[:, None]
-        covariances -= gains[:, :, None] * pulls[:, None, :]
-        misses = target - row @ values
-        if decay:
-            faded = (decay * (share > 0.0))[:, None, None] * (covariances @ values)
-            values += gains[:, :, None] * misses[:, None, :] - faded
-        else:
-            values += gains[:, :, None] * misses[:, None, :]
-    covariances[:] = 0.5 * (covariances + covariances.transpose(0, 2, 1))
+    from devfnn.kernels.node_weights import learn_nodes
+
+    ensure_compiled("nodes")
+    values = np.ascontiguousarray(weights.values.transpose(0, 2, 1))
+    gain = np.empty(terms.shape[1])
+    learn_nodes(values, weights.covariances, terms, shares, targets, float(decay), gain)
+    weights.values[:] = values.transpose(0, 2, 1)
+    weights.covariances[:] = 0.5 * (
+        weights.covariances + weights.covariances.transpose(0, 2, 1)
+    )  # rounding must not make them lean

@@ -1,0 +1,89 @@
+"""What all models of ours that learn chunks share: what comes in, and what is asked."""
+
+import abc
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from devfnn.errors import InputError, NotLearnedError
+from devfnn.events import ClassAdded, Event
+from devfnn.kernels.state import Floats, Ints
+from devfnn.model.intake import LARGEST, Labels, as_labels, as_rows
+from devfnn.types import Labels as LabelArray
+
+
+class ChunkClassifier(abc.ABC):
+    """Learns chunk by chunk; rows and labels are checked before anything changes.
+
+    Labels are any hashable values, and new ones may come. A chunk without rows changes nothing.
+
+    Parameters
+    ----------
+    classes
+        Labels known beforehand.
+    """
+
+    _largest = LARGEST
+    """Largest value of a feature."""
+    _missing = "refuse"
+    """What is done with NaN, as `as_rows` has it."""
+
+    def __init__(self, classes: Iterable[Hashable] = ()) -> None:
+        self._labels = Labels()
+        self._labels.add(self._labels.encode(list(classes))[1])
+        self._names: list[str] | None = None
+        self._n_features: int | None = None
+        self._n_rows = 0
+
+    @property
+    def classes(self) -> list[Hashable]:
+        """Labels known so far, in the order of the columns of `predict_proba`."""
+        return list(self._labels.classes)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Class probabilities of rows; the columns follow `classes`."""
+        if not self._n_rows:
+            raise NotLearnedError("the model has learned nothing yet: call learn first")
+        return self._probabilities(self._as_rows(X, self._names))
+
+    def predict(self, X: Any) -> LabelArray:
+        """Labels of rows."""
+        return self._labels.decode(self.predict_proba(X).argmax(axis=1))
+
+    def learn(self, X: Any, y: Any) -> list[Event]:
+        """Learn a chunk; returns what changed in the structure."""
+        names = self._names
+        if hasattr(X, "columns") and not self._n_rows:
+            names = [str(column) for column in X.columns]
+        rows = self._as_rows(X, names)
+        codes, fresh = self._labels.encode(as_labels(y, len(rows)))
+        if not len(rows):
+            return []
+        self._names, self._n_features = names, rows.shape[1]
+        events = list(self._learn(rows, codes, fresh))
+        self._n_rows += len(rows)
+        return events
+
+    @abc.abstractmethod
+    def _probabilities(self, rows: Floats) -> Floats:
+        """Class probabilities of rows that were checked."""
+
+    @abc.abstractmethod
+    def _learn(self, rows: Floats, codes: Ints, fresh: list[Hashable]) -> Sequence[Event]:
+        """Learn rows that were checked; `fresh` are labels that are not known yet."""
+
+    def _add_classes(self, fresh: list[Hashable]) -> list[Event]:
+        """Number labels that came now; those of the first chunk are no news."""
+        first = len(self._labels)
+        self._labels.add(fresh)
+        if not self._n_rows:
+            return []
+        return [ClassAdded(self._n_rows, str(label), first + at) for at, label in enumerate(fresh)]
+
+    def _as_rows(self, X: Any, names: list[str] | None) -> npt.NDArray[np.float64]:
+        rows = as_rows(X, names, self._n_features, self._missing)
+        if len(rows) and self._largest < LARGEST and np.abs(rows).max() > self._largest:
+            raise InputError(f"features must lie within {self._largest:g}; scale them first")
+        return rows

@@ -1,0 +1,115 @@
+"""Models by streams: accuracy, speed, size, mean rank, and what can be told apart."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from devfnn.evaluation.ranking import Ranking, mean_ranks, rank
+from devfnn.evaluation.summary import mean
+from devfnn.experiments.cells import (
+    OURS,
+    Cells,
+    Result,
+    cells_of_results,
+    interruptions,
+    over_seeds,
+)
+from devfnn.experiments.costs import largest_size, overall_speed
+from devfnn.experiments.leaders import verdicts
+from devfnn.experiments.rendering import Column, Table
+
+_Scores = Mapping[str, Mapping[str, float | None]]
+"""Accuracies by stream and system."""
+
+
+def peer_table(results: Iterable[Result]) -> Table:
+    """Systems by streams: accuracy, and over all streams speed, size and mean rank.
+
+    Parameters
+    ----------
+    results
+        Results of runs, or cells of a comparison, as plain data.
+    """
+    cells = cells_of_results(results)
+    streams = list(dict.fromkeys(stream for stream, _ in cells))
+    systems = list(dict.fromkeys(system for _, system in cells))
+    scores = {name: {each: _accuracy(cells, name, each) for each in systems} for name in streams}
+    shared = [row for row in scores.values() if None not in row.values()]
+    ranks: dict[str, float] = {}
+    if shared and len(systems) > 1:
+        ranks = mean_ranks({system: [row[system] or 0.0 for row in shared] for system in systems})
+    ranking = _ranking(scores, systems)
+    rows = [
+        _peer_row(system, cells)
+        | {"mean_rank": ranks.get(system), "p_to_ours": _chance(ranking, system)}
+        for system in systems
+    ]
+    rows.sort(key=lambda row: row["mean_rank"] or 0.0)
+    accuracies = [
+        Column(f"accuracy_mean:{each}", each, f"seeds_std:{each}", decimals=2, factor=100.0)
+        for each in streams
+    ]
+    others = (
+        Column("rows_per_second", "rows/s", decimals=0),
+        Column("model_bytes", "bytes", decimals=0),
+        Column("mean_rank", "rank", decimals=2),
+        Column("p_to_ours", "p", decimals=3),
+    )
+    about = (
+        "Accuracy in percent: mean over chunks, ± its deviation over seeds if there are several.",
+        "Rows/s: over all streams of a model, predicting and learning. Bytes: its largest model.",
+        f"Rank: mean over the {len(shared)} of {len(streams)} streams that all models have."
+        if ranks
+        else "No rank: that needs two models or more, and a stream that all have.",
+        *_significance(ranking),
+    )
+    return Table(
+        title="Models by streams",
+        columns=(Column("system", "model"), Column("n_seeds", "seeds"), *accuracies, *others),
+        rows=tuple(rows),
+        notes=(*about, *verdicts(cells), *interruptions(cells)),
+    )
+
+
+def _peer_row(system: str, cells: Cells) -> dict[str, Any]:
+    """A model over all its streams."""
+    own = {stream: results for (stream, name), results in cells.items() if name == system}
+    row: dict[str, Any] = {"system": system}
+    for stream, seeds in own.items():
+        row[f"accuracy_mean:{stream}"] = mean([each.get("accuracy_mean") for each in seeds])
+        row[f"seeds_std:{stream}"] = over_seeds(seeds)["seeds_std"]
+    every = [result for seeds in own.values() for result in seeds]
+    counts = sorted({len(seeds) for seeds in own.values()})
+    row["n_seeds"] = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+    row["rows_per_second"] = overall_speed(every)
+    row["model_bytes"] = largest_size(every)
+    return row
+
+
+def _accuracy(cells: Cells, stream: str, system: str) -> float | None:
+    """Accuracy of a system on a stream, as a mean over seeds."""
+    return mean([result.get("accuracy_mean") for result in cells.get((stream, system), [])])
+
+
+def _ranking(scores: _Scores, systems: Sequence[str]) -> Ranking | None:
+    """Ranks and tests as `devfnn compare` has them, on the streams that all models have."""
+    shared = [row for row in scores.values() if None not in row.values()]
+    if len(systems) < 2 or len(shared) < 2:
+        return None
+    return rank({system: [row[system] or 0.0 for row in shared] for system in systems})
+
+
+def _chance(ranking: Ranking | None, system: str) -> float | None:
+    """p of a model against the default of ours, for all pairs together."""
+    if ranking is None or OURS not in ranking.models or system == OURS:
+        return None
+    return ranking.p_value(system, OURS)
+
+
+def _significance(ranking: Ranking | None) -> list[str]:
+    if ranking is None:
+        return []
+    test = {"nemenyi": "Nemenyi", "wilcoxon-holm": "Wilcoxon, Holm"}[ranking.post_hoc]
+    about = f"p: of the difference from {OURS} over streams ({test}, all pairs together)."
+    return [f"{line}." for line in ranking.sentences()] + (
+        [about] if OURS in ranking.models else []
+    )

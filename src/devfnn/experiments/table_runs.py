@@ -1,0 +1,103 @@
+"""The runs that the tables are made of: all systems of the paper, and models users would take."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from devfnn.baselines.registry import MODELS
+from devfnn.experiments.grid import Cell, cells_of
+from devfnn.experiments.published import PAPER_OPTIONS
+from devfnn.experiments.settings import StreamSettings
+from devfnn.model.presets import name_in_paper
+
+PAPER_STREAMS = (
+    "sea-paper",
+    "hyperplane-paper",
+    "weather",
+    "electricity",
+    "susy-30k",
+    "rfid",
+    "kdd99",
+)
+"""The streams of Table 1, as far as they are to be had; `susy` is the whole of SUSY."""
+
+PEER_STREAMS = PAPER_STREAMS[:4]
+"""Streams on which all models are run in reasonable time."""
+
+PAPER_MODELS = (
+    "devfnn",
+    "devfnn@paper",
+    "sdevfnn",
+    "devfnn@static",
+    "dsscn",
+    "pnn",
+    "den",
+    "hat",
+    "majority",
+)
+"""The six systems of Table 1, two of them in two forms, and the floor that all must leave."""
+
+PEER_MODELS = (
+    *PAPER_MODELS,
+    "rls",
+    "logistic",
+    "no-change",
+    *(name for name, entry in MODELS.items() if entry.extra == "bench"),
+)
+"""The same, and what a user would choose instead."""
+
+SIZED = ("pnn", "den", "hat")
+"""Models whose size Table 1 gives for each of its streams."""
+
+
+def table_cells(
+    models: Sequence[str],
+    streams: Sequence[str],
+    n_seeds: int,
+    *,
+    rows: int | None = None,
+    data_dir: str | None = None,
+) -> list[Cell]:
+    """Every model on every stream with every seed, with the chunks and sizes of the paper.
+
+    Parameters
+    ----------
+    models, streams
+        Names, models with a preset after @ if need be.
+    n_seeds
+        Seeds 0, 1, ... where anything is drawn.
+    rows
+        Rows of each stream at most.
+    data_dir
+        Where data sets are looked for first.
+    """
+    return [
+        cell
+        for name in dict.fromkeys(streams)
+        for cell in cells_of(
+            _on(models, name),
+            [_stream(name, rows, data_dir)],
+            n_seeds,
+            changes=_sizes(models, name),
+        )
+    ]
+
+
+def _on(models: Sequence[str], stream: str) -> list[str]:
+    """Models that can be run: the paper's parameters are for its own streams only."""
+    return [model for model in models if _is_known(stream) or not model.endswith("@paper")]
+
+
+def _is_known(stream: str) -> bool:
+    return stream in PAPER_STREAMS or stream == "susy"
+
+
+def _stream(name: str, rows: int | None, data_dir: str | None) -> StreamSettings:
+    options = PAPER_OPTIONS.get(name, {})
+    return StreamSettings(name=name, options=options, rows=rows, data_dir=data_dir)
+
+
+def _sizes(models: Sequence[str], stream: str) -> Mapping[str, Mapping[str, Any]]:
+    """Sizes of networks as Table 1 has them on a stream."""
+    if not _is_known(stream):
+        return {}
+    return {model: {"stream": name_in_paper(stream)} for model in models if model in SIZED}
