@@ -4,10 +4,9 @@ import pathlib
 from collections.abc import Iterator
 from typing import Any
 
-from ablations import ABLATIONS
-
 from devfnn import DEVFNN, Config, GClass
 from devfnn.evaluation import Summary, iter_prequential
+from devfnn.experiments.ablations import ABLATIONS
 from devfnn.model import presets
 from streams import FOLDS, file_chunks
 

@@ -5,7 +5,6 @@ import importlib.util
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ablations import ABLATIONS
 from record_streams import FOUR_FILES, RecordStream
 
 from devfnn import Config
@@ -14,6 +13,7 @@ from devfnn.baselines.registry import MODELS
 from devfnn.errors import InputError
 from devfnn.evaluation import Procedure
 from devfnn.experiments import RunSettings
+from devfnn.experiments.ablations import ABLATIONS
 from devfnn.model import presets
 
 DEFAULT = "default"

@@ -8,7 +8,7 @@ import typer
 from typer.testing import CliRunner
 
 from devfnn.cli.table import table
-from devfnn.experiments import grid
+from devfnn.experiments import grid, table_runs
 
 
 @pytest.fixture
@@ -76,6 +76,7 @@ def test_peers_are_models_by_streams(invoke, results):
         ("csv", "stream,system,accuracy_mean,accuracy_std"),
         ("latex", "% Needs \\usepackage{booktabs}."),
         ("html", "<table>"),
+        ("markdown", "**Table 1 of the paper"),
     ],
 )
 def test_a_table_is_written_in_every_format(invoke, results, tmp_path, written_as, start):
@@ -195,6 +196,8 @@ def test_what_failed_is_told_and_the_others_are_shown(
         (("--streams", "nowhere"), "nowhere"),
         (("--models", ","), "at least one model"),
         (("--seeds", "0"), "--seeds"),
+        (("--peers", "--ablations"), "are two tables"),
+        (("--ablations", "--models", "pnn"), "ablations are of DEVFNN"),
     ],
 )
 def test_what_cannot_be_run_is_refused_first(invoke, in_one_process, tmp_path, words, message):
@@ -209,3 +212,13 @@ def test_results_and_orders_to_run_do_not_go_together(invoke, results, option):
     shown = invoke(results, option, "1")
     assert shown.exit_code == 2
     assert "nothing is run" in shown.stderr
+
+
+def test_ablations_are_a_table_too(invoke, in_one_process, tmp_path, monkeypatch):
+    monkeypatch.setattr(table_runs, "ABLATIONS", {"growing off": {"growing": False}})
+    words = ("--ablations", "--streams", "sine", "--rows", 600, "--seeds", 1)
+    shown = invoke(*words, "--folder", tmp_path / "runs")
+    assert shown.exit_code == 0, shown.output
+    assert len(in_one_process) == 2
+    assert "What each mechanism is worth" in shown.stdout
+    assert "growing=False" in shown.stdout

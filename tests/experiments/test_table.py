@@ -8,6 +8,7 @@ import json
 import pytest
 
 from devfnn.errors import InputError
+from devfnn.experiments.cells import system_name
 from devfnn.experiments.paper_table import paper_table
 from devfnn.experiments.peer_table import peer_table
 from devfnn.experiments.published import PUBLISHED
@@ -169,7 +170,6 @@ def test_the_same_result_given_twice_counts_once():
         ({"seed": 1, "rows": 500}, "have 1000 and 500 rows"),
         ({"seed": 1, "chunks": 9}, "have 3 and 9 chunks"),
         ({"seed": 1, "config": {"memory": 0.5, "seed": 1}}, "differ in memory"),
-        ({"seed": 1, "config": None, "settings": {"changes": {"width": 3}}}, "differ in"),
     ],
 )
 @pytest.mark.parametrize("make", [paper_table, peer_table])
@@ -309,6 +309,29 @@ def test_html_shows_names_as_they_are():
     assert HOSTILE in page.texts
     assert "80.00 ± 10.00" in page.texts
     assert hostile().to_html().isascii()
+
+
+def test_markdown_shows_names_as_they_are():
+    lines = hostile().to_markdown().splitlines()
+    assert lines[2].startswith("| stream | system | CR | CR paper |")
+    assert lines[3].startswith("| :-- | :-- | --: |")
+    assert lines[4].startswith(r"| a\_b & 50% \<i\>$x^2$\</i\> \\input\{\#1\} \~\| | \[x\] | 80.00")
+    assert len(lines[4].replace(r"\|", "").split("|")) == len(lines[2].split("|"))
+
+
+def test_numbers_may_have_their_sign():
+    column = Column("x", "x", decimals=1, is_signed=True)
+    assert [column.text({"x": value}) for value in (1.0, -1.0, None)] == ["+1.0", "-1.0", "-"]
+    assert Column("x", "x", is_signed=True).text({"x": 2.5}) == "+2.5"
+
+
+def test_parameters_that_were_set_are_named():
+    changed = result(model="capymoa-arf", settings={"changes": {"ensemble_size": 10}})
+    assert system_name(changed) == "capymoa-arf (ensemble_size=10)"
+    assert system_name(result(settings={"changes": {"growing": False}})) == (
+        "DEVFNN (default, growing=False)"
+    )
+    assert system_name(result(model="pnn", settings={"changes": {"stream": "sea"}})) == "PNN"
 
 
 def test_a_table_is_plain_data():

@@ -25,6 +25,7 @@ from devfnn.cli.results import (
 from devfnn.display.literal import literal
 from devfnn.display.tables import results_table, show_notes
 from devfnn.errors import InputError
+from devfnn.experiments.ablations import ablation_table
 from devfnn.experiments.grid import Cell
 from devfnn.experiments.paper_table import paper_table
 from devfnn.experiments.peer_table import peer_table
@@ -35,6 +36,7 @@ from devfnn.experiments.table_runs import (
     PAPER_STREAMS,
     PEER_MODELS,
     PEER_STREAMS,
+    ablation_cells,
     table_cells,
 )
 
@@ -43,13 +45,29 @@ class Format(enum.StrEnum):
     """How a table is written."""
 
     text = "text"
+    markdown = "markdown"
     csv = "csv"
     latex = "latex"
     html = "html"
 
 
+class _Kind(enum.Enum):
+    """Which table it is."""
+
+    paper = enum.auto()
+    peers = enum.auto()
+    ablations = enum.auto()
+
+
+_MADE: dict[_Kind, Callable[[Sequence[Mapping[str, Any]]], Table]] = {
+    _Kind.paper: paper_table,
+    _Kind.peers: peer_table,
+    _Kind.ablations: ablation_table,
+}
+
 _WRITTEN: dict[Format, Callable[[Table], str]] = {
     Format.text: Table.to_text,
+    Format.markdown: Table.to_markdown,
     Format.csv: Table.to_csv,
     Format.latex: Table.to_latex,
     Format.html: Table.to_html,
@@ -71,6 +89,9 @@ def table(
     peers: Annotated[
         bool,
         typer.Option("--peers", help="Many models by streams, with speed, size, ranks and tests."),
+    ] = False,
+    ablations: Annotated[
+        bool, typer.Option("--ablations", help="DEVFNN with every mechanism switched off in turn.")
     ] = False,
     models: Annotated[
         str | None,
@@ -102,24 +123,26 @@ def table(
     csv_path: CsvPath = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
 ) -> None:
-    """Make Table 1 of the paper, measured beside published; or with --peers a table of many models.
+    """Make Table 1 of the paper, measured beside published; or a table of many models.
 
     Every run is kept in a file of its own as soon as it is finished, so the same command goes on
     where it was stopped. Results of several seeds become one line of means. JSON and CSV files have
     all digits, and shares between 0 and 1.
     """
     progress = rich.console.Console(stderr=True, quiet=quiet)
+    kind = _Kind.peers if peers else _Kind.ablations if ablations else _Kind.paper
     with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as values:
         check_outputs(_inputs(paths or []), output=output, json=json_file, csv=csv_path)
         if output is not None:
             check_replaceable(output)
+        _check_one_table(peers, ablations, models)
         if paths:
             _check_nothing_to_run(models, streams, rows)
             found = _Found(read_results(paths))
         else:
-            plan = _Plan(peers, models, streams, n_seeds, rows, data_dir)
+            plan = _Plan(kind, models, streams, n_seeds, rows, data_dir)
             found = _run(plan, folder, jobs, progress)
-        made = peer_table(found.results) if peers else paper_table(found.results)
+        made = _MADE[kind](found.results)
         result.write(made.to_dict())
         for line in made.values():
             values.add(line)
@@ -142,7 +165,7 @@ class _Found(NamedTuple):
 class _Plan(NamedTuple):
     """What is to be run."""
 
-    peers: bool
+    kind: _Kind
     models: str | None
     streams: str | None
     n_seeds: int
@@ -151,14 +174,15 @@ class _Plan(NamedTuple):
 
     def cells(self) -> list[Cell]:
         """All runs."""
-        usual = (PEER_MODELS, PEER_STREAMS) if self.peers else (PAPER_MODELS, PAPER_STREAMS)
-        return table_cells(
-            usual[0] if self.models is None else listed(self.models),
-            usual[1] if self.streams is None else listed(self.streams),
-            self.n_seeds,
-            rows=self.rows,
-            data_dir=None if self.data_dir is None else str(self.data_dir),
-        )
+        usual = PAPER_STREAMS if self.kind is _Kind.paper else PEER_STREAMS
+        streams = usual if self.streams is None else listed(self.streams)
+        data_dir = None if self.data_dir is None else str(self.data_dir)
+        limits: dict[str, Any] = {"rows": self.rows, "data_dir": data_dir}
+        if self.kind is _Kind.ablations:
+            return ablation_cells(streams, self.n_seeds, **limits)
+        all_models = PEER_MODELS if self.kind is _Kind.peers else PAPER_MODELS
+        models = all_models if self.models is None else listed(self.models)
+        return table_cells(models, streams, self.n_seeds, **limits)
 
 
 def _run(plan: _Plan, folder: pathlib.Path, jobs: int, progress: rich.console.Console) -> _Found:
@@ -184,6 +208,14 @@ def _end(found: _Found, context: typer.Context, progress: rich.console.Console) 
         raise interrupted()
     if found.failures:
         raise typer.Exit(1)
+
+
+def _check_one_table(peers: bool, ablations: bool, models: str | None) -> None:
+    """Refuse to make two tables at once, and other models than DEVFNN in its ablations."""
+    if peers and ablations:
+        raise InputError("--peers and --ablations are two tables; make one after the other")
+    if ablations and models is not None:
+        raise InputError("--ablations are of DEVFNN; --models does not go with it")
 
 
 def _check_nothing_to_run(models: str | None, streams: str | None, rows: int | None) -> None:

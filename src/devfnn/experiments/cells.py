@@ -15,6 +15,9 @@ Cells = dict[tuple[str, str], list[Result]]
 RIVALS = ("sdevfnn", "dsscn", "pnn", "den", "hat")
 """Models that the paper's table has under the same name, in capitals."""
 
+SIZES = "stream"
+"""The parameter that gives a network its size in the paper's table; it goes without saying."""
+
 OURS = "DEVFNN (default)"
 """What tables call the model as it is without being told anything."""
 
@@ -26,13 +29,18 @@ def system_name(result: Result) -> str:
     ('PNN', 'SDEVFNN (evolving rules)')
     """
     model, preset = str(result["model"]), result.get("preset")
-    if model in RIVALS:
-        return model.upper()
-    if model != "devfnn":
-        return model
-    if preset == "static":
-        return "SDEVFNN (evolving rules)"
-    return "DEVFNN" if preset is None else f"DEVFNN ({preset})"
+    name, about = (model.upper() if model in RIVALS else model), list[str]()
+    if model == "devfnn":
+        name = "SDEVFNN" if preset == "static" else "DEVFNN"
+        about = {None: [], "static": ["evolving rules"]}.get(preset, [str(preset)])
+    about += [f"{key}={value}" for key, value in changes_of(result).items() if key != SIZES]
+    return f"{name} ({', '.join(about)})" if about else name
+
+
+def changes_of(result: Result) -> Mapping[str, Any]:
+    """Parameters that were set for a run."""
+    settings = result.get("settings")
+    return (settings.get("changes") or {}) if isinstance(settings, Mapping) else {}
 
 
 def origin(result: Result) -> str | None:
@@ -84,12 +92,8 @@ def _check_fits(seeds: Sequence[Result], result: Result, what: str) -> None:
 
 
 def _parameters(result: Result) -> dict[str, Any]:
-    """All parameters of a model but its seed; those that were set, if it does not say them all."""
-    known = result.get("config")
-    if known is None:
-        settings = result.get("settings")
-        known = settings.get("changes") if isinstance(settings, Mapping) else None
-    return {key: value for key, value in (known or {}).items() if key != "seed"}
+    """All parameters of a model but its seed."""
+    return {key: value for key, value in (result.get("config") or {}).items() if key != "seed"}
 
 
 def over_seeds(seeds: Sequence[Result]) -> dict[str, Any]:

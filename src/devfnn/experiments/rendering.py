@@ -1,10 +1,11 @@
-"""Tables of numbers, and how they are written: text, CSV, LaTeX, HTML, plain data."""
+"""Tables of numbers, and how they are written: text, CSV, LaTeX, HTML, Markdown, data."""
 
 import csv
 import dataclasses
 import html
 import io
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -40,6 +41,8 @@ class Column:
     """What numbers are multiplied by to be shown: 100 for shares in percent."""
     beside: str | None = None
     """Key of the column with which this one is to be compared."""
+    is_signed: bool = False
+    """Whether numbers above 0 have a plus."""
 
     def text(self, row: Mapping[str, Any]) -> str:
         """The value of a row, as one reads it.
@@ -58,7 +61,10 @@ class Column:
 
     def _number(self, value: float) -> str:
         number = self.factor * value
-        return f"{number:g}" if self.decimals is None else f"{number:,.{self.decimals}f}"
+        sign = "+" if self.is_signed else "-"
+        return (
+            f"{number:{sign}g}" if self.decimals is None else f"{number:{sign},.{self.decimals}f}"
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,6 +151,18 @@ class Table:
             ]
         )
 
+    def to_markdown(self) -> str:
+        """A table as pages on code hosts have it; nothing in it is read as markup."""
+
+        def line(cells: Sequence[str]) -> str:
+            return f"| {' | '.join(map(_in_markdown, cells))} |"
+
+        rule = [":--", ":--", *["--:"] * (len(self.columns) - 2)]
+        parts = [f"**{_in_markdown(self.title)}**", "", line([each.title for each in self.columns])]
+        parts.append(f"| {' | '.join(rule)} |")
+        parts += [line(cells) for section in self.lines() for cells in section]
+        return "\n".join([*parts, *(f"\n{_in_markdown(note)}" for note in self.notes), ""])
+
     def to_html(self) -> str:
         """A table to put into a page, in ASCII."""
 
@@ -162,6 +180,11 @@ class Table:
         """The table as plain data."""
         rows = [dict(row) for row in self.rows]
         return {"format": 1, "title": self.title, "rows": rows, "notes": list(self.notes)}
+
+
+def _in_markdown(text: str) -> str:
+    """A text as Markdown shows it, on one line."""
+    return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", " ".join(text.split()))
 
 
 def _in_latex(text: str) -> str:

@@ -1,9 +1,11 @@
 """The runs that the tables are made of: all systems of the paper, and models users would take."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from devfnn.baselines.registry import MODELS
+from devfnn.experiments.ablations import ABLATIONS, PAPER_ABLATIONS
 from devfnn.experiments.grid import Cell, cells_of
 from devfnn.experiments.published import PAPER_OPTIONS
 from devfnn.experiments.settings import StreamSettings
@@ -80,6 +82,26 @@ def table_cells(
             changes=_sizes(models, name),
         )
     ]
+
+
+def ablation_cells(
+    streams: Sequence[str], n_seeds: int, *, rows: int | None = None, data_dir: str | None = None
+) -> list[Cell]:
+    """DEVFNN as it is and with every mechanism switched off, and the same as the paper has it."""
+    starts = {"devfnn": ABLATIONS, "devfnn@paper": PAPER_ABLATIONS}
+    found = []
+    for stream in dict.fromkeys(streams):
+        for model, ablations in starts.items():
+            for name, changes in {"": {}, **ablations}.items():
+                cells = cells_of(
+                    _on([model], stream),
+                    [_stream(stream, rows, data_dir)],
+                    n_seeds,
+                    changes={model: changes} if name and _on([model], stream) else {},
+                )
+                label = f"{model}, {name}" if name else model
+                found += [dataclasses.replace(cell, model=label) for cell in cells]
+    return found
 
 
 def _on(models: Sequence[str], stream: str) -> list[str]:
