@@ -227,7 +227,7 @@ def test_the_most_certain_task_predicts():
     model = two_columns(choice="entropy")
     with torch.no_grad():
         model.columns[0].weights[-1] *= 100.0
-    expected = model._probabilities(PROBE, 0)
+    expected = model._task_probabilities(PROBE, 0)
     assert np.array_equal(model.predict_proba(PROBE.numpy()), expected)
 
 

@@ -14,12 +14,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from devfnn.baselines.chunks import ChunkClassifier
 from devfnn.baselines.networks.settings import Settings, Size, check_count
 from devfnn.baselines.networks.tasks import TaskClock
-from devfnn.errors import NotLearnedError
-from devfnn.events import ClassAdded, DriftFound, Event, TaskStarted
-from devfnn.model.intake import Labels, as_labels, as_rows
-from devfnn.types import Labels as LabelArray
+from devfnn.events import DriftFound, Event, TaskStarted
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -29,6 +27,9 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "leaky_relu": torch.nn.functional.leaky_relu,
     "relu": torch.relu,
 }
+
+LARGEST = 1e6
+"""Steps along gradients of larger values could ruin what was learned."""
 
 LARGEST_WIDTH = 4096
 """Networks of matched size grow no wider."""
@@ -56,19 +57,17 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-class TaskNetwork(abc.ABC):
+class TaskNetwork(ChunkClassifier):
     """A neural network that learns a stream as a sequence of tasks."""
+
+    _largest = LARGEST
 
     def __init__(self, seed: int, settings: Settings) -> None:
         check_count("seed", seed, least=0)
+        super().__init__(settings.classes)
         self.settings = settings
         self._rng = np.random.default_rng(seed)
-        self._labels = Labels()
-        self._labels.add(self._labels.encode(list(settings.classes))[1])
         self._clock = TaskClock(settings)
-        self._names: list[str] | None = None
-        self._n_features: int | None = None
-        self._n_rows = 0
         self._best_task = 0
         self._activation = ACTIVATIONS[settings.activation]
         self._optimizer: torch.optim.Optimizer | None = None
@@ -76,11 +75,6 @@ class TaskNetwork(abc.ABC):
         """Hidden layers and their width, known with the first chunk."""
 
     # What users call.
-
-    @property
-    def classes(self) -> list[Hashable]:
-        """Labels known so far, in the order of the columns of `predict_proba`."""
-        return list(self._labels.classes)
 
     @property
     def n_tasks(self) -> int:
@@ -101,33 +95,6 @@ class TaskNetwork(abc.ABC):
     def n_parameters(self) -> int:
         """Numbers that are or were learned."""
         return sum(tensor.numel() for tensor in self.tensors())
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Class probabilities of rows; the columns follow `classes`."""
-        if not self.n_tasks:
-            raise NotLearnedError("the model has learned nothing yet: call learn first")
-        rows = torch.from_numpy(as_rows(X, self._names, self._n_features, "error"))
-        with one_thread(), torch.no_grad():
-            return self._probabilities(rows, self._chosen_task(rows))
-
-    def predict(self, X: Any) -> LabelArray:
-        """Labels of rows."""
-        return self._labels.decode(self.predict_proba(X).argmax(axis=1))
-
-    def learn(self, X: Any, y: Any) -> list[Event]:
-        """Learn one chunk; a new task may begin with it."""
-        names = self._names
-        if names is None and hasattr(X, "columns") and not self.n_tasks:
-            names = [str(column) for column in X.columns]
-        rows = as_rows(X, names, self._n_features, "error")
-        codes, fresh = self._labels.encode(as_labels(y, len(rows)))
-        if not len(rows):
-            return []
-        self._names = names
-        with one_thread():
-            events = self._learn(rows, codes, fresh)
-        self._n_rows += len(rows)
-        return events
 
     # What a model adds.
 
@@ -176,7 +143,16 @@ class TaskNetwork(abc.ABC):
 
     # How a chunk is learned.
 
+    def _probabilities(self, rows: Floats) -> Floats:
+        inputs = torch.from_numpy(rows)
+        with one_thread(), torch.no_grad():
+            return self._task_probabilities(inputs, self._chosen_task(inputs))
+
     def _learn(self, rows: Floats, codes: Ints, fresh: list[Hashable]) -> list[Event]:
+        with one_thread():
+            return self._learn_task(rows, codes, fresh)
+
+    def _learn_task(self, rows: Floats, codes: Ints, fresh: list[Hashable]) -> list[Event]:
         inputs, targets = torch.from_numpy(rows), torch.from_numpy(codes)
         is_due, verdict = self._clock.is_due(self._errors(inputs, codes))
         events = self._add_classes(fresh)
@@ -200,22 +176,13 @@ class TaskNetwork(abc.ABC):
         if not self.n_tasks or self.settings.policy != "drift":
             return np.zeros(0, np.int64)
         with torch.no_grad():
-            answers = self._probabilities(rows, self._chosen_task(rows)).argmax(axis=1)
+            answers = self._task_probabilities(rows, self._chosen_task(rows)).argmax(axis=1)
         errors: Ints = (answers != codes).astype(np.int64)
         return errors
-
-    def _add_classes(self, fresh: list[Hashable]) -> list[Event]:
-        first = len(self._labels)
-        self._labels.add(fresh)
-        return [
-            ClassAdded(self._n_rows, str(label), first + number)
-            for number, label in enumerate(fresh)
-        ]
 
     def _start_task(self, n_features: int) -> list[Event]:
         n_classes = len(self._labels)
         if not self.n_tasks:
-            self._n_features = n_features
             self.size = self._first_size(n_features, max(n_classes, 2))
         self._clock.begin()
         events = list(self._begin_task(n_classes))
@@ -247,7 +214,7 @@ class TaskNetwork(abc.ABC):
 
     # Which task predicts.
 
-    def _probabilities(self, rows: Tensor, task: int) -> Floats:
+    def _task_probabilities(self, rows: Tensor, task: int) -> Floats:
         """What a task says; classes that it does not know have probability 0."""
         known = self.task_logits(rows, task).softmax(dim=1).numpy()
         probabilities = np.zeros((len(rows), len(self._labels)))
@@ -271,7 +238,7 @@ class TaskNetwork(abc.ABC):
     def _most_accurate(self, rows: Tensor, codes: Ints) -> int:
         """The task with the fewest errors on a chunk that was learned, the newest of equals."""
         with torch.no_grad():
-            answers = [self._probabilities(rows, task) for task in self._newest_first()]
+            answers = [self._task_probabilities(rows, task) for task in self._newest_first()]
         errors = [np.count_nonzero(answer.argmax(axis=1) != codes) for answer in answers]
         return self.n_tasks - 1 - int(np.argmin(errors))
 
