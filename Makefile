@@ -11,7 +11,7 @@ DEVFNN_DATA ?= $(abspath $(wildcard ../shared/data))
 export DEVFNN_DATA
 
 .DEFAULT_GOAL := help
-.PHONY: install run test compiled test-plain test-all test-kernels check format cover bench flops fleet select record reading soak build clean help
+.PHONY: install run test compiled test-plain test-most test-rest test-kernels check format cover bench flops fleet select record results reading soak build clean help
 
 install: $(TOOLS)  ## create .venv with the project and its tools, once and when pyproject.toml changes
 
@@ -32,7 +32,7 @@ run: $(RUNTIME)  ## train on a stream with drift and show the result; options: m
 	$(BIN)/python -m devfnn run $(ARGS)
 
 test: install  ## check, the whole suite, and the kernels once more as plain Python; on two cores
-	@$(MAKE) --no-print-directory --jobs 2 compiled check test-all test-kernels
+	@$(MAKE) --no-print-directory --jobs 2 compiled check test-most test-kernels test-rest
 
 compiled: install
 	$(BIN)/python -c "from devfnn.model import compiling as c; [c.ensure_compiled(p) for p in c.PARTS]"
@@ -40,8 +40,13 @@ compiled: install
 test-plain: check
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels
 
-test-all: compiled check
-	$(BIN)/python -m pytest --ignore tests/kernels
+SLOW := tests/baselines tests/streams
+
+test-most: compiled check
+	$(BIN)/python -m pytest --ignore tests/kernels $(SLOW:%=--ignore %)
+
+test-rest: compiled check
+	$(BIN)/python -m pytest $(SLOW)
 
 test-kernels: compiled test-plain
 	$(BIN)/python -m pytest tests/kernels
@@ -71,6 +76,9 @@ select: install  ## candidates for the default on generated streams and the firs
 
 record: install  ## the benchmark of record: all systems on all streams, for hours; goes on where it stopped
 	$(BIN)/python benchmarks/record.py $(ARGS)
+
+results: install  ## the tables of docs/results.md: Table 1 of the paper, peers, ablations; for hours, goes on where it stopped
+	$(BIN)/python benchmarks/results.py $(ARGS)
 
 reading: install  ## speed of generators, and of a 1 GB CSV file against pyarrow's reader
 	$(BIN)/python benchmarks/reading.py $(ARGS)

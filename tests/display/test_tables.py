@@ -43,6 +43,13 @@ def test_published_values_stand_under_measured_ones():
     ]
 
 
+def test_details_are_left_out_where_there_is_little_room():
+    columns = (Column("system", "system"), Column("rows", "rows", is_detail=True))
+    table = Table("A table", columns, ({"system": "a", "rows": 7},))
+    titles = [[each.header.plain for each in results_table(table, w).columns] for w in (80, 120)]
+    assert titles == [["system"], ["system", "rows"]]
+
+
 def test_a_column_is_shown_if_anything_is_in_it():
     assert "± seeds" in " ".join(shown({"stream": "sea", "system": "a", "rate": 1, "seeds": 2}))
 

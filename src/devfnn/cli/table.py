@@ -237,7 +237,7 @@ def _show(
     if output is not None:
         screen.print(literal(f"The table is in {output}"), soft_wrap=True)
     elif written_as is Format.text:
-        screen.print(results_table(made))
+        screen.print(results_table(made, screen.width))
         show_notes(made, screen)
     elif not screen.quiet:
         typer.echo(_WRITTEN[written_as](made), nl=False)

@@ -10,10 +10,17 @@ import rich.table
 from devfnn.display.literal import literal, title
 from devfnn.experiments.rendering import NO_VALUE, Column, Table
 
+ROOMY = 110
+"""Width of a terminal, in letters, from which on details are shown."""
 
-def results_table(table: Table) -> rich.table.Table:
+
+def results_table(table: Table, width: int = ROOMY) -> rich.table.Table:
     """A table of results; columns to be compared stand under each other, to save width."""
-    every = [column for column in table.columns if column.key != table.section]
+    every = [
+        column
+        for column in table.columns
+        if column.key != table.section and (width >= ROOMY or not column.is_detail)
+    ]
     shown = [column for column in every if column.beside is None and _says_something(column, table)]
     below = {column.beside: column for column in every if column.beside is not None}
     grid = rich.table.Table(

@@ -86,9 +86,9 @@ def _paper_columns() -> Iterable[Column]:
         )
     yield Column("p_to_best", "p", decimals=3)
     yield Column("scaling", "scaling")
-    yield Column("rows", "rows", decimals=0)
-    yield Column("n_seeds", "seeds", decimals=0)
-    yield Column("seeds_std", "± seeds", decimals=2, factor=100.0)
+    yield Column("rows", "rows", decimals=0, is_detail=True)
+    yield Column("n_seeds", "seeds", decimals=0, is_detail=True)
+    yield Column("seeds_std", "± seeds", decimals=2, factor=100.0, is_detail=True)
 
 
 def _stream_rows(stream: str, cells: Cells) -> list[dict[str, Any]]:

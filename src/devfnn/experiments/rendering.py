@@ -41,6 +41,8 @@ class Column:
     """What numbers are multiplied by to be shown: 100 for shares in percent."""
     beside: str | None = None
     """Key of the column with which this one is to be compared."""
+    is_detail: bool = False
+    """Whether it can be left out where there is little room."""
     is_signed: bool = False
     """Whether numbers above 0 have a plus."""
 
