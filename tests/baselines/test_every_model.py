@@ -277,7 +277,7 @@ def test_growth_has_an_end(name):
         small = {"max_nodes": 5, "max_layers": 3, "max_buffer": 500}
     unknown = from_arrays(*rows(), feature_names=list("abc"))
     if name in options:
-        small = small | {"n_chunks": None}
+        small = small | {"n_rows": None}
     model = make_model(name, unknown, options=small)
     sizes = []
     for number in range(40):

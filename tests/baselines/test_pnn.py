@@ -185,11 +185,16 @@ def test_labels_of_the_chunk_that_is_predicted_are_never_read(kind, policy, choi
 
 @BOTH
 def test_tasks_begin_with_equal_blocks_of_a_known_stream(kind):
-    model, starts = kind(n_chunks=10), []
+    model, starts = kind(n_rows=400), []
     for seed in range(12):
         events = model.learn(*rows_of(seed, 40))
         starts += [seed for event in events if event.kind == "TaskStarted"]
     assert starts == [4, 7]
+    by_row, starts = kind(n_rows=9), []
+    for number, (row, label) in enumerate(zip(*rows_of(0, 9), strict=True)):
+        events = by_row.learn(row[None], [label])
+        starts += [number for event in events if event.kind == "TaskStarted"]
+    assert starts == [3, 6]
 
 
 @BOTH
@@ -316,11 +321,15 @@ def test_the_seed_decides_and_a_copy_goes_on_alone(kind):
 
 @BOTH
 def test_huge_values_leave_probabilities_sound(kind):
-    model = kind()
+    model = kind(activation="leaky_relu", optimizer="sgd")
     X, y = rows_of(0)
-    X[0] = 1e99
-    model.learn(X, y)
+    X[0] = 1e6
+    for _ in range(3):
+        model.learn(X, y)
     assert np.isfinite(model.predict_proba(X)).all()
+    X[0] = 2e6
+    with pytest.raises(InputError, match="scale them first"):
+        model.learn(X, y)
 
 
 @BOTH

@@ -101,10 +101,10 @@ def test_networks_know_the_stream(stream, name):
     pytest.importorskip("torch")
     model = make_model(name, stream.chunks(rows=70), seed=3)
     assert model.classes == ["low", "high"]
-    assert model.settings.n_chunks == 9
-    assert make_model(name, stream, options={"n_chunks": 4}).settings.n_chunks == 4
+    assert model.settings.n_rows == 600
+    assert make_model(name, stream, options={"n_rows": 4}).settings.n_rows == 4
     endless = dataclasses.replace(stream, n_rows=None, is_endless=True)
-    assert make_model(name, endless).settings.n_chunks is None
+    assert make_model(name, endless).settings.n_rows is None
 
 
 @pytest.mark.parametrize("name", NETWORKS)

@@ -38,6 +38,7 @@ def test_only_what_is_drawn_has_several_seeds():
         *(("pnn", seed) for seed in range(3)),
         ("majority", 0),
     ]
+    assert [cell.seed for cell in table_cells(["pnn"], ["kdd99"], 3)] == [0]
 
 
 def test_streams_are_those_of_the_paper():

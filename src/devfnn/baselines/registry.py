@@ -4,7 +4,6 @@ import dataclasses
 import difflib
 import functools
 import importlib
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -129,8 +128,8 @@ def _network(class_name: str, stream: Stream, config: object, seed: int, /, **op
             f"{class_name} needs PyTorch: pip install 'devfnn[baselines]' ({error})"
         ) from error
     known: dict[str, Any] = {"classes": tuple(stream.classes)}
-    if stream.n_rows and stream.chunk_span is None:
-        known["n_chunks"] = math.ceil(stream.n_rows / stream.chunk_rows)
+    if stream.n_rows:
+        known["n_rows"] = stream.n_rows
     return getattr(module, class_name)(seed, **known | options)
 
 

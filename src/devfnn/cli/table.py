@@ -104,7 +104,10 @@ def table(
         str | None,
         typer.Option(metavar="X,Y,...", help="Streams to run; by default all of the table."),
     ] = None,
-    n_seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs with seeds 0, 1, ...")] = 3,
+    n_seeds: Annotated[
+        int,
+        typer.Option("--seeds", min=1, help="Runs with seeds 0, 1, ...; KDD and SUSY have one."),
+    ] = 3,
     jobs: Annotated[int, typer.Option(min=1, help="Processes at a time.")] = os.cpu_count() or 1,
     folder: Annotated[
         pathlib.Path,

@@ -175,8 +175,8 @@ class DSSCN(ChunkClassifier):
         layer, found = new_layer(seen, targets, shifts, self.settings, self._rng)
         self._stack.layers.append(layer)
         layer.learn(seen, targets, self.settings)
-        top = self.n_layers - 1
-        return [LayerAdded(self._n_rows, top, rows.shape[1], len(rows)), *self._noted(found)]
+        added = LayerAdded(self._n_rows, self.n_layers - 1, rows.shape[1], len(rows))
+        return [*([added] if self.n_layers > 1 else []), *self._noted(found)]
 
     def _update_top(self, rows: Floats, codes: Ints) -> list[Event]:
         """Let the top layer grow and learn."""

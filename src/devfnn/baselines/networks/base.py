@@ -139,7 +139,13 @@ class TaskNetwork(ChunkClassifier):
         """Learn a mini-batch."""
         optimizer.zero_grad()
         self._loss(batch).backward()  # type: ignore[no-untyped-call]
+        self._limit_gradients()
         optimizer.step()
+
+    def _limit_gradients(self) -> None:
+        """Cut gradients that could ruin what was learned."""
+        if self.settings.optimizer == "sgd":
+            torch.nn.utils.clip_grad_norm_(self._trainable(), self.settings.largest_gradient)
 
     # How a chunk is learned.
 
@@ -166,7 +172,7 @@ class TaskNetwork(ChunkClassifier):
             self._renew_optimizer()
         self._train(inputs, targets)
         events += self._end_chunk()
-        self._clock.tick()
+        self._clock.tick(len(rows))
         if self.settings.choice == "best_prev":
             self._best_task = self._most_accurate(inputs, codes)
         return events

@@ -46,7 +46,6 @@ OFFICIAL: dict[str, Any] = {
     "embedding": "normal",
     "input_dropout": 0.2,
     "dropout": 0.5,
-    "largest_gradient": 10000.0,
     "hard": False,
     "redraw": False,
 }
@@ -67,8 +66,6 @@ class HATSettings(Settings):
     """Share of inputs left out of a step."""
     dropout: float = 0.0
     """Share of hidden values left out of a step."""
-    largest_gradient: float | None = None
-    """Norm to which gradients are cut."""
     hard: bool = True
     """Make the gates of a finished task 0 or 1."""
     redraw: bool = True
@@ -81,8 +78,6 @@ class HATSettings(Settings):
         check_number("sharpness", self.sharpness, 1.0, 1e6)
         check_number("input_dropout", self.input_dropout, 0.0, 0.99)
         check_number("dropout", self.dropout, 0.0, 0.99)
-        if self.largest_gradient is not None:
-            check_number("largest_gradient", self.largest_gradient, 1e-12, 1e12)
 
 
 def slope(number: int, count: int, sharpness: float) -> float:
@@ -272,8 +267,7 @@ class HAT(TaskNetwork):
         self._loss(batch).backward()  # type: ignore[no-untyped-call]
         self._protect()
         self._compensate(slope(batch.number, batch.total, self.settings.sharpness))
-        if self.settings.largest_gradient is not None:
-            torch.nn.utils.clip_grad_norm_(self._trainable(), self.settings.largest_gradient)
+        self._limit_gradients()
         optimizer.step()
         with torch.no_grad():
             for embedding in self.tasks[-1].embeddings:

@@ -38,7 +38,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 
 AT_LEAST_ONE = ("epochs", "batch_rows", "budget", "block_chunks")
-OPTIONAL = ("width", "depth", "max_tasks", "n_chunks")
+OPTIONAL = ("width", "depth", "max_tasks", "n_rows")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -63,6 +63,8 @@ class Settings:
     """`adam` or `sgd`."""
     learning_rate: float | None = None
     """Step; by default 0.01 for Adam, 0.2 for SGD."""
+    largest_gradient: float = 10000.0
+    """Norm to which gradients are cut before a step of SGD; steps of Adam are bounded anyway."""
     epochs: int = 1
     """Passes over each chunk."""
     batch_rows: int = 32
@@ -71,10 +73,10 @@ class Settings:
     """When a task begins: `blocks` of chunks, `drift` of the errors, or every `chunk`."""
     max_tasks: int | None = 3
     """The last task goes on for ever; None for no limit."""
-    n_chunks: int | None = None
-    """Chunks of the stream, if known: blocks are then equal parts of it."""
+    n_rows: int | None = None
+    """Rows of the stream, if known: blocks are then equal parts of it."""
     block_chunks: int = 50
-    """Chunks of a block if the length of the stream is unknown."""
+    """Chunks of a block, as they are given to `learn`, if the length of the stream is unknown."""
     min_gap: int = 5
     """Chunks of a task, at least, before a drift ends it."""
     drift_significance: float = 0.09
@@ -97,6 +99,7 @@ class Settings:
         check_count("min_gap", self.min_gap, least=0)
         check_number("drift_significance", self.drift_significance, 1e-300, 0.5)
         check_number("horizon", self.horizon, 1e-9, 1e12)
+        check_number("largest_gradient", self.largest_gradient, 1e-12, 1e12)
         if self.learning_rate is not None:
             check_number("learning_rate", self.learning_rate, 1e-12, 100.0)
 
