@@ -50,9 +50,9 @@ def peer_table(results: Iterable[Result]) -> Table:
     ]
     others = (
         Column("rows_per_second", "rows/s", decimals=0),
-        Column("model_bytes", "bytes", decimals=0),
+        Column("model_bytes", "bytes", decimals=0, is_detail=True),
         Column("mean_rank", "rank", decimals=2),
-        Column("p_to_ours", "p", decimals=3),
+        Column("p_to_ours", "p", decimals=3, is_detail=True),
     )
     about = (
         "Accuracy in percent: mean over chunks, ± its deviation over seeds if there are several.",
@@ -64,7 +64,12 @@ def peer_table(results: Iterable[Result]) -> Table:
     )
     return Table(
         title="Models by streams",
-        columns=(Column("system", "model"), Column("n_seeds", "seeds"), *accuracies, *others),
+        columns=(
+            Column("system", "model"),
+            Column("n_seeds", "seeds", is_detail=True),
+            *accuracies,
+            *others,
+        ),
         rows=tuple(rows),
         notes=(*about, *verdicts(cells), *interruptions(cells)),
     )
