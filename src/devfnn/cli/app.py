@@ -9,6 +9,7 @@ import devfnn
 from devfnn.cli.bench import bench
 from devfnn.cli.compare import compare
 from devfnn.cli.data import data
+from devfnn.cli.explain import explain
 from devfnn.cli.inspect import inspect
 from devfnn.cli.learn import learn
 from devfnn.cli.listing import models
@@ -24,7 +25,10 @@ from devfnn.experiments.settings import versions
 app = typer.Typer(
     help="Learning from data streams that change.", no_args_is_help=True, add_completion=False
 )
-for command in (run, compare, models, table, plot, report, inspect, predict, learn, bench):
+for command in (
+    *(run, compare, models, table, plot, report),
+    *(inspect, explain, predict, learn, bench),
+):
     app.command()(command)
 app.add_typer(data, name="data")
 

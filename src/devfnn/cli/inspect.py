@@ -23,35 +23,14 @@ from devfnn.cli.results import (
     result_file,
 )
 from devfnn.display.models import model_tables, rules_table
-from devfnn.kernels.concept_state import (
-    BOX_LAYER,
-    BOXES,
-    BRISK_LINE,
-    CALM_CURVE,
-    CLOUD_LAYER,
-    FIRST_KEPT,
-    LIVELY_CURVE,
-    NO_LAYER,
-    QUICK_LINE,
-    STEADY_LINE,
-)
+from devfnn.kernels.concept_state import NO_LAYER
 from devfnn.kernels.state import ACTIVE, ARCHIVED
 from devfnn.model import lags
+from devfnn.model.concepts.explaining import kind_of
 from devfnn.model.concepts.network import ConceptNetwork
 from devfnn.model.network import Network
 from devfnn.model.rules import Rule
 from devfnn.model.wording import label_to_json
-
-LAYER_KINDS = {
-    QUICK_LINE: "quick line",
-    BRISK_LINE: "brisk line",
-    STEADY_LINE: "steady line",
-    LIVELY_CURVE: "lively curve",
-    CALM_CURVE: "calm curve",
-    BOX_LAYER: "boxes",
-    CLOUD_LAYER: "clouds",
-}
-"""What the layers of a concept network are that are always there."""
 
 
 def inspect(
@@ -142,12 +121,11 @@ def _rival_layers(model: devfnn.DEVFNN, network: ConceptNetwork) -> list[dict[st
     places = np.flatnonzero(kinds != NO_LAYER).tolist()
     found = []
     for place, vote in zip(places, model.voting_weights.tolist(), strict=True):
-        kept = "kept boxes" if kinds[place] == BOXES else "kept line"
         state = "votes" if counts[place, False] or not counts[place, True] else "waits"
         found.append(
             {
                 "layer": place,
-                "kind": kept if place >= FIRST_KEPT else LAYER_KINDS[place],
+                "kind": kind_of(network.state, place),
                 "state": "rests" if network.state.rests[place] else state,
                 "is_merged": False,
                 "vote": vote,

@@ -1,7 +1,7 @@
 """DEVFNN: predict, then learn, one chunk or one row at a time."""
 
 import itertools
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,14 @@ from devfnn.model import lags
 from devfnn.model.compiling import ensure_compiled
 from devfnn.model.config import Config
 from devfnn.model.engines import Engine, empty_engine
+from devfnn.model.history import Logbook
 from devfnn.model.intake import Labels, as_labelled, as_labels, as_rows, as_weights
 from devfnn.model.network import Rows
 from devfnn.model.rowwise import split_at_new_classes
-from devfnn.model.rules import Rule
+from devfnn.model.self_explaining import SelfExplaining
 
 
-class DEVFNN:
+class DEVFNN(SelfExplaining):
     """Deep evolving fuzzy neural network for streams that change.
 
     Parameters
@@ -52,6 +53,7 @@ class DEVFNN:
             raise InputError(f"feature {twice!r} is named more than once")
         self._labels = Labels()
         self._network: Engine | None = None
+        self._logbook = Logbook()
         self._late: tuple[int, ...] = ()  # with lags, columns of features that were added later
 
     # ---- what a user may look at
@@ -109,21 +111,6 @@ class DEVFNN:
         network = self._known()
         columns = lags.columns_of(network.n_features, len(self.feature_names), self._late)
         return network.used_features(self.config)[columns.features]
-
-    def rules(
-        self, archived: bool = False, class_names: Mapping[Hashable, str] | None = None
-    ) -> list[Rule]:
-        """The active rules of all live layers in the user's units, the weightiest first.
-
-        With `archived` also those that wait to be recalled, after the others. None before learning.
-        `class_names` says what labels are called, where they are but numbers.
-        """
-        if self._network is None:
-            return []
-        labels = [(class_names or {}).get(label, label) for label in self.classes]
-        network = self._known()
-        names = lags.names_of(network, self.feature_names, labels, self._late)
-        return network.rules(labels, names, self.config, archived)
 
     # ---- predict: nothing here changes the model
 
@@ -184,6 +171,7 @@ class DEVFNN:
         rows.X = lags.at_once(network, rows.X, self._late)
         events += network.learn_chunk(rows, labelled, names, self.config)
         lags.remember(network, rows.labels, labelled)
+        self._logbook.note(events, network.n_rows)
         return events
 
     def learn_one(self, x: Any, y: Hashable, weight: float = 1.0) -> list[Event]:
@@ -204,6 +192,7 @@ class DEVFNN:
             seen = lags.one_by_one(network, part, known, self._late)
             events += network.learn_rows(seen, known, names, self.config)
             lags.remember(network, part.labels, known)
+        self._logbook.note(events, self.n_rows)
         return events
 
     def add_features(self, names: Sequence[str]) -> None:
@@ -283,6 +272,7 @@ class DEVFNN:
             self._network = empty_engine(n_columns, n_classes, self.config)
         elif fresh:
             lags.widen(self._network, n_columns, n_classes, self.config)
+        self._logbook.begin(self._network.n_rows)
         return self._network
 
     def _welcome(self, fresh: list[Hashable]) -> list[Event]:

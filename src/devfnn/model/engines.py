@@ -7,9 +7,11 @@ from devfnn.events import Event
 from devfnn.kernels.state import Flags, Floats, Ints
 from devfnn.model.concepts.engine import ConceptEngine
 from devfnn.model.config import Config
+from devfnn.model.explaining import LayerReasons
 from devfnn.model.network import Rows
 from devfnn.model.rules import Rule
 from devfnn.model.stacked import StackedEngine
+from devfnn.scaling import OnlineScaler
 
 
 class Engine(Protocol):
@@ -18,6 +20,8 @@ class Engine(Protocol):
     n_rows: int
     n_labels: int
     recent: Ints
+    scaler: OnlineScaler
+    feature_mask: Flags
 
     @property
     def n_features(self) -> int: ...
@@ -34,6 +38,9 @@ class Engine(Protocol):
     def rules(
         self, labels: Sequence[Hashable], names: Sequence[str], config: Config, archived: bool
     ) -> list[Rule]: ...
+    def reasons(
+        self, X: Floats, labels: Sequence[Hashable], names: Sequence[str], config: Config
+    ) -> list[LayerReasons]: ...
     def probabilities(self, X: Floats, config: Config) -> Floats: ...
     def wanted(self, X: Floats, config: Config) -> Flags: ...
     def learn_chunk(

@@ -138,6 +138,10 @@ class Labels:
     def __len__(self) -> int:
         return len(self.classes)
 
+    def index_of(self, label: Hashable) -> int | None:
+        """Class index of a label, None if it was never seen."""
+        return self._index.get(label)
+
     def encode(self, labels: list[Any]) -> tuple[Ints, list[Hashable]]:
         """Class indices, and the labels never seen before (not yet added)."""
         index, fresh = self._index, dict[Hashable, int]()

@@ -52,6 +52,13 @@ class Rule:
     """From where to where each input goes, (n_inputs, 2), as far as the model knows."""
     bounds: Floats | None = None
     """Between which values it holds, (n_inputs, 2), if its IF part is a box: low < x <= high."""
+    age: int | None = None
+    """Rows learned since it began or was recalled; None where that is not counted, as of clouds."""
+    firing_share: float | None = None
+    """Share of the rows of its layer for which it fires, of late; None before it is known."""
+    slopes: Floats | None = None
+    """What each input adds to the logit of each class (to its score, with least squares) from the
+    lower to the upper end of its range, (n_inputs, m); None for clouds, which have no slopes."""
 
     @property
     def spreads(self) -> Floats:
@@ -93,13 +100,13 @@ class Rule:
         named: Sequence[int] = range(len(self.inputs))
         n_more = 0
         if most is not None and len(self.inputs) > most:
-            named, n_more = self._most_specific()[:most], len(self.inputs) - most
+            named, n_more = self.most_specific()[:most], len(self.inputs) - most
         parts = [self._condition(place) for place in named]
         if n_more:
             parts.append(f"{n_more:,} more" if parts else f"{n_more:,} inputs are right")
         return parts
 
-    def _most_specific(self) -> list[int]:
+    def most_specific(self) -> list[int]:
         """Places of the inputs, the narrowest against their range first."""
         widths = np.ones(len(self.inputs))
         if self.ranges is not None:
@@ -114,19 +121,23 @@ class Rule:
 
     def _box_conditions(self, bounds: Floats) -> list[str]:
         """A condition for every input that the box bounds."""
-        parts = []
-        for place, (low, high) in enumerate(bounds.tolist()):
-            width = 1.0
-            if self.ranges is not None:
-                width = float(self.ranges[place, 1] - self.ranges[place, 0])
-            below, above = (wording.about(value, 0.1 * width)[0] for value in (low, high))
-            if math.isfinite(low) and math.isfinite(high):
-                parts.append(f"{below} < {self.inputs[place]} ≤ {above}")
-            elif math.isfinite(low):
-                parts.append(f"{self.inputs[place]} > {below}")
-            elif math.isfinite(high):
-                parts.append(f"{self.inputs[place]} ≤ {above}")
-        return parts
+        parts = (self.box_condition(place) for place in range(len(bounds)))
+        return [part for part in parts if part]
+
+    def box_condition(self, place: int) -> str:
+        """Between which values the box has an input; empty if it does not bound it."""
+        low, high = (
+            self.bounds[place].tolist() if self.bounds is not None else (-math.inf, math.inf)
+        )
+        width = 1.0
+        if self.ranges is not None:
+            width = float(self.ranges[place, 1] - self.ranges[place, 0])
+        below, above = (wording.about(value, 0.1 * width)[0] for value in (low, high))
+        if math.isfinite(low) and math.isfinite(high):
+            return f"{below} < {self.inputs[place]} ≤ {above}"
+        if math.isfinite(low):
+            return f"{self.inputs[place]} > {below}"
+        return f"{self.inputs[place]} ≤ {above}" if math.isfinite(high) else ""
 
     def _condition(self, place: int) -> str:
         center, spread = float(self.center[place]), float(self.spreads[place])
@@ -156,7 +167,7 @@ class Rule:
         of these comes back as its text.
         """
         data = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        for name in ("center", "covariance", "ranges"):
+        for name in ("center", "covariance", "ranges", "slopes"):
             data[name] = None if data[name] is None else data[name].tolist()
         if self.bounds is not None:
             data["bounds"] = [
@@ -174,6 +185,7 @@ class Rule:
         """The rule that `to_dict` turned into plain data."""
         n_inputs = len(data["inputs"])
         arrays = {"center": (-1,), "covariance": (n_inputs, n_inputs), "ranges": (n_inputs, 2)}
+        arrays["slopes"] = (n_inputs, len(data["probabilities"]))
         own: dict[str, Any] = {
             name: np.array(data[name], np.float64).reshape(shape)
             for name, shape in arrays.items()
@@ -215,7 +227,7 @@ def rules_of(
     archived
         Whether to list also rules that wait to be recalled.
     """
-    named = _Names(labels, names)
+    named = Names(labels, names)
     rules = [
         rule
         for layer in np.flatnonzero(~network.layers.is_merged).tolist()
@@ -230,7 +242,7 @@ def rank_of_rule(rule: Rule) -> tuple[bool, float, int, float, int]:
     return rule.is_archived, -rule.voting_weight, rule.layer, -rule.n_rows, rule.rule
 
 
-class _Names(NamedTuple):
+class Names(NamedTuple):
     """What classes and features are called."""
 
     labels: Sequence[Hashable]
@@ -245,7 +257,7 @@ class _Names(NamedTuple):
             layer += 1
 
 
-def _rules_of_layer(network: Network, layer: int, names: _Names, config: Config) -> Iterator[Rule]:
+def _rules_of_layer(network: Network, layer: int, names: Names, config: Config) -> Iterator[Rule]:
     """Every rule of a layer, active or archived."""
     layers, n_features = network.layers, network.shape.features
     n_inputs = int(layers.n_inputs[layer, 0])
@@ -256,6 +268,7 @@ def _rules_of_layer(network: Network, layer: int, names: _Names, config: Config)
     vote = layers.voting_weights[layer] / layers.voting_weights[~layers.is_merged].sum()
     for slot in np.flatnonzero(layers.status[layer] != FREE).tolist():
         shares = _said(network, layer, slot, used, config)
+        utility = float(layers.utilities[layer, slot])
         cov = layers.covs[layer, slot][np.ix_(used, used)]
         yield Rule(
             layer=layer,
@@ -269,6 +282,9 @@ def _rules_of_layer(network: Network, layer: int, names: _Names, config: Config)
             is_archived=bool(layers.status[layer, slot] == ARCHIVED),
             voting_weight=float(vote),
             ranges=np.stack([lows, lows + widths], axis=1),
+            age=int(layers.ages[layer, slot]),
+            firing_share=utility if utility >= 0.0 else None,
+            slopes=2.0 * layers.consequents[layer, slot][:, 2 * used + 1].T,
         )
 
 

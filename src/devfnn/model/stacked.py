@@ -9,11 +9,13 @@ from devfnn.events import Event
 from devfnn.kernels.state import ACTIVE, Batch, Flags, Floats, Ints
 from devfnn.model import chunkwise, rowwise, voting
 from devfnn.model.config import Config
+from devfnn.model.explaining import LayerReasons
 from devfnn.model.growth import forward
 from devfnn.model.inputs import scaled, switch_inputs
 from devfnn.model.intake import exploration_draws
 from devfnn.model.network import Network, Rows
 from devfnn.model.rules import Rule, rules_of
+from devfnn.model.stacked_explaining import reasons_of
 from devfnn.model.state import parameter_count
 
 
@@ -68,6 +70,12 @@ class StackedEngine(Network):
     ) -> list[Rule]:
         """The rules in the user's units."""
         return rules_of(self, labels, names, config, archived)
+
+    def reasons(
+        self, X: Floats, labels: Sequence[Hashable], names: Sequence[str], config: Config
+    ) -> list[LayerReasons]:
+        """What every layer says of the only row of X, and why."""
+        return reasons_of(self, X, labels, names, config)
 
     # ---- predict
 

@@ -20,7 +20,7 @@ from devfnn.kernels.concept_state import (
 )
 from devfnn.kernels.drifts import keep_layer
 from devfnn.kernels.state import Floats, Ints
-from devfnn.model.concepts.learning import _diary
+from devfnn.model.concepts.learning import empty_diary
 from devfnn.model.concepts.structure import merge_layers
 from scenes import CHUNK, flipped, noisy, of_kind, prequential, run, sloped
 
@@ -167,7 +167,7 @@ def test_without_places_nothing_is_kept() -> None:
 def twins(**changes: Any) -> DEVFNN:
     """A network with the same kept layer twice."""
     model = taught(**changes)
-    place = keep_layer(model._known().state, FIRST_KEPT, 0, _diary(1))
+    place = keep_layer(model._known().state, FIRST_KEPT, 0, empty_diary(1))
     assert place == FIRST_KEPT + 1
     return model
 

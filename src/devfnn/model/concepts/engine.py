@@ -9,10 +9,12 @@ from devfnn.events import Event
 from devfnn.kernels.concept_state import BOXES, CLOUD_LAYER, CLOUDS, LINE, NO_LAYER
 from devfnn.kernels.state import Flags, Floats, Ints
 from devfnn.model.concepts import learning
+from devfnn.model.concepts.explaining import reasons_of
 from devfnn.model.concepts.inputs import layer_inputs, used_features
 from devfnn.model.concepts.network import ConceptNetwork, empty_network
 from devfnn.model.concepts.rules import rules_of
 from devfnn.model.config import Config
+from devfnn.model.explaining import LayerReasons
 from devfnn.model.intake import exploration_draws
 from devfnn.model.network import Rows
 from devfnn.model.rules import Rule
@@ -78,6 +80,12 @@ class ConceptEngine(ConceptNetwork):
         """The rules in the user's units."""
         return rules_of(self, labels, names, config, archived)
 
+    def reasons(
+        self, X: Floats, labels: Sequence[Hashable], names: Sequence[str], config: Config
+    ) -> list[LayerReasons]:
+        """What every layer says of the only row of X, and why."""
+        return reasons_of(self, X, names, config)
+
     # ---- predict
 
     def probabilities(self, X: Floats, config: Config) -> Floats:
@@ -114,6 +122,10 @@ class ConceptEngine(ConceptNetwork):
         """Learn row by row."""
         self._said = None
         return learning.learn_rows(self, rows, labelled, names, config)
+
+    def forget_said(self) -> None:
+        """What was said before is of no use to learning any more."""
+        self._said = None
 
     def close(self, names: list[str], config: Config) -> list[Event]:
         """Nothing is left open between rows."""

@@ -69,11 +69,11 @@ def learn_chunk(
         outputs = said[1]
     else:
         outputs = forward(network, inputs)
-    diary = _diary(len(rows))
+    diary = empty_diary(len(rows))
     lessons = _lessons(network, rows, inputs, labelled, config)
     work = work_for(network.state)
     concepts.learn_chunk(network.state, lessons, outputs, config.habits(), diary, work)
-    events += _events(network, diary, names, config)
+    events += events_of(network, diary, names, config)
     gather(network, rows, diary.taken, config)
     network.n_rows += len(rows)
     network.n_chunks += 1
@@ -107,12 +107,12 @@ def _learn_part(
     from devfnn.kernels import concepts
 
     inputs = layer_inputs(network, rows.X, config)
-    diary = _diary(len(rows))
+    diary = empty_diary(len(rows))
     steps = int(network.state.clock[STEPS])
     lessons = _lessons(network, rows, inputs, labelled, config)
     state, habits, work = network.state, config.habits(), work_for(network.state)
     done = concepts.learn_rows(state, lessons, habits, diary, network.lead, work)
-    events = _events(network, diary, names, config)
+    events = events_of(network, diary, names, config)
     gather(network, rows.part(0, done), diary.taken[:done], config)
     network.n_rows += done
     network.n_labels += int(diary.taken.sum())
@@ -122,7 +122,7 @@ def _learn_part(
     return done, events
 
 
-def _diary(n_rows: int) -> Diary:
+def empty_diary(n_rows: int) -> Diary:
     """Room for what kernels report about rows."""
     n_lines = n_rows + LINES_PER_CALL
     return Diary(
@@ -142,7 +142,9 @@ def _lessons(
     return Lessons(inputs, rows.labels, rows.weights, draws, labelled)
 
 
-def _events(network: ConceptNetwork, diary: Diary, names: list[str], config: Config) -> list[Event]:
+def events_of(
+    network: ConceptNetwork, diary: Diary, names: list[str], config: Config
+) -> list[Event]:
     """The lines of a diary as events, in the user's units."""
     events: list[Event] = []
     for line in range(int(diary.n_lines[0])):

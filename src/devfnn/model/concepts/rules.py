@@ -74,6 +74,7 @@ def _boxes(
     """The rules of a layer of boxes, or the only one of a line."""
     state = network.state
     is_curved = bool(state.kinds[layer] == BOXES)
+    n_rows = float(state.class_counts[state.members[layer, : state.n_members[layer]]].sum())
     for rule in state.members[layer, : state.n_members[layer]].tolist():
         shares = _said(network, rule, is_curved, units.used)
         bounds = np.stack([units.values(state.lows[rule]), units.values(state.highs[rule])], axis=1)
@@ -90,6 +91,9 @@ def _boxes(
             voting_weight=0.0,
             ranges=units.ranges,
             bounds=bounds,
+            age=int(state.ages[rule]),
+            firing_share=float(state.class_counts[rule].sum()) / n_rows if n_rows else None,
+            slopes=2.0 * state.weights[rule][:, 1 + units.used].T,
         )
 
 
@@ -112,6 +116,7 @@ def _clouds(network: ConceptNetwork, units: _Units, labels: Sequence[Hashable]) 
     if state.kinds[CLOUD_LAYER] != CLOUDS:
         return []
     rules = []
+    total = float(state.cloud_masses[: int(state.n_clouds[0])].sum())
     for cloud in range(int(state.n_clouds[0])):
         spread = np.full(network.n_features, state.cloud_spreads[cloud])
         own = int(state.cloud_labels[cloud])
@@ -129,6 +134,7 @@ def _clouds(network: ConceptNetwork, units: _Units, labels: Sequence[Hashable]) 
                 is_archived=False,
                 voting_weight=0.0,
                 ranges=units.ranges,
+                firing_share=float(state.cloud_masses[cloud]) / total,
             )
         )
     return rules

@@ -1,0 +1,132 @@
+"""DEVFNN inside CapyMOA: `pip install 'devfnn[capymoa]'`."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from devfnn.baselines.peers import provide_java
+from devfnn.errors import InputError
+from devfnn.kernels.state import Floats
+from devfnn.model import devfnn as core
+from devfnn.model.config import Config
+from devfnn.model.intake import LARGEST
+from devfnn.model.single_rows import SingleRows, are_sound
+
+provide_java()
+try:
+    from capymoa.base import Classifier
+    from capymoa.stream import Schema
+except ImportError as error:
+    raise ImportError("devfnn.capymoa needs CapyMOA: pip install 'devfnn[capymoa]'") from error
+except (RuntimeError, ValueError, OSError) as error:  # Java starts when CapyMOA is imported
+    raise ImportError(
+        "devfnn.capymoa needs Java: set JAVA_HOME, or pip install 'devfnn[capymoa]', which brings "
+        f"it ({error})"
+    ) from error
+
+__all__ = ["DEVFNN"]
+
+
+class DEVFNN(Classifier):
+    """Deep evolving fuzzy neural network for streams that change.
+
+    Instances are learned one by one. NaN is an absent value and left out.
+
+    Parameters
+    ----------
+    schema
+        Attributes and classes of the stream. A nominal attribute is taken as the number of its
+        value, with a warning: its order means nothing.
+    random_seed
+        Seed of the share of labels that is learned whatever the certainty.
+    config
+        All parameters of the model; the default is one configuration for all streams. How missing
+        values are treated, and the seed, are not taken from it.
+    parameters
+        Parameters of `devfnn.Config` by name, instead of those of `config`.
+    """
+
+    def __init__(
+        self, schema: Any, random_seed: int = 1, config: Config | None = None, **parameters: Any
+    ) -> None:
+        super().__init__(schema=schema, random_seed=random_seed)
+        if not schema.is_classification():
+            raise InputError("DEVFNN is a classifier; the target of the schema is a number")
+        self._about = _described(schema)
+        nominal = [name for name in self._about["categories"] if name != self._about["target"]]
+        if nominal:
+            warnings.warn(f"attribute {nominal[0]!r} is nominal; encode it first", stacklevel=2)
+        everything = (config if config is not None else Config()).replace(**parameters)
+        everything = everything.replace(missing="skip", seed=random_seed)
+        self._rows = SingleRows(core.DEVFNN(everything, self._about["features"][:-1]))
+
+    @property
+    def model(self) -> core.DEVFNN:
+        """The model itself, for its rules, its size and its files; its labels are class indices."""
+        return self._rows.model
+
+    def __str__(self) -> str:
+        return "DEVFNN"
+
+    def get_params(self) -> dict[str, Any]:
+        """Parameters other than the defaults, as plain data; `from_params` takes them back."""
+        default, own = Config().to_dict(), self.model.config.to_dict()
+        kept = {name: value for name, value in own.items() if value != default[name]}
+        return {name: kept[name] for name in kept if name not in ("missing", "seed")}
+
+    def train(self, instance: Any) -> None:
+        """Learn an instance."""
+        self._rows.learn(_values(instance), int(instance.y_index))
+
+    def predict_proba(self, instance: Any) -> Floats | None:
+        """Probabilities by class index; None before the first instance."""
+        shares = self._rows.probabilities(_values(instance))
+        if not shares:
+            return None
+        probabilities = np.zeros(len(self._about["categories"][self._about["target"]]))
+        indices: list[Any] = self.model.classes
+        probabilities[indices] = shares
+        return probabilities
+
+    # ---- storing: a schema is an object of Java, which cannot be pickled
+
+    def __getstate__(self) -> dict[str, Any]:
+        params = {key: value for key, value in self._params.items() if key != "schema"}
+        return self.__dict__ | {"schema": None, "_params": params}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.schema = Schema.from_custom(**self._about)
+        self._params["schema"] = self.schema
+
+
+def _values(instance: Any) -> list[float]:
+    """The attributes of an instance, checked."""
+    values: list[float] = instance.x.tolist()
+    if not are_sound(values):
+        for place, value in enumerate(values):
+            if abs(value) > LARGEST:
+                raise InputError(f"attribute {place} is infinite or beyond {LARGEST:g}")
+    return values
+
+
+def _described(schema: Any) -> dict[str, Any]:
+    """A schema in plain words: what `Schema.from_custom` makes the same one of."""
+    header = schema.get_moa_header()
+    names = [str(header.attribute(place).name()) for place in range(header.numAttributes())]
+    target = str(header.classAttribute().name())
+    names.remove(target)
+    categories = {name: [str(each) for each in values] for name, values in _nominal(schema).items()}
+    categories[target] = [str(label) for label in schema.get_label_values()]
+    return {
+        "features": [*names, target],
+        "target": target,
+        "categories": categories,
+        "name": str(schema.dataset_name),
+    }
+
+
+def _nominal(schema: Any) -> dict[str, Any]:
+    """The nominal attributes and their values."""
+    return dict(schema.get_nominal_attributes() or {})

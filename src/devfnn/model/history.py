@@ -1,0 +1,74 @@
+"""What happened to the structure of a model so far: the newest events, and how many are gone."""
+
+import collections
+import dataclasses
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from devfnn.events import Event
+
+MOST_EVENTS = 10000
+"""Events that a model keeps, the newest."""
+
+
+@dataclasses.dataclass(frozen=True)
+class History:
+    """Structural events of a model, the oldest first, with the numbers that caused them."""
+
+    events: tuple[Event, ...]
+    n_dropped: int
+    """Older events that are no longer kept."""
+    since_row: int
+    """From this row on nothing is left out but what was dropped; 0 is the first row learned. A
+    model that was loaded knows nothing of the events before."""
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self.events)
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def of_kind(self, *kinds: str) -> list[Event]:
+        """Events of some kinds, by name: "DriftFound", "RuleSplit", ..."""
+        return [event for event in self.events if event.kind in kinds]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        events = [event.to_dict() | {"explanation": event.explanation} for event in self.events]
+        return {"since_row": self.since_row, "n_dropped": self.n_dropped, "events": events}
+
+    def text(self, most: int = 50) -> str:
+        """The newest events, one a line."""
+        shown = self.events[-most:] if most > 0 else ()
+        n_hidden = len(self.events) - len(shown) + self.n_dropped
+        lines = [f"from row {self.since_row:,}: {len(self.events) + self.n_dropped:,} events"]
+        lines += [f"... {n_hidden:,} older ones"] if n_hidden else []
+        return "\n".join(
+            [*lines, *(f"row {each.row:,}  {each.kind}: {each.explanation}" for each in shown)]
+        )
+
+
+class Logbook:
+    """Where a model notes its events; not part of what is saved."""
+
+    def __init__(self) -> None:
+        self._events: collections.deque[Event] = collections.deque(maxlen=MOST_EVENTS)
+        self._n_noted = 0
+        self._since: int | None = None
+
+    def begin(self, row: int) -> None:
+        """From this row on events are noted, unless they have been before."""
+        if self._since is None:
+            self._since = row
+
+    def note(self, events: Iterable[Event], row: int) -> None:
+        """Note what happened up to a row."""
+        for event in events:
+            self.begin(min(event.row, row))
+            self._events.append(event)
+            self._n_noted += 1
+
+    def history(self, row: int) -> History:
+        """What is known, at a row."""
+        since = row if self._since is None else self._since
+        return History(tuple(self._events), self._n_noted - len(self._events), since)

@@ -1,0 +1,143 @@
+"""What a model tells about itself: rules, reasons and history, in the words of its user."""
+
+from collections.abc import Hashable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from devfnn.kernels.state import Floats
+from devfnn.model import describing, lags
+from devfnn.model.config import Config
+from devfnn.model.engines import Engine
+from devfnn.model.explaining import Explanation, states_of
+from devfnn.model.history import History, Logbook
+from devfnn.model.intake import as_rows
+from devfnn.model.rules import Rule
+
+ClassNames = Mapping[Hashable, str]
+"""What labels are called, where they are but numbers."""
+
+
+class _Model(Protocol):
+    """What is asked of a model here."""
+
+    config: Config
+    _names: list[str] | None
+    _network: Engine | None
+    _late: tuple[int, ...]
+    _logbook: Logbook
+
+    @property
+    def classes(self) -> list[Hashable]: ...
+    @property
+    def feature_names(self) -> list[str]: ...
+    @property
+    def n_rows(self) -> int: ...
+    def _known(self) -> Engine: ...
+    def _n_features(self) -> int | None: ...
+    def _as_row(self, x: Any) -> Floats: ...
+    def rules(self, archived: bool = ..., class_names: ClassNames | None = ...) -> list[Rule]: ...
+
+
+class SelfExplaining:
+    """A model that can be read. Nothing here changes it."""
+
+    def rules(
+        self: _Model, archived: bool = False, class_names: ClassNames | None = None
+    ) -> list[Rule]:
+        """The active rules of all live layers in the user's units, the weightiest first.
+
+        With `archived` also those that wait to be recalled, after the others. None before learning.
+        `class_names` says what labels are called, where they are but numbers.
+        """
+        if self._network is None:
+            return []
+        labels = [(class_names or {}).get(label, label) for label in self.classes]
+        network = self._known()
+        names = lags.names_of(network, self.feature_names, labels, self._late)
+        return network.rules(labels, names, self.config, archived)
+
+    def rules_table(
+        self: _Model, archived: bool = False, class_names: ClassNames | None = None
+    ) -> dict[str, list[Any]]:
+        """The rules as columns, one entry for each rule: as pandas, polars and CSV files take it.
+
+        An input that a rule does not have leaves None.
+        """
+        return describing.table_of(self.rules(archived, class_names))
+
+    def simpful_rules(self: _Model, class_names: ClassNames | None = None) -> list[str]:
+        """The rules in the grammar of simpful: IF (heat IS low) AND ... THEN (class IS rain).
+
+        Terms are low, medium and high: the thirds of the known range of an input. Rules without
+        any condition, as those of lines, are left out.
+        """
+        texts = (describing.in_simpful(rule) for rule in self.rules(False, class_names))
+        return [text for text in texts if text]
+
+    def describe(self: _Model, terms: bool = False, class_names: ClassNames | None = None) -> str:
+        """All layers and their rules as text, the weightiest layer first.
+
+        Parameters
+        ----------
+        terms
+            Say low, medium and high, the thirds of the known range of an input, not numbers.
+        class_names
+            What labels are called.
+        """
+        if self._network is None:
+            return "The model has not learned anything yet."
+        labels = [(class_names or {}).get(label, label) for label in self.classes]
+        network = self._known()
+        names = lags.names_of(network, self.feature_names, labels, self._late)
+        row = np.full((1, network.n_features), 0.5)
+        reasons = network.reasons(row, labels, names, self.config)
+        used, mask = network.used_features(self.config), network.feature_mask
+        states = states_of(row[0], used, mask, network.scaler.is_clock)
+        left_out = [(name, state) for name, state in zip(names, states, strict=True)]
+        rules = self.rules(True, class_names)
+        return describing.description(reasons, rules, left_out, terms)
+
+    def explain(self: _Model, x: Any, class_names: ClassNames | None = None) -> Explanation:
+        """Why the model says what it says of one row: what layers, rules and features add to it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from devfnn import DEVFNN
+        >>> X = np.random.default_rng(0).random((1000, 2))
+        >>> model = DEVFNN(feature_names=["heat", "wind"])
+        >>> events = model.learn(X, np.where(X[:, 0] > 0.5, "high", "low"))
+        >>> why = model.explain([0.9, 0.5])
+        >>> why.label, next(iter(why.contributions()))
+        ('high', 'heat')
+        >>> layer = why.layers[0]
+        >>> bool(np.allclose(layer.bias + layer.contributions.sum(axis=0), layer.output))
+        True
+        """
+        network = self._known()
+        rows = as_rows(self._as_row(x), self._names, self._n_features(), self.config.missing)
+        rows = lags.at_once(network, rows, self._late)
+        labels = [(class_names or {}).get(label, label) for label in self.classes]
+        names = lags.names_of(network, self.feature_names, labels, self._late)
+        layers = network.reasons(rows, labels, names, self.config)
+        probabilities = np.zeros(len(labels))
+        for layer in layers:
+            probabilities += layer.voting_weight * layer.votes
+        used, mask = network.used_features(self.config), network.feature_mask
+        return Explanation(
+            labels=tuple(labels),
+            probabilities=probabilities,
+            features=tuple(names),
+            values=rows[0],
+            states=states_of(rows[0], used, mask, network.scaler.is_clock),
+            layers=tuple(layers),
+        )
+
+    def history(self: _Model) -> History:
+        """Every structural event so far with the numbers that caused it, the newest 10,000.
+
+        They are not part of what is saved: a model that was loaded or copied begins anew, and says
+        from which row on it knows.
+        """
+        return self._logbook.history(self.n_rows)

@@ -1,0 +1,144 @@
+"""From River's rows, whose features come and go, to rows of a model."""
+
+import operator
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from devfnn.errors import InputError
+from devfnn.kernels.state import Floats
+from devfnn.model.intake import LARGEST
+from devfnn.model.single_rows import are_sound
+from devfnn.river.library import dataframe
+
+
+class Features:
+    """Which feature has which column of the model.
+
+    New features are numbered in an order of their own, not in that of the row: the order in which
+    a row names its features must not matter.
+
+    >>> features = Features()
+    >>> features.add({"b": 1.0, "a": 2.0})
+    ['a', 'b']
+    >>> features.row({"b": 5.0})
+    [nan, 5.0]
+    >>> features.add({1: 3.0, "1": 4.0})
+    ['1', "'1'"]
+    """
+
+    def __init__(self) -> None:
+        self._places: dict[Hashable, int] = {}
+        self._names: set[str] = set()
+        self._pick: Callable[[Mapping[Any, Any]], Sequence[Any]] | None = None
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def are_new(self, keys: Iterable[Hashable]) -> bool:
+        """Whether one of these features was never seen."""
+        return any(key not in self._places for key in keys)
+
+    def add(self, keys: Iterable[Hashable]) -> list[str]:
+        """Give columns to features that were never seen; returns what the model calls them."""
+        fresh = [key for key in keys if key not in self._places]
+        fresh.sort(key=lambda key: (type(key).__name__, repr(key)))
+        names = []
+        for key in fresh:
+            self._places[key] = len(self._places)
+            names.append(self._name(key))
+        if len(self._places) > 1:
+            self._pick = operator.itemgetter(*self._places)
+        return names
+
+    def _name(self, key: Hashable) -> str:
+        """A name that no other feature has: 1 and "1" are two features."""
+        name = str(key) if str(key) not in self._names else repr(key)
+        while name in self._names:
+            name += "'"
+        self._names.add(name)
+        return name
+
+    def whole_row(self, x: Mapping[Any, Any]) -> Sequence[float] | None:
+        """The values of a row that has all features and no other; None if it is not so simple."""
+        if self._pick is None or len(x) != len(self._places):
+            return None
+        try:
+            values = self._pick(x)
+        except KeyError:
+            return None
+        return values if are_sound(values) else None
+
+    def row(self, x: Mapping[Any, Any]) -> Sequence[float]:
+        """The values of a row in the order of the columns; NaN for what it does not have."""
+        values = self.whole_row(x)
+        if values is not None:
+            return values
+        return [as_number(x.get(key), key) for key in self._places]
+
+    def matrix(self, columns: Sequence[Hashable], rows: Floats) -> Floats:
+        """The rows of a table in the order of the columns of the model."""
+        placed = np.full((rows.shape[0], len(self._places)), np.nan)
+        for place, key in enumerate(columns):
+            if key in self._places:
+                placed[:, self._places[key]] = rows[:, place]
+        return placed
+
+
+def as_number(value: Any, key: Hashable) -> float:
+    """A feature's value; NaN if it is missing.
+
+    >>> as_number(None, "age"), as_number(True, "is_new")
+    (nan, 1.0)
+    >>> as_number("red", "colour")
+    Traceback (most recent call last):
+    ...
+    devfnn.errors.InputError: feature 'colour' is 'red', not a number; encode categories first
+    """
+    if value is None:
+        return float("nan")
+    try:
+        if isinstance(value, str | bytes):
+            raise TypeError
+        number = float(value)
+    except (TypeError, ValueError):
+        problem = f"feature {key!r} is {value!r}, not a number; encode categories first"
+        raise InputError(problem) from None
+    if abs(number) > LARGEST:
+        raise InputError(f"feature {key!r} is infinite or beyond {LARGEST:g}")
+    return number
+
+
+def read_table(X: Any) -> tuple[Any, list[Hashable], Floats]:
+    """A table as narwhals sees it, its columns, and its rows as numbers."""
+    frame = dataframe.into_frame(X)
+    columns: list[Hashable] = list(frame.columns)
+    rows = np.empty((len(frame), len(columns)))
+    for place, series in enumerate(frame.iter_columns()):
+        rows[:, place] = _as_numbers(series, columns[place])
+    if len(set(columns)) < len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
+        raise InputError(f"column {twice!r} is there more than once")
+    return frame, columns, rows
+
+
+def _as_numbers(series: Any, key: Hashable) -> npt.NDArray[Any]:
+    """A column as floats; NaN where there is no value."""
+    if series.dtype.is_numeric() and not series.is_null().any():
+        numbers: npt.NDArray[Any] = series.to_numpy().astype(np.float64)
+        if (np.abs(numbers) <= LARGEST).all():
+            return numbers
+    return np.array([as_number(value, key) for value in series.to_list()], np.float64)
+
+
+def as_label_list(y: Any) -> list[Any]:
+    """Labels of any kind of column as a list."""
+    if isinstance(y, list | tuple):
+        return list(y)
+    if isinstance(y, np.ndarray):
+        listed: list[Any] = y.tolist()
+        return listed
+    listed = dataframe.into_series(y).to_list()
+    return listed

@@ -1,0 +1,66 @@
+"""`devfnn explain`: one row of a file, explained as text, JSON and CSV."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from devfnn import DEVFNN
+from devfnn.cli.explain import explain
+from scenes import config_of, each_network, flipped, run
+
+app = typer.Typer()
+app.command()(explain)
+
+
+@pytest.fixture
+def invoke():
+    """Call `explain`."""
+    runner = CliRunner(env={"COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb"})
+    return lambda *arguments: runner.invoke(app, [*map(str, arguments)])
+
+
+def prepared(folder, network):
+    """A model in a file, and rows in another."""
+    X, y = flipped(5)
+    model = DEVFNN(config_of(network), feature_names=["heat", "wind", "dust"])
+    run(model, X, np.where(y, "rain", "dry"))
+    model.save(folder / "model")
+    lines = ["heat,wind,dust", *(",".join(map(repr, row)) for row in X[:20].tolist())]
+    (folder / "rows.csv").write_text("\n".join(lines))
+    return model, X
+
+
+@each_network
+def test_a_row_is_explained(invoke, tmp_path, network):
+    model, X = prepared(tmp_path, network)
+    files = ("--json", tmp_path / "why.json", "--csv", tmp_path / "why.csv")
+    result = invoke(tmp_path / "model", tmp_path / "rows.csv", "--row", 7, *files)
+    assert result.exit_code == 0, result.output
+    why = model.explain(X[6])
+    assert result.output.strip() == why.text()
+    data = json.loads((tmp_path / "why.json").read_text())
+    assert data["row"] == 7
+    assert data["layers"] == json.loads(json.dumps(why.to_dict()["layers"]))
+    lines = list(csv.DictReader((tmp_path / "why.csv").read_text().splitlines()))
+    total = sum(float(line["rain"]) for line in lines if line["layer"] == "1")
+    rain = why.labels.index("rain")
+    assert total == pytest.approx(why.layers[1].output[rain])
+
+
+def test_a_row_that_is_not_there(invoke, tmp_path):
+    prepared(tmp_path, "concepts")
+    result = invoke(tmp_path / "model", tmp_path / "rows.csv", "--row", 21)
+    assert result.exit_code != 0
+    assert "no row 21" in " ".join(result.output.split())
+
+
+def test_a_model_without_rows(invoke, tmp_path):
+    prepared(tmp_path, "concepts")
+    DEVFNN().save(tmp_path / "empty")
+    result = invoke(tmp_path / "empty", tmp_path / "rows.csv")
+    assert result.exit_code != 0
+    assert "has learned nothing yet" in " ".join(result.output.split())

@@ -1,0 +1,98 @@
+"""DEVFNN inside CapyMOA: next to MOA's learners, and the same results as the model itself."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from devfnn import DEVFNN as Core
+from devfnn import Config, InputError
+
+pytest.importorskip("devfnn.capymoa", exc_type=ImportError)
+
+from capymoa.classifier import NaiveBayes
+from capymoa.evaluation import (
+    prequential_evaluation,
+    prequential_evaluation_multiple_learners,
+)
+from capymoa.evaluation.visualization import plot_windowed_results
+from capymoa.stream import NumpyStream, Schema
+from capymoa.stream.drift import AbruptDrift, DriftStream
+from capymoa.stream.generator import SEA
+
+from devfnn.capymoa import DEVFNN
+
+ROWS = 1200
+
+
+@pytest.fixture
+def stream():
+    """A stream with a drift."""
+    return DriftStream(stream=[SEA(function=1), AbruptDrift(ROWS // 2), SEA(function=3)])
+
+
+def instances(stream, n_rows=ROWS):
+    """The first instances of a stream."""
+    stream.restart()
+    return [stream.next_instance() for _ in range(n_rows)]
+
+
+def test_predictions_are_those_of_the_core(stream):
+    model = DEVFNN(stream.get_schema(), random_seed=7, max_kept=2)
+    result = prequential_evaluation(stream, model, max_instances=ROWS, window_size=200)
+    assert result.accuracy() > 80.0
+    rows = instances(stream)
+    X = np.array([each.x for each in rows])
+    core = Core(Config(missing="skip", seed=7, max_kept=2))
+    core.learn_rows(X, [each.y_index for each in rows])
+    by_class = core.predict_proba(X)[:, np.argsort(core.classes)]
+    assert np.array_equal([model.predict_proba(each) for each in rows], by_class)
+
+
+def test_it_runs_next_to_learners_of_moa(stream, tmp_path):
+    schema = stream.get_schema()
+    learners = {"ours": DEVFNN(schema), "theirs": NaiveBayes(schema)}
+    results = prequential_evaluation_multiple_learners(
+        stream, learners, max_instances=ROWS, window_size=200
+    )
+    assert results["ours"].accuracy() > 80.0
+    plot_windowed_results(
+        *results.values(), metric="accuracy", figure_path=f"{tmp_path}/", figure_name="windows"
+    )
+    assert list(tmp_path.iterdir())
+
+
+def test_nothing_is_said_before_learning_and_absent_classes_have_no_chance():
+    schema = Schema.from_custom(["a", "b", "class"], "class", {"class": ["x", "y", "z"]}, "three")
+    X = np.array([[0.0, 1.0], [1.0, np.nan]] * 20)
+    rows = instances(NumpyStream(X, np.array([2, 0] * 20), target_type="categorical"), 40)
+    model = DEVFNN(schema)
+    assert model.predict(rows[0]) is None
+    model.train(rows[0])
+    assert len(model.predict_proba(rows[0])) == 3
+    assert model.predict_proba(rows[0])[1] == 0.0
+
+
+def test_a_model_goes_on_after_pickling(stream):
+    rows = instances(stream, 300)
+    model = DEVFNN(stream.get_schema(), max_clouds=10)
+    for each in rows[:150]:
+        model.train(each)
+    other = pickle.loads(pickle.dumps(model))
+    assert other.schema.is_compatible_with(model.schema)
+    for each in rows[150:]:
+        model.train(each)
+        other.train(each)
+    assert np.array_equal(model.predict_proba(rows[0]), other.predict_proba(rows[0]))
+    again = DEVFNN.from_params(stream.get_schema(), other.get_params(), random_seed=3)
+    assert again.model.config == model.model.config.replace(seed=3)
+
+
+def test_what_it_cannot_learn_is_said():
+    numeric = Schema.from_custom(["a", "b"], "b", None, "numbers")
+    with pytest.raises(InputError, match="is a classifier"):
+        DEVFNN(numeric)
+    named = {"class": ["x", "y"], "colour": ["red", "blue"]}
+    schema = Schema.from_custom(["colour", "a", "class"], "class", named, "colours")
+    with pytest.warns(UserWarning, match="'colour' is nominal"):
+        DEVFNN(schema)

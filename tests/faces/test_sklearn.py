@@ -1,0 +1,241 @@
+"""The classifiers for scikit-learn: its own checks, and the predictions of the core."""
+
+import dataclasses
+import inspect
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_checks, get_tags
+
+import devfnn
+from devfnn import DEVFNN, Config, GClass, InputError
+from devfnn.sklearn import DEVFNNClassifier, GClassClassifier
+
+CLASSIFIERS = [
+    DEVFNNClassifier(),
+    DEVFNNClassifier(missing="skip"),
+    DEVFNNClassifier(network="stacked"),
+    DEVFNNClassifier(network="stacked", missing="skip"),
+    GClassClassifier(),
+    GClassClassifier(missing="skip"),
+]
+NAMES = ["low", "high", "middle"]
+
+
+@pytest.fixture
+def stream(rng):
+    """Rows and labels; the classes do not come in the order of the alphabet."""
+    X = rng.random((900, 3))
+    labels = np.array(NAMES)[np.digitize(X[:, 0] + X[:, 1], [0.8, 1.2])]
+    first = [np.flatnonzero(labels == name)[0] for name in NAMES]
+    X, labels = np.vstack([X[first], X]), np.concatenate([NAMES, labels])
+    return X, labels
+
+
+def chunks(X, y, size=300):
+    """The rows and labels in chunks."""
+    return [(X[i : i + size], y[i : i + size]) for i in range(0, len(X), size)]
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=repr)
+def test_passes_all_checks_of_scikit_learn(classifier):
+    results = estimator_checks.check_estimator(classifier, on_skip=None)
+    assert len(results) > 50
+    other = {each["check_name"] for each in results if each["status"] != "passed"}
+    assert other <= {"check_array_api_input"}  # it asks for an environment variable
+
+
+@pytest.mark.parametrize("kind", [DEVFNNClassifier, GClassClassifier])
+def test_the_signature_is_that_of_config(kind):
+    found = list(inspect.signature(kind).parameters.values())
+    fields = dataclasses.fields(Config)
+    assert [(each.name, each.default) for each in found] == [(f.name, f.default) for f in fields]
+    assert kind().get_params() == Config().to_dict()
+    assert all(f"{f.name} : default {f.default!r}" in kind.__doc__ for f in fields)
+
+
+@pytest.mark.parametrize(
+    ("classifier", "core"),
+    [
+        (DEVFNNClassifier(seed=3), DEVFNN(Config(seed=3))),
+        (DEVFNNClassifier(network="stacked"), DEVFNN(Config(network="stacked"))),
+        (DEVFNNClassifier(lags=2), DEVFNN(Config(lags=2))),
+        (GClassClassifier(), GClass()),
+    ],
+    ids=["concepts", "stacked", "lags", "gclass"],
+)
+def test_every_chunk_is_predicted_as_by_the_core(classifier, core, stream):
+    for number, (X, y) in enumerate(chunks(*stream)):
+        if number:
+            by_label = dict(zip(core.classes, core.predict_proba(X).T, strict=True))
+            expected = np.transpose([by_label[name] for name in sorted(NAMES)])
+            assert np.array_equal(classifier.predict_proba(X), expected)
+            assert np.array_equal(classifier.predict(X), core.predict(X))
+        classifier.partial_fit(X, y, classes=NAMES)
+        core.learn(X, y)
+    assert core.classes != sorted(NAMES) == classifier.classes_.tolist()
+
+
+def test_fit_starts_anew_and_learns_in_chunks(stream):
+    X, y = stream
+    core = DEVFNN()
+    for part in chunks(X, y, 200):
+        core.learn(*part)
+    classifier = DEVFNNClassifier(chunk_rows=200).fit(X[:, :2], y == "low").fit(X, y)
+    assert np.array_equal(classifier.predict(X), core.predict(X))
+    assert classifier.score(X, y) > 0.9
+
+
+def test_weights_are_those_of_the_core(stream, rng):
+    X, y = stream
+    weights = rng.integers(0, 3, len(X))
+    core = DEVFNN()
+    core.learn(X, y, weights)
+    classifier = DEVFNNClassifier().partial_fit(X, y, NAMES, sample_weight=pd.Series(weights))
+    assert np.array_equal(classifier.predict(X), core.predict(X))
+    assert classifier.model_.n_rows == np.count_nonzero(weights)
+
+
+class Weighted(DEVFNNClassifier):
+    """Lets scikit-learn's checks of weights, which call `fit`, reach `partial_fit`."""
+
+    def fit(self, X, y, sample_weight=None):
+        return self.partial_fit(X, y, np.unique(np.asarray(y)), sample_weight)
+
+
+@pytest.mark.parametrize(
+    "what", ["pandas_series", "not_an_array", "list", "shape", "not_overwritten"]
+)
+def test_weights_may_come_as_scikit_learn_has_them(what):
+    getattr(estimator_checks, f"check_sample_weights_{what}")("Weighted", Weighted())
+
+
+def test_only_zero_weights_teach_nothing(stream):
+    X, y = stream
+    classifier = DEVFNNClassifier().partial_fit(X, y, NAMES, np.zeros(len(X)))
+    with pytest.raises(NotFittedError):
+        classifier.predict(X)
+    assert classifier.partial_fit(X, y).score(X, y) > 0.9
+
+
+def test_a_class_to_come_has_no_probability_yet(stream):
+    X, y = stream
+    classifier = DEVFNNClassifier().partial_fit(X, y, [*NAMES, "huge"])
+    assert classifier.classes_.tolist() == ["high", "huge", "low", "middle"]
+    probabilities = classifier.predict_proba(X)
+    assert not probabilities[:, 1].any()
+    assert np.allclose(probabilities.sum(axis=1), 1.0)
+    scores = classifier.decision_function(X)
+    assert np.isfinite(scores).all()
+    assert np.array_equal(classifier.classes_[scores.argmax(axis=1)], classifier.predict(X))
+
+
+def test_of_two_classes_the_decision_is_one_number(stream):
+    X, y = stream
+    classifier = DEVFNNClassifier().fit(X, y == "low")
+    odds = classifier.predict_proba(X)[:, 1] / classifier.predict_proba(X)[:, 0]
+    assert np.allclose(classifier.decision_function(X), np.log(odds))
+
+
+def test_missing_values(stream):
+    X, y = stream
+    X[700, 2] = np.nan
+    assert not get_tags(DEVFNNClassifier()).input_tags.allow_nan
+    with pytest.raises(InputError, match='row 700, feature 2 is NaN; use missing="skip"'):
+        DEVFNNClassifier().fit(X, y)
+    classifier = DEVFNNClassifier(missing="skip")
+    assert get_tags(classifier).input_tags.allow_nan
+    assert classifier.fit(X, y).score(X, y) > 0.9
+
+
+def test_names_reach_the_rules_through_a_pipeline(stream):
+    X, y = pd.DataFrame(stream[0], columns=["a", "b", "c"]), stream[1]
+    pipeline = make_pipeline(StandardScaler(), DEVFNNClassifier()).set_output(transform="pandas")
+    classifier = pipeline.fit(X, y)[-1]
+    assert classifier.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert classifier.model_.feature_names == ["a", "b", "c"]
+    assert pipeline.score(X, y) > 0.9
+    with pytest.raises(ValueError, match="same order"):
+        classifier.predict(X[["b", "a", "c"]])
+
+
+def test_the_best_of_a_grid_is_stored_with_its_numpy_numbers(stream, tmp_path):
+    X, y = stream
+    search = GridSearchCV(DEVFNNClassifier(), {"max_boxes": np.arange(1, 3)}, cv=2).fit(X, y)
+    assert search.best_score_ > 0.8
+    search.best_estimator_.save(tmp_path / "model")
+    loaded = DEVFNNClassifier.load(tmp_path / "model")
+    assert loaded.max_boxes == search.best_params_["max_boxes"]
+    assert np.array_equal(loaded.predict(X), search.predict(X))
+
+
+@pytest.mark.parametrize("kind", [DEVFNNClassifier, GClassClassifier])
+def test_a_stored_classifier_goes_on(kind, stream, tmp_path):
+    (X, y), *rest = chunks(pd.DataFrame(stream[0], columns=["a", "b", "c"]), stream[1])
+    original = kind(max_rules=7).partial_fit(X, y, [*NAMES, "huge"])
+    original.save(tmp_path / "model")
+    loaded = kind.load(tmp_path / "model", classes=[*NAMES, "huge"])
+    for copy in (loaded, pickle.loads(pickle.dumps(original))):
+        assert copy.get_params()["max_rules"] == 7
+        same = clone(copy).partial_fit(X, y, [*NAMES, "huge"])
+        for part in rest:
+            copy.partial_fit(*part)
+            same.partial_fit(*part)
+        assert np.array_equal(copy.predict_proba(X), same.predict_proba(X))
+        assert copy.n_features_in_ == 3
+        assert copy.feature_names_in_.tolist() == ["a", "b", "c"]
+
+
+def test_a_model_without_names_is_loaded_without(stream, tmp_path):
+    X, y = stream
+    DEVFNNClassifier().fit(X, y).save(tmp_path / "model")
+    assert not hasattr(DEVFNNClassifier.load(tmp_path / "model"), "feature_names_in_")
+    with pytest.raises(InputError, match="'middle' is not among the classes"):
+        DEVFNNClassifier.load(tmp_path / "model", classes=["high", "low"])
+    DEVFNN().save(tmp_path / "model")
+    with pytest.raises(NotFittedError):
+        DEVFNNClassifier.load(tmp_path / "model").save(tmp_path / "copy")
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda model, X, y: clone(model).partial_fit(X, y), "classes must be passed"),
+        (lambda model, X, y: clone(model).partial_fit(X, y, NAMES[:2]), "name all classes"),
+        (lambda model, X, y: model.partial_fit(X, y, NAMES[:2]), "leave them out"),
+        (lambda model, X, y: model.set_params(seed=5).partial_fit(X, y), "seed changed after"),
+        (lambda model, X, y: clone(model).set_params(seed=-1).fit(X, y), "seed must be between"),
+        (lambda model, X, y: model.fit(X[:, :2], X[:, 2]), "Unknown label type"),
+        (lambda model, X, y: GClassClassifier(max_layers=3).fit(X, y), "leave max_layers out"),
+    ],
+)
+def test_what_is_refused_changes_nothing(act, message, stream):
+    X, y = stream
+    model = DEVFNNClassifier().fit(X, y)
+    before = model.predict_proba(X)
+    with pytest.raises(ValueError, match=message):
+        act(model, X, y)
+    assert np.array_equal(model.predict_proba(X), before)
+
+
+def test_without_scikit_learn_it_says_what_to_install():
+    code = "import sys; sys.modules['sklearn'] = None; import devfnn; import devfnn.sklearn"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": str(pathlib.Path(devfnn.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert "pip install 'devfnn[sklearn]'" in done.stderr

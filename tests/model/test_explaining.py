@@ -1,0 +1,289 @@
+"""Explanations: what they say adds up, and is what the model predicts."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+
+from devfnn import DEVFNN, GClass
+from devfnn.errors import InputError, NotLearnedError
+from devfnn.kernels import clouds
+from devfnn.kernels.concept_state import BOX_LAYER, CLOUD_LAYER, FIRST_KEPT
+from devfnn.model.concepts import explaining as of_concepts
+from devfnn.model.concepts.inputs import layer_inputs
+from devfnn.model.concepts.learning import forward as concept_forward
+from devfnn.model.explaining import LOG_PROBABILITIES, LOGITS, SCORES
+from devfnn.model.growth import forward as stacked_forward
+from devfnn.model.inputs import scaled
+from scenes import EAGER, config_of, each_network, eventful, flipped, run, stacked
+
+EXACT = 1e-9
+
+
+def outputs_of(model, X):
+    """What the kernels say for the layers, (k, L, m)."""
+    network, config = model._network, model.config
+    if config.network == "concepts":
+        return concept_forward(network, layer_inputs(network, X, config))
+    return stacked_forward(network, scaled(network, X, config), config)[0]
+
+
+def check(model, X):
+    """Explanations of rows add up, say what the kernels say, and vote as the model does."""
+    expected, outputs = model.predict_proba(X), outputs_of(model, X)
+    for row, x in enumerate(X):
+        why = model.explain(x)
+        assert why.probabilities == pytest.approx(expected[row], abs=EXACT)
+        assert why.label == model.classes[int(why.probabilities.argmax())]
+        voted = sum(layer.voting_weight * layer.votes for layer in why.layers)
+        assert voted == pytest.approx(expected[row], abs=EXACT)
+        assert sum(layer.voting_weight for layer in why.layers) == pytest.approx(1.0, abs=EXACT)
+        for layer in why.layers:
+            check_layer(layer, outputs[row, layer.layer], why)
+
+
+def check_layer(layer, output, why):
+    """One layer adds up to what its kernel says."""
+    total = layer.bias + layer.contributions.sum(axis=0)
+    assert total == pytest.approx(layer.output, abs=EXACT)
+    assert layer.contributions.shape == (len(layer.inputs), len(why.labels))
+    for place, state in enumerate(why.states):
+        if state != "in use":
+            assert not layer.contributions[place].any()
+    if layer.state in ("rests", "merged"):
+        assert not layer.fired
+        assert not layer.votes.any()
+        assert layer.voting_weight == 0.0
+        return
+    if layer.output_is == SCORES:
+        assert layer.output == pytest.approx(output, abs=EXACT)
+    else:
+        shares = np.exp(total - total.max())
+        assert shares / shares.sum() == pytest.approx(output / output.sum(), abs=EXACT)
+        assert layer.probabilities == pytest.approx(output / output.sum(), abs=EXACT)
+    if layer.output_is == LOG_PROBABILITIES and layer.fired:
+        assert np.exp(layer.output) == pytest.approx(output, abs=EXACT)
+
+
+def striped_model(**changes):
+    """A concept network of several layers, boxes and clouds, with kept layers."""
+    X, _ = flipped(40)
+    stripes = (4.0 * X[:, 2]).astype(int) % 2
+    y = np.where(np.arange(len(X)) < len(X) // 2, stripes, 1 - stripes)
+    model = DEVFNN(config_of("concepts", vote_power=0.01, **changes))
+    run(model, X, y)
+    assert model.n_live_layers > FIRST_KEPT
+    return model, X
+
+
+def grown_model(**changes):
+    """A stacked network of several layers and rules."""
+    X, y = flipped(40)
+    model = DEVFNN(stacked(**(EAGER | {"merging": False} | changes)))
+    run(model, X, y)
+    return model, X
+
+
+# ---- what adds up
+
+
+def test_rival_layers_with_boxes_clouds_and_kept_layers():
+    model, X = striped_model()
+    assert model._network.state.n_members[BOX_LAYER] > 1
+    assert model._network.state.n_clouds[0] > 1
+    check(model, X[::40])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"mixing": "probabilities"},
+        {"consequent": "least_squares"},
+        {"vote": "hard"},
+        {"augmentation": "all"},
+        {"normalisation": "floor"},
+        {"normalisation": "floor", "mixing": "probabilities"},
+        {"scaling": "none"},
+        {"training": "all", "voting_weights": "equal"},
+    ],
+    ids=str,
+)
+def test_stacked_layers(changes):
+    model, X = grown_model(**changes)
+    check(model, X[::80])
+
+
+@each_network
+@pytest.mark.parametrize("verb", ["learn", "learn_rows"])
+def test_a_stream_with_new_classes_wider_ranges_and_sleeping_features(network, verb):
+    X, y = eventful(3000)
+    model = DEVFNN(config_of(network))
+    for start in range(0, 3000, 500):
+        getattr(model, verb)(X[start : start + 500], y[start : start + 500])
+        check(model, X[start : start + 500 : 50])
+    assert len(model.classes) == 4
+
+
+@each_network
+def test_missing_features_contribute_nothing(network):
+    rng = np.random.default_rng(5)
+    X, y = flipped(20)
+    X[rng.random(X.shape) < 0.3] = np.nan
+    model = DEVFNN(config_of(network, missing="skip"))
+    run(model, X, y)
+    check(model, X[::40])
+    why = model.explain([0.5, np.nan, 0.5])
+    assert why.states == ("in use", "missing", "in use")
+    assert why.to_dict()["values"] == [0.5, None, 0.5]
+    assert "missing: x1" in why.text()
+    check(model, np.full((1, 3), np.nan))
+
+
+@each_network
+def test_masked_features_are_said_to_be_so(network):
+    X, y = flipped(20)
+    model = DEVFNN(config_of(network, feature_mask=True))
+    run(model, X, y)
+    model._network.feature_mask[2] = False
+    if network == "stacked":
+        model._network.layers.input_mask[:, 2] = False
+    check(model, X[::80])
+    assert model.explain(X[0]).states[2] == "masked"
+    assert "masked: x2" in model.explain(X[0]).text()
+    assert "Features left out (masked): x2" in model.describe()
+
+
+def test_merged_layers_say_nothing():
+    model, X = grown_model()
+    model._network.layers.is_merged[0] = True
+    model._network.layers.is_merged[2] = True
+    check(model, X[::200])
+    assert [layer.state for layer in model.explain(X[0]).layers][:3] == [
+        "merged",
+        "votes",
+        "merged",
+    ]
+    assert "layer 0 (rules) merged: it says nothing" in model.explain(X[0]).text()
+    assert "Layer 0, rules: merged into another, says nothing" in model.describe()
+
+
+def test_resting_clouds_say_nothing():
+    model, X = striped_model()
+    model._network.state.rests[CLOUD_LAYER] = 3
+    check(model, X[::200])
+    assert model.explain(X[0]).layers[CLOUD_LAYER].state == "rests"
+    assert "clouds: rests, says nothing for now" in model.describe()
+
+
+@each_network
+def test_lags_and_features_that_come_later(network):
+    X, y = flipped(10)
+    model = DEVFNN(config_of(network, lags=2, missing="skip"), feature_names=["a", "b", "c"])
+    run(model, X, np.where(y, "up", "down"))
+    model.add_features(["late"])
+    wide = np.column_stack([X, X[:, 0]])
+    run(model, wide, np.where(y, "up", "down"))
+    why = model.explain(wide[0])
+    assert why.probabilities == pytest.approx(model.predict_proba(wide[:1])[0], abs=EXACT)
+    assert "label 1 back is up" in why.features
+    assert why.features[-1] == "late"
+
+
+def test_no_clouds_and_a_single_class():
+    X, _ = flipped(2)
+    model = DEVFNN(config_of("concepts", max_clouds=0))
+    model.learn(X, ["only"] * len(X))
+    check(model, X[:5])
+    assert model.explain(X[0]).probabilities.tolist() == pytest.approx([1.0])
+    assert model.explain(X[0]).text()
+
+
+def test_a_single_layer_of_rules():
+    X, y = flipped(10)
+    model = GClass()
+    run(model, X, y)
+    check(model, X[::100])
+
+
+def test_constants_are_those_of_the_kernel():
+    assert (of_concepts.DOUBT, of_concepts.OUT_OF_REACH) == (clouds.DOUBT, clouds.OUT_OF_REACH)
+
+
+# ---- what a user sees
+
+
+@each_network
+def test_explaining_changes_nothing(network):
+    model, X = striped_model() if network == "concepts" else grown_model()
+    before = model.__getstate__()
+    model.explain(X[0])
+    model.describe()
+    model.history()
+    model.rules_table()
+    assert model.__getstate__() == before
+
+
+def test_the_feature_that_decides_speaks_most():
+    X, _ = flipped(10)
+    model = DEVFNN(feature_names=["heat", "wind", "dust"])
+    model.learn(X, np.where(X[:, 1] > 0.5, "rain", "dry"))
+    why = model.explain([0.5, 0.95, 0.5])
+    assert why.label == "rain"
+    ranked = why.contributions()
+    assert next(iter(ranked)) == "wind"
+    assert ranked["wind"] > 1.0
+    assert why.contributions("dry")["wind"] == pytest.approx(-ranked["wind"])
+    assert why.text().splitlines()[0].startswith("rain ")
+    assert "For rain: wind +" in why.text()
+    assert "For dry: wind -" in why.text("dry")
+
+
+def test_what_layers_say_is_named():
+    model, X = grown_model(augmentation="all", training="all")
+    deepest = model.explain(X[0], class_names={0: "dry", 1: "rain"}).layers[-1]
+    assert "layer 0 says rain" in deepest.inputs
+    assert deepest.output_is == LOGITS
+
+
+@each_network
+def test_it_is_plain_data(network):
+    model, X = striped_model() if network == "concepts" else grown_model()
+    data = json.loads(json.dumps(model.explain(X[0]).to_dict(), allow_nan=False))
+    assert data["probabilities"] == pytest.approx(model.predict_proba(X[:1])[0].tolist())
+    layer = data["layers"][1]
+    total = np.array(layer["bias"]) + np.array(layer["contributions"]).sum(axis=0)
+    assert total == pytest.approx(layer["output"], abs=EXACT)
+    assert layer["fired"][0]["strength"] <= 1.0
+
+
+def test_fired_rules_are_rules_of_the_model():
+    model, X = striped_model()
+    known = {(rule.layer, rule.rule): rule for rule in model.rules(archived=True)}
+    for layer in model.explain(X[0]).layers:
+        assert layer.fired
+        assert sum(rule.strength for rule in layer.fired) == pytest.approx(1.0)
+        assert all((layer.layer, rule.rule) in known for rule in layer.fired)
+
+
+def test_what_cannot_be_explained_is_refused():
+    with pytest.raises(NotLearnedError):
+        DEVFNN().explain([1.0])
+    model = DEVFNN()
+    model.learn([[0.0], [1.0]], [0, 1])
+    with pytest.raises(InputError, match="features"):
+        model.explain([1.0, 2.0])
+
+
+def test_it_takes_no_more_than_some_predictions_do():
+    model, X = striped_model()
+    model.predict_proba_one(X[0])
+    model.explain(X[0])
+    spans = {model.predict_proba_one: [], model.explain: []}
+    for ask in list(spans) * 10:
+        start = time.process_time()
+        for x in X[:20]:
+            ask(x)
+        spans[ask].append(time.process_time() - start)
+    assert min(spans[model.explain]) < 20.0 * min(spans[model.predict_proba_one])

@@ -1,0 +1,125 @@
+"""Rows one at a time give what rows together give, bit for bit."""
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+from devfnn import DEVFNN, Config, InputError
+from devfnn.model.concepts import one_row
+from devfnn.model.single_rows import SingleRows
+
+
+def rows(n_features, n_rows=500):
+    """Rows that leave their range, one constant feature, gaps, and a class that comes late."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, n_features))
+    X[:, 1] = 3.0
+    X[300:, 0] += 20.0
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = (np.nan_to_num(X).sum(axis=1) > 3.0).astype(int)
+    y[200:250:5] = 2
+    return X, y.tolist()
+
+
+@pytest.mark.parametrize("n_features", [2, one_row.FEW_FEATURES + 1])
+@pytest.mark.parametrize("scaling", ["online", "none"])
+def test_one_by_one_is_the_same_as_together(n_features, scaling):
+    X, y = rows(n_features)
+    config = Config(missing="skip", scaling=scaling, max_pool=12, max_clouds=20, chunk_rows=100)
+    together, alone = DEVFNN(config), DEVFNN(config)
+    single, events = SingleRows(alone), []
+    for row, label in zip(X.tolist(), y, strict=True):
+        said = single.probabilities(row)
+        assert said == (alone.predict_proba([row])[0].tolist() if alone.classes else [])
+        events += single.learn(row, label)
+    assert events == together.learn_rows(X, y)
+    assert alone.__getstate__() == together.__getstate__()
+
+
+def test_what_was_asked_for_is_learned():
+    X, y = rows(2)
+    config = Config(missing="skip", exploration=0.0, conflict_threshold=0.0)
+    model = DEVFNN(config)
+    single = SingleRows(model)
+    for row, label in zip(X.tolist(), y, strict=True):
+        single.learn(row, label, asked=True)
+    assert model.n_labels_used == len(y)
+    single.learn(X[0].tolist(), y[0])
+    assert model.n_labels_used == len(y)
+
+
+def test_the_quick_way_is_taken_and_follows_the_model(monkeypatch):
+    X, y = rows(3)
+    model = DEVFNN(Config(missing="skip"))
+    single = SingleRows(model)
+    model.learn_rows(X[:250], y[:250])
+    slow = model.predict_proba
+    monkeypatch.setattr(model, "predict_proba", None)  # the slow way
+    for chunk in (slice(250, 350), slice(350, 500)):
+        single.learn(X[0].tolist(), y[0])
+        model.learn(X[chunk], y[chunk])  # behind its back, and past a change of the scaling map
+        assert single.probabilities(X[5].tolist()) == slow(X[5:6])[0].tolist()
+    copy = pickle.loads(pickle.dumps(single))
+    assert copy.probabilities(X[5].tolist()) == single.probabilities(X[5].tolist())
+
+
+def test_every_thread_has_working_memory_of_its_own():
+    X, y = rows(3)
+    model = DEVFNN(Config(missing="skip"))
+    model.learn_rows(X, y)
+    expected, single, wrong = model.predict_proba(X).tolist(), SingleRows(model), []
+
+    def ask():
+        said = [single.probabilities(row) for row in X.tolist()]
+        wrong.extend(row for row in range(len(X)) if said[row] != expected[row])
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    single.probabilities(X[0].tolist())
+    own = single._fast
+    another = threading.Thread(target=ask)
+    another.start()
+    another.join()
+    assert single._fast is not own
+
+
+@pytest.mark.parametrize(
+    ("values", "label", "weight"),
+    [([1.0, "x"], 1, 1.0), ([1.0, 2.0], None, 1.0), ([1.0, 2.0], 1, -1.0), ([1.0, 2.0], [1], 1.0)],
+)
+def test_what_cannot_be_learned_is_refused(values, label, weight):
+    with pytest.raises(InputError):
+        SingleRows(DEVFNN()).learn(values, label, weight)
+
+
+def test_what_was_said_before_a_row_is_not_used_after_it():
+    X, y = rows(3)
+    models = [DEVFNN(Config(missing="skip")) for _ in range(2)]
+    for model, learn in zip(
+        models, (SingleRows(models[0]).learn, models[1].learn_one), strict=True
+    ):
+        model.learn_rows(X[:200], y[:200])
+        model.predict_proba(X[200:290])
+        for row in X[:50].tolist():
+            learn(row, 1)
+        model.learn(X[200:290], [0] * 90)
+    assert models[0].__getstate__() == models[1].__getstate__()
+
+
+def test_events_are_in_the_history_also_after_loading():
+    X, y = rows(3)
+    model = DEVFNN(Config(missing="skip"))
+    model.learn_rows(X[:250], y[:250])
+    single = SingleRows(pickle.loads(pickle.dumps(model)))
+    events = []
+    for row, label in zip(X[250:].tolist(), y[250:], strict=True):
+        events += single.learn(row, label)
+    history = single.model.history()
+    assert list(history) == events != []
+    assert history.since_row == 250
