@@ -37,6 +37,16 @@ PAPER_ABLATIONS: dict[str, dict[str, Any]] = {
 """The same for the network as the paper has it."""
 
 
+RIVAL_VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
+    "sdevfnn": {"rules evolving": {"rules": "evolving"}, "all layers learn": {"training": "all"}},
+    "dsscn": {"cut after one row": {"compat": True}, "merging off": {"merging": False}},
+    "pnn": {"five passes": {"epochs": 5}},
+    "den": {"five passes": {"epochs": 5}},
+    "hat": {"five passes": {"epochs": 5}},
+}
+"""Other ways to run the paper's rivals, by model."""
+
+
 def ablation_table(results: Iterable[Result]) -> Table:
     """Accuracy with a mechanism changed, and how much that is above or below without the change.
 
@@ -50,6 +60,7 @@ def ablation_table(results: Iterable[Result]) -> Table:
     systems = dict.fromkeys(system for _, system in cells)
     starts = {system: _start(cells, system) for system in systems}
     rows = [_row(cells, system, start, streams) for system, start in starts.items()]
+    order = list(starts.values())
     accuracies = [column for each in streams for column in _pair(f":{each}", each)]
     return Table(
         title="What each mechanism is worth",
@@ -62,7 +73,7 @@ def ablation_table(results: Iterable[Result]) -> Table:
             Column("layers", "layers", decimals=1),
             Column("labels", "labels", decimals=2),
         ),
-        rows=tuple(sorted(rows, key=lambda row: list(systems).index(row["start"]))),
+        rows=tuple(sorted(rows, key=lambda row: order.index(row["start"]))),
         notes=(
             "Accuracy in percent, mean over chunks and seeds; then how far it is above (+) or "
             "below (-) the same without the change. Rules, layers and the share of labels used: "
