@@ -49,6 +49,7 @@ def test_differences_are_to_the_same_without_the_change():
     plain, without, paper, paper_without = table.rows
     assert (plain["system"], plain["start"]) == ("DEVFNN (default)", "DEVFNN (default)")
     assert without["system"] == "DEVFNN (default, growing=False)"
+    assert [row["change"] for row in table.rows] == ["as it is", "growing=False"] * 2
     assert without["difference:weather"] == pytest.approx(-0.05)
     assert without["difference:sea-paper"] == pytest.approx(0.05)
     assert without["difference"] == pytest.approx(0.0)
