@@ -2,8 +2,8 @@
 
 Usage: python benchmarks/results.py [--folder FOLDER] [--text FILE] [--jobs N] [--data-dir FOLDER]
 
-Runs are kept in the folder, where `devfnn table` finds them too; stopped, it goes on with the same
-command. In the text, only what stands between the markers of a table is replaced.
+Runs are kept in the folder, where `devfnn table --folder FOLDER` finds them too. Stopped, it goes
+on with the same command. In the text, only what stands between the markers of a table is replaced.
 """
 
 import argparse
@@ -118,7 +118,10 @@ def main(words: Sequence[str]) -> int:
         wanted = [
             cell for cell in cells if not given.known or (folder / f"{cell.name}.json").exists()
         ]
-        outcomes, _ = finished(wanted, folder, given.jobs, screen)
+        outcomes, is_whole = finished(wanted, folder, given.jobs, screen)
+        if not is_whole:
+            screen.print("Stopped; the same command goes on with the rest.")
+            return 130
         results = [outcome.result for outcome in outcomes if outcome.result is not None]
         for outcome in outcomes:
             if outcome.error:

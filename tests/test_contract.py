@@ -22,6 +22,7 @@ CLASSIFIERS: dict[str, Factory] = {
     "default": functools.partial(factory, DEVFNN, presets.default()),
     "stacked": functools.partial(factory, DEVFNN, stacked()),
     "static": functools.partial(factory, DEVFNN, presets.static()),
+    "fixed rules": functools.partial(factory, DEVFNN, presets.static().replace(rules="fixed")),
     "paper": functools.partial(factory, DEVFNN, presets.paper("sea")),
     "least squares": functools.partial(factory, DEVFNN, stacked(consequent="least_squares")),
     "unscaled": functools.partial(factory, DEVFNN, Config(scaling="none")),

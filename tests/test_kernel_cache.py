@@ -12,6 +12,7 @@ import pytest
 
 import devfnn
 from devfnn import DEVFNN, Config, Fleet, GClass
+from devfnn.baselines.dsscn import DSSCN
 from devfnn.kernels import _jit
 from devfnn.model import compiling
 
@@ -149,7 +150,9 @@ def test_only_the_network_that_is_asked_for_is_compiled_and_stamped(package):
         ["fleet"],
         ["concepts", "fleet", "stacked"],
     )
-    assert use(package, *compiling.PARTS) == ([], ["concepts", "fleet", "stacked"])
+    every = ["concepts", "fleet", "nodes", "stacked"]
+    assert use(package, *compiling.PARTS) == (["nodes"], every)
+    assert use(package, *compiling.PARTS) == ([], every)
 
 
 def test_after_an_edit_every_network_is_compiled_again_when_it_is_asked_for(package):
@@ -180,7 +183,8 @@ def test_every_network_asks_for_its_own_kernels(monkeypatch):
         DEVFNN(Config(network=network)).learn(X, y)
     Fleet(2, 2, [0, 1]).learn(y, X, y)
     GClass().learn(X, y)
-    assert asked == ["concepts", "stacked", "fleet"]
+    DSSCN().learn(X, y)
+    assert asked == ["concepts", "stacked", "fleet", "nodes"]
 
 
 # Calls everything a network can do, and prints the kernels that were not compiled before that.
@@ -189,6 +193,7 @@ import importlib, json, pkgutil
 import numpy as np
 import devfnn.kernels
 from devfnn import DEVFNN, Config, Fleet
+from devfnn.baselines.dsscn import DSSCN
 from devfnn.model import compiling
 
 def counts():
@@ -207,6 +212,11 @@ def use_all(what):
         fleet = Fleet(3, 3, [False, True], Config(scaling="none", missing="skip"))
         fleet.learn(np.arange(4000) % 3, X, y)
         fleet.predict_proba(np.arange(4000) % 3, X)
+        return
+    if what == "nodes":
+        model = DSSCN(rates=(0.9, 0.999))
+        for start in range(0, 4000, 400):
+            model.learn(X[start : start + 400], y[start : start + 400])
         return
     model = DEVFNN(Config(network=what, lags=1, missing="skip"))
     model.learn(X[:200], np.where(y[:200], "b", "a"))

@@ -89,3 +89,16 @@ def test_the_committed_text_has_a_place_for_every_table():
     text = (ROOT / results.COMMITTED).read_text()
     for part in results.PARTS:
         assert f"<!-- begin {part.name} -->" in text and f"<!-- end {part.name} -->" in text
+
+
+def test_ctrl_c_ends_it(parts, tmp_path, monkeypatch):
+    def stopped(cells, folder, n_jobs):
+        parts.append("started")
+        raise KeyboardInterrupt
+        yield
+
+    monkeypatch.setattr("devfnn.cli.gridding.run_grid", stopped)
+    text = tmp_path / "results.md"
+    text.write_text(TEXT)
+    assert results.main(["--folder", str(tmp_path / "runs"), "--text", str(text)]) == 130
+    assert (parts, text.read_text()) == (["started"], TEXT)

@@ -342,3 +342,49 @@ def test_features_that_repeat_others_count_less():
     model = DSSCN(feature_weighting=True)
     model.learn(X, X[:, 0] > X[:, 2])
     assert (model.predict(X) == (X[:, 0] > X[:, 2])).mean() > 0.9
+
+
+def test_searches_in_vain_are_counted():
+    rng = np.random.default_rng(14)
+    model = DSSCN(rates=(0.01,), slack=0.0, **CALM)
+    for _ in range(3):
+        X = rng.random((200, 2))
+        model.learn(X, rng.integers(0, 2, 200))
+    assert model.n_refusals == 3
+    assert model.n_rules == 1
+
+
+def test_small_chunks_train_weights_only():
+    rng = np.random.default_rng(15)
+    model = DSSCN(min_rows=20)
+    X, y = falling(rng, 1000)
+    model.learn(X[:1], y[:1])
+    for row in range(1, 400):
+        model.learn(X[row : row + 1], y[row : row + 1])
+    assert (model.n_layers, model.n_rules) == (1, 1)
+    eager = DSSCN(min_rows=1)
+    for row in range(100):
+        eager.learn(X[row : row + 1], y[row : row + 1])
+    assert eager.n_rules > 1
+
+
+def test_a_cut_leaves_rows_on_both_sides():
+    rows = np.full((30, 2), 0.5)
+    rows[0], rows[-1] = 0.4, 0.6
+    assert judge_means(rows, 100, Settings()).level is Level.STABLE
+
+
+def test_a_search_uses_the_share_that_the_layer_has_learned():
+    rng = np.random.default_rng(16)
+    model = DSSCN(half_width=0.5, **CALM)
+    X, y = labelled(rng)
+    model.learn(X, y)
+    layer, settings = model.layers[0], model.settings
+    targets = np.eye(2)[y]
+    found = []
+    for share in (0.0, 1.0):
+        twin = copy.deepcopy(layer)
+        twin.upper_share = share
+        twin.weights.values[:] = 0.0  # both see the same errors
+        found.append(twin.grow(X, targets, settings, np.random.default_rng(1)).score)
+    assert found[0] != found[1]

@@ -77,6 +77,11 @@ def test_it_says_nothing_before_it_learned():
         {"scopes": (2.0, 1.0)},
         {"rates": (0.9, 1.0)},
         {"slack": "much"},
+        {"merging": None},
+        {"compat": "no"},
+        {"seed": -1},
+        {"seed": "a"},
+        {"seed": None},
     ],
 )
 def test_parameters_are_checked(parameters):

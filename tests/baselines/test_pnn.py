@@ -185,16 +185,16 @@ def test_labels_of_the_chunk_that_is_predicted_are_never_read(kind, policy, choi
 
 @BOTH
 def test_tasks_begin_with_equal_blocks_of_a_known_stream(kind):
-    model, starts = kind(n_rows=400), []
+    model, starts = kind(n_chunks=10), []
     for seed in range(12):
         events = model.learn(*rows_of(seed, 40))
         starts += [seed for event in events if event.kind == "TaskStarted"]
     assert starts == [4, 7]
-    by_row, starts = kind(n_rows=9), []
-    for number, (row, label) in enumerate(zip(*rows_of(0, 9), strict=True)):
-        events = by_row.learn(row[None], [label])
-        starts += [number for event in events if event.kind == "TaskStarted"]
-    assert starts == [3, 6]
+
+
+def test_switches_are_true_or_false():
+    with pytest.raises(InputError, match="warm_start must be True or False"):
+        PNN(warm_start="no")
 
 
 @BOTH
@@ -292,6 +292,9 @@ def test_a_refused_call_changes_nothing(kind):
         {"seed": -1},
         {"stream": "moon"},
         {"epochs": 1.5},
+        {"classes": 5},
+        {"classes": "ab"},
+        {"n_chunks": 0},
     ],
 )
 def test_parameters_are_checked(kind, parameters):

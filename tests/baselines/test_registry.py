@@ -15,7 +15,17 @@ from devfnn.errors import InputError
 from devfnn.model import presets
 from devfnn.streams import from_arrays
 
-OWN = ("devfnn", "sdevfnn", "dsscn", "gclass", "rls", "logistic", "majority", "no-change")
+OWN = (
+    "devfnn",
+    "sdevfnn",
+    "sdevfnn-evolving",
+    "dsscn",
+    "gclass",
+    "rls",
+    "logistic",
+    "majority",
+    "no-change",
+)
 NETWORKS = ("pnn", "den", "hat")
 
 
@@ -93,7 +103,8 @@ def test_the_static_network_is_that_of_the_table(stream):
     model = make_model("sdevfnn", stream)
     changes = {"rules": "fixed", "training": "winner", "seed": 0}
     assert model.config == presets.static().replace(**changes)
-    assert make_model("sdevfnn", stream, options={"rules": "evolving"}).config.rules == "evolving"
+    evolving = make_model("sdevfnn-evolving", stream)
+    assert evolving.config == model.config.replace(rules="evolving")
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -101,10 +112,10 @@ def test_networks_know_the_stream(stream, name):
     pytest.importorskip("torch")
     model = make_model(name, stream.chunks(rows=70), seed=3)
     assert model.classes == ["low", "high"]
-    assert model.settings.n_rows == 600
-    assert make_model(name, stream, options={"n_rows": 4}).settings.n_rows == 4
+    assert model.settings.n_chunks == 9
+    assert make_model(name, stream, options={"n_chunks": 4}).settings.n_chunks == 4
     endless = dataclasses.replace(stream, n_rows=None, is_endless=True)
-    assert make_model(name, endless).settings.n_rows is None
+    assert make_model(name, endless).settings.n_chunks is None
 
 
 @pytest.mark.parametrize("name", NETWORKS)

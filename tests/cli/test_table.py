@@ -65,8 +65,8 @@ def test_peers_are_models_by_streams(invoke, results):
     shown = invoke(results, "--peers")
     assert shown.exit_code == 0, shown.output
     lines = [line.split() for line in shown.stdout.splitlines()]
-    assert ["DEVFNN", "(default)", "1", "80.00", "80.00", "1,000", "1.00", "-"] in lines
-    assert ["majority", "1", "50.00", "50.00", "1,000", "2.00", "0.500"] in lines
+    assert ["DEVFNN", "(default)", "1", "80.00", "80.00", "online", "1,000", "1.00", "-"] in lines
+    assert ["majority", "1", "50.00", "50.00", "online", "1,000", "2.00", "0.500"] in lines
 
 
 @pytest.mark.parametrize(
@@ -216,9 +216,29 @@ def test_results_and_orders_to_run_do_not_go_together(invoke, results, option):
 
 def test_ablations_are_a_table_too(invoke, in_one_process, tmp_path, monkeypatch):
     monkeypatch.setattr(table_runs, "ABLATIONS", {"growing off": {"growing": False}})
+    monkeypatch.setattr(table_runs, "RIVAL_VARIANTS", {})
     words = ("--ablations", "--streams", "sine", "--rows", 600, "--seeds", 1)
     shown = invoke(*words, "--folder", tmp_path / "runs")
     assert shown.exit_code == 0, shown.output
     assert len(in_one_process) == 2
     assert "What each mechanism is worth" in shown.stdout
     assert "growing=False" in shown.stdout
+
+
+@pytest.mark.parametrize("n_before", [0, 1])
+def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(
+    invoke, in_one_process, tmp_path, monkeypatch, n_before
+):
+    real, done = grid._attempt, []
+
+    def attempt(cell, to):
+        if len(done) == n_before:
+            raise KeyboardInterrupt
+        done.append(cell)
+        return real(cell, to)
+
+    monkeypatch.setattr(grid, "_attempt", attempt)
+    shown = invoke(*SMALL, "majority", "--folder", tmp_path / "runs")
+    assert shown.exit_code == 130
+    assert "Runs are left. To go on:" in shown.stderr
+    assert ("majority" in shown.stdout) == bool(n_before)

@@ -2,7 +2,12 @@
 
 import pytest
 
-from devfnn.experiments.ablations import ABLATIONS, PAPER_ABLATIONS, ablation_table
+from devfnn.experiments.ablations import (
+    ABLATIONS,
+    PAPER_ABLATIONS,
+    RIVAL_VARIANTS,
+    ablation_table,
+)
 from devfnn.experiments.table_runs import ablation_cells
 from devfnn.model import presets
 from devfnn.model.config import Config
@@ -44,6 +49,7 @@ def test_differences_are_to_the_same_without_the_change():
     plain, without, paper, paper_without = table.rows
     assert (plain["system"], plain["start"]) == ("DEVFNN (default)", "DEVFNN (default)")
     assert without["system"] == "DEVFNN (default, growing=False)"
+    assert [row["change"] for row in table.rows] == ["as it is", "growing=False"] * 2
     assert without["difference:weather"] == pytest.approx(-0.05)
     assert without["difference:sea-paper"] == pytest.approx(0.05)
     assert without["difference"] == pytest.approx(0.0)
@@ -84,9 +90,17 @@ def test_depth_merging_features_and_labels_are_among_them():
 def test_runs_of_ablations_have_names_of_their_own():
     cells = ablation_cells(["weather", "electricity"], 2, rows=300)
     assert len({cell.name for cell in cells}) == len(cells)
-    assert len(cells) == 2 * 2 * (len(ABLATIONS) + len(PAPER_ABLATIONS) + 2)
+    rivals = sum(1 + len(variants) for variants in RIVAL_VARIANTS.values())
+    assert len(cells) == 2 * 2 * (len(ABLATIONS) + len(PAPER_ABLATIONS) + 2 + rivals)
+    (five,) = [cell for cell in cells if cell.name == "den, five passes__weather__0"]
+    assert dict(five.settings.changes) == {"stream": "weather", "epochs": 5}
     (off,) = [cell for cell in cells if cell.name == "devfnn@paper, growing off__weather__1"]
     assert off.settings.preset == "paper"
     assert dict(off.settings.changes) == {"growing": False}
     assert off.settings.stream.rows == 300
     assert {cell.settings.preset for cell in ablation_cells(["sine"], 1)} == {None}
+
+
+def test_a_change_without_its_start_has_no_difference():
+    (row,) = ablation_table([result(0.7, changes=OFF)]).rows
+    assert (row["start"], row["accuracy"], row["difference"]) == ("DEVFNN (default)", 0.7, None)

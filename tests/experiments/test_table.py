@@ -75,6 +75,7 @@ def test_what_was_measured_stands_beside_what_was_published():
         "R paper": "0.78",
         "HL": "2.00 ± 0.00",
         "HL paper": "4.24 ± 2.25",
+        "FR end": "8",
         "p": "-",
         "scaling": "online",
         "rows": "1,000",
@@ -99,6 +100,19 @@ def test_all_published_systems_are_shown_measured_or_not():
         *(0.7, 0.7, 0.68, 0.59, 0.57, 0.57),
         None,
     ]
+
+
+def test_both_forms_of_the_static_network_stand_beside_its_figures():
+    both = [result(model=model) for model in ("sdevfnn", "sdevfnn-evolving")]
+    rows = [row for row in paper_table(both).rows if row["accuracy_mean"] is not None]
+    assert [row["system"] for row in rows] == ["SDEVFNN", "SDEVFNN (evolving rules)"]
+    assert {row["published_rules_mean"] for row in rows} == {24}
+
+
+def test_networks_of_different_sizes_are_not_averaged():
+    sized = result(model="den", settings={"changes": {"stream": "weather"}})
+    with pytest.raises(InputError, match="differ in stream"):
+        paper_table([sized, result(model="den", seed=1)])
 
 
 @pytest.mark.parametrize("model", ["sdevfnn", "dsscn", "pnn", "den", "hat"])
@@ -126,10 +140,13 @@ def test_presets_are_systems_of_their_own():
     table = paper_table(
         [result(), result(preset="paper"), result(preset="static"), result(preset=None)]
     )
-    names = [row["system"] for row in table.rows][:4]
-    assert names == ["DEVFNN (default)", "DEVFNN (paper)", "DEVFNN", "SDEVFNN (evolving rules)"]
-    published = [row["published_rules_mean"] for row in table.rows][:4]
-    assert published == [4.24, 4.24, 4.24, 24]
+    names = [row["system"] for row in table.rows][:5]
+    assert names == [
+        *("DEVFNN (default)", "DEVFNN (paper)", "DEVFNN (static)", "DEVFNN"),
+        "SDEVFNN",
+    ]
+    published = [row["published_rules_mean"] for row in table.rows][:5]
+    assert published == [4.24, 4.24, 4.24, 4.24, 24]
 
 
 def test_several_seeds_are_one_line_of_means():
@@ -211,6 +228,7 @@ def test_peers_are_ranked_over_the_streams_that_all_have():
         "50.00",
         "70.00",
         "-",
+        "online",
         "2,000",
         "4,096",
         "1.75",
@@ -239,7 +257,7 @@ def test_seeds_of_peers_are_counted_and_their_deviation_shown():
 def test_peers_without_any_number_have_dashes():
     nothing = dict.fromkeys(("accuracy_mean", "rows_per_second", "model_bytes"))
     cells = texts(peer_table([result(**nothing), result(model="majority")]))[0]
-    assert cells == ["DEVFNN (default)", "1", "-", "-", "-", "-", "-"]
+    assert cells == ["DEVFNN (default)", "1", "-", "online", "-", "-", "-", "-"]
 
 
 # ---- how tables are written
@@ -274,13 +292,13 @@ def test_csv_has_all_digits_and_empty_cells():
 def test_latex_is_a_tabular_of_booktabs_with_escaped_names():
     text = hostile().to_latex()
     body = [each for each in text.splitlines() if not each.startswith("%")]
-    assert body[0] == r"\begin{tabular}{ll" + "r" * 15 + "}"
+    assert body[0] == r"\begin{tabular}{ll" + "r" * 16 + "}"
     assert body[-1] == r"\end{tabular}"
     assert body[1] == r"\toprule" and body[-2] == r"\bottomrule"
     assert r"a\_b \& 50\% \textless{}i\textgreater{}\$x\textasciicircum{}2\$" in body[4]
     assert r"\textbackslash{}input\{\#1\} \textasciitilde{}\textbar{}" in body[4]
     assert "& {[}x] & 80.00 $\\pm$ 10.00 & --" in body[4]
-    assert [each.count(" & ") for each in body[4:-2]] == [16]
+    assert [each.count(" & ") for each in body[4:-2]] == [17]
 
 
 def test_latex_puts_a_rule_between_streams():

@@ -4,6 +4,7 @@ import dataclasses
 import difflib
 import functools
 import importlib
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -55,7 +56,8 @@ def make_model(
     name
         One of `MODELS`.
     stream
-        Says the names of the features, and the classes as far as they are known.
+        Says the names of the features, the classes as far as they are known, and how many chunks
+        there will be; a model that is to learn row by row gets `stream.chunks(rows=1)`.
     config
         Where DEVFNN and its parts start from; other models have none and leave it aside.
     seed
@@ -128,8 +130,8 @@ def _network(class_name: str, stream: Stream, config: object, seed: int, /, **op
             f"{class_name} needs PyTorch: pip install 'devfnn[baselines]' ({error})"
         ) from error
     known: dict[str, Any] = {"classes": tuple(stream.classes)}
-    if stream.n_rows:
-        known["n_rows"] = stream.n_rows
+    if stream.n_rows and stream.chunk_span is None:
+        known["n_chunks"] = math.ceil(stream.n_rows / stream.chunk_rows)
     return getattr(module, class_name)(seed, **known | options)
 
 
@@ -168,6 +170,13 @@ _ENTRIES = (
         DEVFNN,
         True,
         **presets.STATIC | {"rules": "fixed", "training": "winner"},
+    ),
+    _own(
+        "sdevfnn-evolving",
+        "static DEVFNN whose rules come and go",
+        DEVFNN,
+        True,
+        **presets.STATIC | {"training": "winner"},
     ),
     _rival("dsscn", "deep stacked stochastic configuration network", _dsscn, None),
     _rival(

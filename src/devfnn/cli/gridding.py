@@ -11,6 +11,7 @@ from devfnn.cli.kernels import get_ready
 from devfnn.display.comparisons import grid_bar
 from devfnn.errors import InputError
 from devfnn.experiments.grid import Cell, Outcome, run_grid
+from devfnn.model.config import Config
 
 
 def listed(text: str) -> list[str]:
@@ -55,8 +56,8 @@ def finished(
     outcomes: list[Outcome] = []
     running = run_grid(cells, folder, jobs)
     try:
-        if any(cell.settings.takes_config for cell in cells):
-            get_ready(None, console)  # once, not in every process
+        for config in _networks(cells):
+            get_ready(config, console)  # once, not in every process
         with grid_bar(console, len(cells)) as show:
             for outcome in running:
                 outcomes.append(outcome)
@@ -66,3 +67,10 @@ def finished(
     places = {cell.name: place for place, cell in enumerate(cells)}
     outcomes.sort(key=lambda outcome: places[outcome.cell.name])
     return outcomes, len(outcomes) == len(cells)
+
+
+def _networks(cells: Sequence[Cell]) -> list[Config]:
+    """A configuration for each kind of network that has kernels to get ready."""
+    configs = [cell.settings.final_config() for cell in cells]
+    kinds = dict.fromkeys(config.network for config in configs if config is not None)
+    return [Config(network=kind) for kind in kinds]

@@ -145,6 +145,8 @@ def table(
         else:
             plan = _Plan(kind, models, streams, n_seeds, rows, data_dir)
             found = _run(plan, folder, jobs, progress)
+        if not found.results:
+            _end(found, context, progress)
         made = _MADE[kind](found.results)
         result.write(made.to_dict())
         for line in made.values():
@@ -195,7 +197,7 @@ def _run(plan: _Plan, folder: pathlib.Path, jobs: int, progress: rich.console.Co
     outcomes, is_whole = finished(cells, made_folder(folder), jobs, progress)
     results = [outcome.result for outcome in outcomes if outcome.result is not None]
     failures = [f"{outcome.cell}: {outcome.error}" for outcome in outcomes if outcome.error]
-    if not results:
+    if not results and is_whole:
         said = f": {failures[0]}" if failures else ""
         raise InputError(f"no run was finished, so there is no table{said}")
     return _Found(results, failures, is_whole)

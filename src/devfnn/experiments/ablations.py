@@ -37,6 +37,16 @@ PAPER_ABLATIONS: dict[str, dict[str, Any]] = {
 """The same for the network as the paper has it."""
 
 
+RIVAL_VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
+    "sdevfnn": {"rules evolving": {"rules": "evolving"}, "all layers learn": {"training": "all"}},
+    "dsscn": {"cut after one row": {"compat": True}, "merging off": {"merging": False}},
+    "pnn": {"five passes": {"epochs": 5}},
+    "den": {"five passes": {"epochs": 5}},
+    "hat": {"five passes": {"epochs": 5}},
+}
+"""Other ways to run the paper's rivals, by model."""
+
+
 def ablation_table(results: Iterable[Result]) -> Table:
     """Accuracy with a mechanism changed, and how much that is above or below without the change.
 
@@ -50,19 +60,22 @@ def ablation_table(results: Iterable[Result]) -> Table:
     systems = dict.fromkeys(system for _, system in cells)
     starts = {system: _start(cells, system) for system in systems}
     rows = [_row(cells, system, start, streams) for system, start in starts.items()]
-    accuracies = [column for each in streams for column in _pair(f":{each}", each)]
+    order = list(starts.values())
+    accuracies = [column for each in streams for column in _pair(f":{each}", each, True)]
     return Table(
         title="What each mechanism is worth",
         columns=(
             Column("start", "of"),
-            Column("system", "model"),
+            Column("change", "change"),
             *accuracies,
-            *_pair("", "mean"),
-            Column("rules", "rules", decimals=1),
-            Column("layers", "layers", decimals=1),
-            Column("labels", "labels", decimals=2),
+            *_pair("", "mean", False),
+            Column("rules", "rules", decimals=1, is_detail=True),
+            Column("layers", "layers", decimals=1, is_detail=True),
+            Column("labels", "labels", decimals=2, is_detail=True),
         ),
-        rows=tuple(sorted(rows, key=lambda row: list(systems).index(row["start"]))),
+        rows=tuple(
+            sorted(rows, key=lambda row: (order.index(row["start"]), row["system"] != row["start"]))
+        ),
         notes=(
             "Accuracy in percent, mean over chunks and seeds; then how far it is above (+) or "
             "below (-) the same without the change. Rules, layers and the share of labels used: "
@@ -73,11 +86,12 @@ def ablation_table(results: Iterable[Result]) -> Table:
     )
 
 
-def _pair(key: str, title: str) -> tuple[Column, Column]:
-    """Accuracy and the difference that the change made."""
+def _pair(key: str, title: str, is_detail: bool) -> tuple[Column, Column]:
+    """Accuracy and the difference that the change made, which may be a detail."""
+    shown: dict[str, Any] = {"decimals": 2, "factor": 100.0}
     return (
-        Column(f"accuracy{key}", title, decimals=2, factor=100.0),
-        Column(f"difference{key}", "+/-", decimals=2, factor=100.0, is_signed=True),
+        Column(f"accuracy{key}", title, **shown),
+        Column(f"difference{key}", "+/-", **shown, is_signed=True, is_detail=is_detail),
     )
 
 
@@ -88,7 +102,8 @@ def _start(cells: Cells, system: str) -> str:
 
 
 def _row(cells: Cells, system: str, start: str, streams: Sequence[str]) -> dict[str, Any]:
-    row: dict[str, Any] = {"system": system, "start": start}
+    inside = system.removeprefix(start.removesuffix(")")).strip("(), ")
+    row: dict[str, Any] = {"system": system, "start": start, "change": inside or "as it is"}
     for stream in streams:
         own = _accuracy(cells, stream, system)
         row[f"accuracy:{stream}"] = own

@@ -12,8 +12,15 @@ Result = Mapping[str, Any]
 Cells = dict[tuple[str, str], list[Result]]
 """Results of all seeds by stream and system."""
 
-RIVALS = ("sdevfnn", "dsscn", "pnn", "den", "hat")
-"""Models that the paper's table has under the same name, in capitals."""
+RIVALS = {
+    "sdevfnn": "SDEVFNN",
+    "sdevfnn-evolving": "SDEVFNN (evolving rules)",
+    "dsscn": "DSSCN",
+    "pnn": "PNN",
+    "den": "DEN",
+    "hat": "HAT",
+}
+"""Models that are systems of the paper's table, and what they are called there."""
 
 SIZES = "stream"
 """The parameter that gives a network its size in the paper's table; it goes without saying."""
@@ -26,13 +33,14 @@ def system_name(result: Result) -> str:
     """What a table calls the model of a result.
 
     >>> system_name({"model": "pnn"}), system_name({"model": "devfnn", "preset": "static"})
-    ('PNN', 'SDEVFNN (evolving rules)')
+    ('PNN', 'DEVFNN (static)')
     """
     model, preset = str(result["model"]), result.get("preset")
-    name, about = (model.upper() if model in RIVALS else model), list[str]()
+    name, about = RIVALS.get(model, model), list[str]()
     if model == "devfnn":
-        name = "SDEVFNN" if preset == "static" else "DEVFNN"
-        about = {None: [], "static": ["evolving rules"]}.get(preset, [str(preset)])
+        name, about = "DEVFNN", [] if preset is None else [str(preset)]
+    elif preset not in (None, "default"):
+        about = [str(preset)]
     about += [f"{key}={value}" for key, value in changes_of(result).items() if key != SIZES]
     return f"{name} ({', '.join(about)})" if about else name
 
@@ -46,7 +54,7 @@ def changes_of(result: Result) -> Mapping[str, Any]:
 def origin(result: Result) -> str | None:
     """The system of the paper that a model is to be compared with."""
     name = system_name(result).split(" ")[0]
-    return name if name in ("DEVFNN", *map(str.upper, RIVALS)) else None
+    return name if name in ("DEVFNN", *RIVALS.values()) else None
 
 
 def cells_of_results(results: Iterable[Result]) -> Cells:
@@ -93,7 +101,8 @@ def _check_fits(seeds: Sequence[Result], result: Result, what: str) -> None:
 
 def _parameters(result: Result) -> dict[str, Any]:
     """All parameters of a model but its seed."""
-    return {key: value for key, value in (result.get("config") or {}).items() if key != "seed"}
+    known = {**(result.get("config") or {}), **changes_of(result)}
+    return {key: value for key, value in known.items() if key != "seed"}
 
 
 def over_seeds(seeds: Sequence[Result]) -> dict[str, Any]:

@@ -22,9 +22,9 @@ from devfnn.baselines.registry import MODELS, is_random
 from devfnn.errors import DataError, InputError
 from devfnn.evaluation.ranking import Ranking, rank
 from devfnn.evaluation.summary import mean
-from devfnn.experiments.reading import read_result
+from devfnn.experiments.kept import kept_result
 from devfnn.experiments.running import Run
-from devfnn.experiments.settings import RunSettings, StreamSettings, difference
+from devfnn.experiments.settings import RunSettings, StreamSettings
 from devfnn.streams.files.content import STANDARD_INPUT
 from devfnn.streams.generators.catalogue import GENERATORS
 
@@ -250,29 +250,17 @@ def _run_cell(cell: Cell, folder: pathlib.Path) -> Mapping[str, Any]:
 
 
 def _warm_up(cell: Cell) -> None:
-    """Load compiled code, so that it is not timed."""
-    if cell.settings.takes_config:
-        short = dataclasses.replace(
-            cell.settings, stream=StreamSettings(name="sea", rows=300, chunk_rows=100), preset=None
-        )
-        for _ in Run(dataclasses.replace(short, scaling="online")):
-            pass
+    """Load compiled code and libraries, so that it is not timed."""
+    if MODELS[cell.settings.model].extra == "bench":
+        return  # their start is part of what they are
+    stream = StreamSettings(name="sea", rows=300, chunk_rows=100)
+    for _ in Run(dataclasses.replace(cell.settings, stream=stream, scaling="online")):
+        pass
 
 
 def _known(cell: Cell, folder: pathlib.Path) -> Mapping[str, Any] | None:
     """The result of an earlier call."""
-    path = folder / f"{cell.name}.json"
-    if not path.exists():
-        return None
-    result = read_result(path)
-    other = difference(cell.settings.to_dict(), result.get("settings") or {})
-    if other is not None:
-        name, mine, theirs = other
-        raise DataError(
-            f"{path} is the result of other settings, {name} = {theirs!r} instead of {mine!r}; "
-            "choose another folder, or remove it"
-        )
-    return result
+    return kept_result(folder / f"{cell.name}.json", cell.settings)
 
 
 def comparison_of(

@@ -28,7 +28,7 @@ _MEASURES = (
 _ABOUT_MEASURES = (
     "CR: accuracy in percent. FR: fuzzy rules. HL: layers that vote. Each is a mean ± deviation "
     "over chunks, and a mean over seeds; ± seeds is the deviation of CR over seeds. For systems "
-    "without rules FR counts nodes, and HL hidden layers.",
+    "without rules FR counts nodes, and HL hidden layers. FR end: after the last chunk.",
     "p: how likely chunks differ so much from those of the highest CR of the stream by chance "
     "(Wilcoxon's signed ranks over chunks).",
     "P and R as the paper has them: the first class is positive, and false positives and false "
@@ -84,6 +84,7 @@ def _paper_columns() -> Iterable[Column]:
             factor=measure.factor,
             beside=measure.key,
         )
+    yield Column("rules_end", "FR end", decimals=0, is_detail=True)
     yield Column("p_to_best", "p", decimals=3)
     yield Column("scaling", "scaling")
     yield Column("rows", "rows", decimals=0, is_detail=True)
@@ -123,7 +124,15 @@ def _measured(seeds: Sequence[Result]) -> dict[str, Any]:
             values[key] = mean([_value(result, key) for result in seeds])
     scaling = seeds[0].get("scaling") if seeds else None
     rows = seeds[0].get("rows") if seeds else None
+    values["rules_end"] = mean([_last_rules(result) for result in seeds])
     return values | {"scaling": scaling, "rows": rows} | over_seeds(seeds)
+
+
+def _last_rules(result: Result) -> float | None:
+    """Rules after the last chunk."""
+    rules = (result.get("per_chunk") or {}).get("rules") or [None]
+    last: float | None = rules[-1]
+    return last
 
 
 def _value(result: Result, key: str) -> float | None:

@@ -49,6 +49,7 @@ def peer_table(results: Iterable[Result]) -> Table:
         for each in streams
     ]
     others = (
+        Column("scaling", "scaling", is_detail=True),
         Column("rows_per_second", "rows/s", decimals=0),
         Column("model_bytes", "bytes", decimals=0, is_detail=True),
         Column("mean_rank", "rank", decimals=2),
@@ -56,6 +57,7 @@ def peer_table(results: Iterable[Result]) -> Table:
     )
     about = (
         "Accuracy in percent: mean over chunks, ± its deviation over seeds if there are several.",
+        "Scaling: online uses only rows before, dataset looks ahead, none leaves rows as they are.",
         "Rows/s: over all streams of a model, predicting and learning. Bytes: its largest model.",
         f"Rank: mean over the {len(shared)} of {len(streams)} streams that all models have."
         if ranks
@@ -85,6 +87,7 @@ def _peer_row(system: str, cells: Cells) -> dict[str, Any]:
     every = [result for seeds in own.values() for result in seeds]
     counts = sorted({len(seeds) for seeds in own.values()})
     row["n_seeds"] = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+    row["scaling"] = " and ".join(dict.fromkeys(str(each.get("scaling") or "-") for each in every))
     row["rows_per_second"] = overall_speed(every)
     row["model_bytes"] = largest_size(every)
     return row

@@ -12,6 +12,7 @@ from devfnn.evaluation import Procedure
 from devfnn.experiments.published import PAPER_FOLDS, PAPER_OPTIONS
 from devfnn.model import presets
 from devfnn.model.config import Config
+from devfnn.streams.arrays import from_arrays
 from devfnn.streams.files.content import STANDARD_INPUT
 from devfnn.streams.finding import open_stream
 from devfnn.streams.generators.catalogue import GENERATORS
@@ -128,8 +129,9 @@ class RunSettings:
         Parameters of `Config`, or of another model's constructor.
     scaling
         online: without look-ahead. dataset: by the range of the whole stream, which looks ahead, as
-        the paper does. none: as it is. By default DEVFNN and models of scikit-learn have online,
-        the preset paper dataset, and all other models none: they come with what they need.
+        the paper does. none: as it is. By default DEVFNN, the paper's rivals and models of
+        scikit-learn have online, the preset paper dataset, and all others none: they come with what
+        they need.
     procedure
         How the run goes.
     """
@@ -188,11 +190,18 @@ class RunSettings:
             config = config.replace(scaling="none")
         return config.replace(**self.changes)
 
+    def final_config(self) -> Config | None:
+        """The configuration that the model ends up with; None for models without one."""
+        if not self.takes_config:
+            return None
+        config: Config = self.make_model(from_arrays([[0.0]], [0])).config
+        return config
+
     def make_model(self, stream: Stream) -> Any:
         """A new model for the stream."""
         return make_model(
             self.model,
-            stream,
+            stream.chunks(rows=1) if self.procedure.by_row else stream,
             config=self.config(),
             seed=self.stream.seed,
             options=dict(self.changes),  # again: they win over what makes a part of DEVFNN

@@ -1,11 +1,11 @@
 """The runs that the tables are made of: all systems of the paper, and models users would take."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from devfnn.baselines.registry import MODELS
-from devfnn.experiments.ablations import ABLATIONS, PAPER_ABLATIONS
+from devfnn.experiments.ablations import ABLATIONS, PAPER_ABLATIONS, RIVAL_VARIANTS
 from devfnn.experiments.grid import Cell, cells_of
 from devfnn.experiments.published import PAPER_OPTIONS
 from devfnn.experiments.settings import StreamSettings
@@ -32,7 +32,7 @@ PAPER_MODELS = (
     "devfnn",
     "devfnn@paper",
     "sdevfnn",
-    "devfnn@static",
+    "sdevfnn-evolving",
     "dsscn",
     "pnn",
     "den",
@@ -90,8 +90,8 @@ def table_cells(
 def ablation_cells(
     streams: Sequence[str], n_seeds: int, *, rows: int | None = None, data_dir: str | None = None
 ) -> list[Cell]:
-    """DEVFNN as it is and with every mechanism switched off, and the same as the paper has it."""
-    starts = {"devfnn": ABLATIONS, "devfnn@paper": PAPER_ABLATIONS}
+    """DEVFNN with every mechanism switched off in turn, as the paper has it too, and its rivals."""
+    starts = {"devfnn": ABLATIONS, "devfnn@paper": PAPER_ABLATIONS, **RIVAL_VARIANTS}
     found = []
     for stream in dict.fromkeys(streams):
         for model, ablations in starts.items():
@@ -100,7 +100,10 @@ def ablation_cells(
                     _on([model], stream),
                     [_stream(stream, rows, data_dir)],
                     n_seeds,
-                    changes={model: changes} if name and _on([model], stream) else {},
+                    changes={
+                        each: _sizes([model], stream).get(each, {}) | changes
+                        for each in _on([model], stream)
+                    },
                 )
                 label = f"{model}, {name}" if name else model
                 found += [dataclasses.replace(cell, model=label) for cell in cells]
@@ -121,7 +124,7 @@ def _stream(name: str, rows: int | None, data_dir: str | None) -> StreamSettings
     return StreamSettings(name=name, options=options, rows=rows, data_dir=data_dir)
 
 
-def _sizes(models: Sequence[str], stream: str) -> Mapping[str, Mapping[str, Any]]:
+def _sizes(models: Sequence[str], stream: str) -> dict[str, dict[str, Any]]:
     """Sizes of networks as Table 1 has them on a stream."""
     if not _is_known(stream):
         return {}

@@ -11,6 +11,12 @@ from devfnn.kernels._jit import kernel, part
 DECAY_EVERY = 16
 """The weight decay costs as much as the update itself, so it is applied to every 16th, 16-fold."""
 
+SHORT_MEMORY = 0.9
+"""Below it, errors of rounding grow by more than a tenth with each row."""
+
+LEAST_DOUBT = 1e-12
+"""Share of its cap by which every variance then grows with a row: more than rounding takes away."""
+
 CHECK_EVERY = 4096
 """How many updates of a rule pass between two checks that its gain matrix is positive definite."""
 
@@ -95,6 +101,8 @@ def forget_and_bound(consequent, gain_cov, gain, scale, memory, caps):
         for j in range(size):
             row[j] = (row[j] - scale * (pull * gain[j])) * growth
     for i in range(size):
+        if memory < SHORT_MEMORY:
+            gain_cov[i, i] += LEAST_DOUBT * caps[i]
         if gain_cov[i, i] > caps[i]:
             bound_variance(consequent, gain_cov, gain, i, caps[i])
 

@@ -29,7 +29,7 @@ def as_rows(X: Any, names: Sequence[str] | None, n_features: int | None, missing
     if rows.ndim != 2:
         raise InputError(
             f"rows must be a matrix (rows x features), not an array of {rows.ndim} dimension(s); "
-            "for a single row use learn_one and predict_one"
+            "for a single row use learn_one and predict_one, or pass [row]"
         )
     if n_features is not None and rows.shape[1] != n_features:
         raise InputError(f"rows have {rows.shape[1]} features, the model knows {n_features}")

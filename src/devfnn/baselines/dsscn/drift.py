@@ -14,6 +14,9 @@ from devfnn.baselines.dsscn.settings import Settings
 from devfnn.kernels.state import Floats
 from devfnn.model.drift import Level, dynamic_significance
 
+LEAST_AFTER = 2
+"""Rows after a cut: the range of a single one is 0, so any gap would be a drift."""
+
 
 class Verdict(NamedTuple):
     """The outcome with the numbers behind it."""
@@ -49,7 +52,7 @@ def cut_of(rows: Floats, confidence: float, first: int) -> int | None:
 def judge_means(rows: Floats, n_chunks: int, settings: Settings) -> Verdict:
     """What the feature means of a chunk say; `n_chunks` counts the chunks before it."""
     cut = cut_of(rows, settings.cut_confidence, first=1 if settings.compat else 2)
-    if cut is None or not np.ptp(rows, axis=0).any():
+    if cut is None or len(rows) - cut < LEAST_AFTER or not np.ptp(rows, axis=0).any():
         return Verdict(Level.STABLE)
     before, after = rows[:cut], rows[cut:]
     gap = float(np.abs(before.mean(axis=0) - after.mean(axis=0)).mean())

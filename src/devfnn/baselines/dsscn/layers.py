@@ -34,8 +34,6 @@ class Layer:
     """Turns the output of the layer below into a shift, (n_outputs, n_features)."""
     upper_share: float
     """Weight of the upper firing against the lower one."""
-    scope: float
-    """Range of the random numbers of its newest node; 0 if that was not drawn."""
 
     @property
     def n_nodes(self) -> int:
@@ -71,7 +69,8 @@ class Layer:
         It starts with the weights of the nearest node.
         """
         errors = targets - self.outputs(rows, settings.half_width)
-        found = search_node(rows, errors, self.n_nodes, settings, rng)
+        as_it_fires = dataclasses.replace(settings, upper_share=self.upper_share)
+        found = search_node(rows, errors, self.n_nodes, as_it_fires, rng)
         if found is not None:
             distances = np.square(self.nodes.centers - found.node.centers).sum(axis=1)
             nearest = self.weights.values[[distances.argmin()]]
@@ -81,7 +80,6 @@ class Layer:
                 np.concatenate([self.weights.values, fresh.values]),
                 np.concatenate([self.weights.covariances, fresh.covariances]),
             )
-            self.scope = found.scope
         return found
 
     def learn(self, rows: Floats, targets: Floats, settings: Settings) -> None:
@@ -123,7 +121,6 @@ def new_layer(
         weights=fresh_weights(values, settings.covariance),
         shifts=shifts,
         upper_share=settings.upper_share,
-        scope=0.0 if found is None else found.scope,
     )
     return layer, found
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from devfnn.baselines.checks import check_count
 from devfnn.baselines.chunks import ChunkClassifier
 from devfnn.baselines.dsscn.drift import Verdict, judge_means
 from devfnn.baselines.dsscn.features import FeatureWeights
@@ -53,8 +54,8 @@ class DSSCN(ChunkClassifier):
             self.settings = Settings(**parameters)
         except TypeError as error:
             raise InputError(f"DSSCN: {error}") from None
+        check_count("seed", seed, least=0)
         super().__init__()
-        self.seed = seed
         self._rng = np.random.default_rng(seed)
         self._stack = Stack([])
         self._feature_weights: FeatureWeights | None = None
@@ -139,6 +140,8 @@ class DSSCN(ChunkClassifier):
 
     def _follow(self, rows: Floats, codes: Ints) -> list[Event]:
         """A new layer after a drift, rows kept after a warning, else the top layer learns."""
+        if len(rows) < self.settings.min_rows:
+            return self._update_top(rows, codes)
         verdict = judge_means(rows, self._n_chunks, self.settings)
         is_full = self.n_layers >= self.settings.max_layers
         if verdict.level is Level.DRIFT and not is_full:
@@ -183,7 +186,10 @@ class DSSCN(ChunkClassifier):
         inputs, _ = self._stack.pass_through(self._weighted(rows), self.settings)
         top, targets = self._stack.layers[-1], self._targets(codes)
         events: list[Event] = []
-        for _ in range(min(self.settings.growth, self.settings.max_nodes - top.n_nodes)):
+        is_enough = len(rows) >= self.settings.min_rows
+        for _ in range(
+            is_enough * min(self.settings.growth, self.settings.max_nodes - top.n_nodes)
+        ):
             found = top.grow(inputs[-1], targets, self.settings, self._rng)
             events += self._noted(found)
             if found is None:

@@ -4,6 +4,7 @@ import dataclasses
 import math
 from collections.abc import Iterable
 
+from devfnn.baselines.checks import check_count, check_flags, check_number
 from devfnn.errors import InputError
 
 
@@ -27,6 +28,8 @@ class Settings:
     """Step of the gradient of that weight; 0 leaves it as it is."""
     growth: int = 1
     """Nodes that may be added with one chunk."""
+    min_rows: int = 20
+    """A chunk with fewer rows trains weights only: any node explains so few, any means move."""
     max_nodes: int = 60
     """Of one layer."""
     max_layers: int = 50
@@ -61,10 +64,10 @@ class Settings:
             _check_sequence(name, getattr(self, name))
             object.__setattr__(self, name, tuple(map(float, getattr(self, name))))
         for name, (low, high) in _RANGES.items():
-            _check_number(name, getattr(self, name), low, high)
+            check_number(name, getattr(self, name), low, high)
         for name in _WHOLE:
-            if not isinstance(getattr(self, name), int):
-                raise InputError(f"{name} must be a whole number, not {getattr(self, name)!r}")
+            check_count(name, getattr(self, name), least=0)
+        check_flags(self)
         if max(self.rates) >= 1.0:
             raise InputError("rates must lie between 0 and 1")
 
@@ -76,6 +79,7 @@ _RANGES = {
     "upper_share": (0.0, 1.0),
     "share_rate": (0.0, 1e3),
     "growth": (0, 1000),
+    "min_rows": (1, 10**9),
     "max_nodes": (1, 100000),
     "max_layers": (1, 1000),
     "shift": (0.0, 1e3),
@@ -88,14 +92,7 @@ _RANGES = {
     "cut_confidence": (1e-12, 0.999),
     "max_buffer": (1, 10**9),
 }
-_WHOLE = ("n_candidates", "growth", "max_nodes", "max_layers", "max_buffer")
-
-
-def _check_number(name: str, value: object, low: float, high: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{name} must be a number, not {value!r}")
-    if not low <= value <= high:
-        raise InputError(f"{name} must lie between {low:g} and {high:g}, not {value!r}")
+_WHOLE = ("n_candidates", "growth", "min_rows", "max_nodes", "max_layers", "max_buffer")
 
 
 def _check_sequence(name: str, values: Iterable[object]) -> None:

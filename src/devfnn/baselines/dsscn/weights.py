@@ -61,7 +61,7 @@ def update_weights(
 
     ensure_compiled("nodes")
     values = np.ascontiguousarray(weights.values.transpose(0, 2, 1))
-    gain = np.empty(terms.shape[1])
+    shares, gain = np.ascontiguousarray(shares), np.empty(terms.shape[1])
     learn_nodes(values, weights.covariances, terms, shares, targets, float(decay), gain)
     weights.values[:] = values.transpose(0, 2, 1)
     weights.covariances[:] = 0.5 * (

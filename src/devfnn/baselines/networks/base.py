@@ -14,8 +14,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from devfnn.baselines.checks import check_count
 from devfnn.baselines.chunks import ChunkClassifier
-from devfnn.baselines.networks.settings import Settings, Size, check_count
+from devfnn.baselines.networks.settings import Settings, Size
 from devfnn.baselines.networks.tasks import TaskClock
 from devfnn.events import DriftFound, Event, TaskStarted
 
@@ -172,7 +173,7 @@ class TaskNetwork(ChunkClassifier):
             self._renew_optimizer()
         self._train(inputs, targets)
         events += self._end_chunk()
-        self._clock.tick(len(rows))
+        self._clock.tick()
         if self.settings.choice == "best_prev":
             self._best_task = self._most_accurate(inputs, codes)
         return events

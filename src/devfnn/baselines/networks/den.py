@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from devfnn.baselines.checks import check_choice, check_count, check_number
 from devfnn.baselines.networks.base import Batch, TaskNetwork, widened
 from devfnn.baselines.networks.den_units import (
     Body,
@@ -28,14 +29,7 @@ from devfnn.baselines.networks.den_units import (
     shrunk,
     shrunk_rows,
 )
-from devfnn.baselines.networks.settings import (
-    Settings,
-    Size,
-    check_choice,
-    check_count,
-    check_number,
-    settings_of,
-)
+from devfnn.baselines.networks.settings import Settings, Size, settings_of
 from devfnn.events import Event, UnitsAdded, UnitSplit, UnitsSelected
 
 WIDEST = 4

@@ -17,14 +17,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from devfnn.baselines.checks import check_choice, check_number
 from devfnn.baselines.networks.base import Batch, TaskNetwork, widened
-from devfnn.baselines.networks.settings import (
-    Settings,
-    Size,
-    check_choice,
-    check_number,
-    settings_of,
-)
+from devfnn.baselines.networks.settings import Settings, Size, settings_of
 from devfnn.events import Event, GatesRedrawn, MaskSaturated
 
 LIMIT = 6.0

@@ -12,8 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from devfnn.baselines.checks import check_choice
 from devfnn.baselines.networks.base import TaskNetwork, widened
-from devfnn.baselines.networks.settings import Settings, Size, check_choice, settings_of
+from devfnn.baselines.networks.settings import Settings, Size, settings_of
 from devfnn.events import Event
 
 SCALE_SPREAD = 0.1
@@ -25,7 +26,8 @@ class PNNSettings(Settings):
     """What a progressive network can be told."""
 
     reading: str = "A"
-    """How the table is read: `A`, three columns of width n; `B`, one network of width 3n + 2."""
+    """How the table is read: `A`, three columns of width n; `B`, one network of width 3n + 2, so
+    that there is one task whatever `max_tasks` says. The sizes of `stream="susy"` fit B only."""
     adapter: str = "mlp"
     """`mlp`: scaled, mixed and squashed before it is added; `linear`: weights only."""
     warm_start: bool = False

@@ -4,6 +4,13 @@ import dataclasses
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from devfnn.baselines.checks import (
+    check_choice,
+    check_count,
+    check_flags,
+    check_labels,
+    check_number,
+)
 from devfnn.errors import InputError
 
 
@@ -38,7 +45,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 
 AT_LEAST_ONE = ("epochs", "batch_rows", "budget", "block_chunks")
-OPTIONAL = ("width", "depth", "max_tasks", "n_rows")
+OPTIONAL = ("width", "depth", "max_tasks", "n_chunks")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -73,8 +80,8 @@ class Settings:
     """When a task begins: `blocks` of chunks, `drift` of the errors, or every `chunk`."""
     max_tasks: int | None = 3
     """The last task goes on for ever; None for no limit."""
-    n_rows: int | None = None
-    """Rows of the stream, if known: blocks are then equal parts of it."""
+    n_chunks: int | None = None
+    """Chunks that will be given to `learn`, if known: blocks are equal parts of them."""
     block_chunks: int = 50
     """Chunks of a block, as they are given to `learn`, if the length of the stream is unknown."""
     min_gap: int = 5
@@ -89,6 +96,8 @@ class Settings:
     def __post_init__(self) -> None:
         for name, known in CHOICES.items():
             check_choice(name, getattr(self, name), known)
+        check_labels("classes", self.classes)
+        check_flags(self)
         if self.stream is not None:
             check_choice("stream", self.stream, STREAMS)
         for name in AT_LEAST_ONE:
@@ -125,21 +134,3 @@ def settings_of(kind: type[AnySettings], parameters: Mapping[str, Any]) -> AnySe
         if name not in names:
             raise InputError(f"there is no parameter {name!r}; there are {', '.join(names)}")
     return kind(**parameters)
-
-
-def check_choice(name: str, value: object, known: Sequence[str]) -> None:
-    """Refuse a value that is not one of those known."""
-    if value not in known:
-        raise InputError(f"{name} must be one of {', '.join(known)}, not {value!r}")
-
-
-def check_count(name: str, value: object, least: int = 1) -> None:
-    """Refuse what is not a whole number, or too small."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InputError(f"{name} must be a whole number from {least} on, not {value!r}")
-
-
-def check_number(name: str, value: object, low: float, high: float) -> None:
-    """Refuse what is not a number within bounds."""
-    if isinstance(value, bool) or not isinstance(value, float | int) or not low <= value <= high:
-        raise InputError(f"{name} must be a number from {low:g} to {high:g}, not {value!r}")

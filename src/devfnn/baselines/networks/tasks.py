@@ -14,8 +14,6 @@ class TaskClock:
         self.settings = settings
         self.n_chunks = 0
         """Chunks learned so far."""
-        self.n_rows = 0
-        """Their rows."""
         self.n_tasks = 0
         """Tasks begun so far."""
         self.task_start = 0
@@ -41,17 +39,16 @@ class TaskClock:
         self.n_tasks += 1
         self.task_start = self.n_chunks
 
-    def tick(self, n_rows: int) -> None:
+    def tick(self) -> None:
         """A chunk was learned."""
         self.n_chunks += 1
-        self.n_rows += n_rows
 
     def _block(self) -> int:
         """Block of this chunk, counted from 0."""
-        known, tasks = self.settings.n_rows, self.settings.max_tasks
+        known, tasks = self.settings.n_chunks, self.settings.max_tasks
         if known is None or tasks is None:
             return self.n_chunks // self.settings.block_chunks
-        return self.n_rows * tasks // known
+        return self.n_chunks * tasks // known
 
     def _has_drifted(self, errors: npt.NDArray[np.int64]) -> tuple[bool, Verdict | None]:
         """The printed test of the paper on the errors of one chunk."""
