@@ -12,7 +12,7 @@ import devfnn
 SOURCES = str(pathlib.Path(devfnn.__file__).parent.parent)
 
 
-@pytest.mark.parametrize("library", ["river", "capymoa"])
+@pytest.mark.parametrize("library", ["river", "capymoa", "mlflow", "onnx"])
 def test_a_face_without_its_library_says_what_to_install(library):
     code = f"import sys; sys.modules[{library!r}] = None; import devfnn; import devfnn.{library}"
     finished = subprocess.run(

@@ -1,6 +1,7 @@
 """Figures of runs, comparisons and rules, for papers and reports: data in, matplotlib axes out."""
 
 from devfnn.figures.comparison import accuracy_against_speed, critical_difference
+from devfnn.figures.labels import accuracy_against_labels
 from devfnn.figures.rules import membership_curves, rule_ellipses
 from devfnn.figures.runs import (
     measure_over_time,
@@ -18,6 +19,7 @@ from devfnn.figures.structure import (
 from devfnn.figures.style import as_svg, save
 
 __all__ = [
+    "accuracy_against_labels",
     "accuracy_against_speed",
     "as_svg",
     "confusion_matrix",

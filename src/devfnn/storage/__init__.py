@@ -1,7 +1,7 @@
 """Saving and loading models: a safetensors file with a versioned JSON header, never pickle."""
 
 from devfnn.storage.codec import dump, parse
-from devfnn.storage.files import load, load_as, save
+from devfnn.storage.files import load, load_as, save, write_whole
 from devfnn.storage.tree import state_bytes
 
-__all__ = ["dump", "load", "load_as", "parse", "save", "state_bytes"]
+__all__ = ["dump", "load", "load_as", "parse", "save", "state_bytes", "write_whole"]

@@ -21,7 +21,11 @@ def save(model: DEVFNN, path: str | os.PathLike[str]) -> None:
     path
         Where to. The folder must exist. Raises StorageError if the file cannot be written.
     """
-    data = dump(model)
+    write_whole(path, dump(model))
+
+
+def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file at once or not at all; raises StorageError if it cannot be written."""
     target = os.path.realpath(path)
     draft = f"{target}.{secrets.token_hex(8)}.tmp"
     try:

@@ -1,0 +1,159 @@
+"""DEVFNN in MLflow: `pip install 'devfnn[mlflow]'`.
+
+The artifact is the file that `model.save` writes, never a pickle: a model that is loaded goes on
+learning as the saved one would have.
+"""
+
+import os
+import pathlib
+import sys
+import tempfile
+from typing import Any
+
+from devfnn.errors import InputError
+from devfnn.model.devfnn import DEVFNN
+from devfnn.storage import load
+
+try:
+    import mlflow.artifacts
+    import mlflow.pyfunc
+    from mlflow.models import Model, ModelSignature, infer_signature
+    from mlflow.models.model import ModelInfo
+except ImportError as error:
+    raise ImportError("devfnn.mlflow needs MLflow: pip install 'devfnn[mlflow]'") from error
+
+__all__ = ["get_default_pip_requirements", "load_model", "log_model", "save_model"]
+
+FLAVOR_NAME = "devfnn"
+
+FILE_NAME = "model.devfnn"
+
+LABELS, PROBABILITIES = "labels", "probabilities"
+"""What the Python function of a model predicts."""
+
+
+def get_default_pip_requirements() -> list[str]:
+    """What a logged model needs to be loaded."""
+    import devfnn
+
+    return [f"devfnn[mlflow]=={devfnn.__version__}"]
+
+
+def save_model(
+    model: DEVFNN,
+    path: str | os.PathLike[str],
+    *,
+    signature: ModelSignature | None = None,
+    input_example: Any = None,
+    predicts: str = LABELS,
+    **options: Any,
+) -> None:
+    """Write a model to a new folder, in MLflow's format.
+
+    Parameters
+    ----------
+    model
+        A DEVFNN or GClass.
+    path
+        The folder; it must not exist yet, or be empty.
+    signature
+        Inputs and outputs. Inferred from the input example if there is one and no signature.
+    input_example
+        Some rows: a table or an array.
+    predicts
+        "labels" or "probabilities": what `predict` of the Python function gives. Whoever loads it
+        may choose anew: `mlflow.pyfunc.load_model(uri, model_config={"predicts": ...})`.
+    options
+        More arguments of `mlflow.pyfunc.save_model`: `mlflow_model`, `metadata`, `code_paths`,
+        `pip_requirements`, `extra_pip_requirements`, `conda_env`.
+    """
+    import devfnn
+
+    if not isinstance(model, DEVFNN):
+        raise InputError(
+            f"only a devfnn.DEVFNN can be saved, not a {type(model).__name__}; the classifiers "
+            "for River and CapyMOA have it as `model`, that for scikit-learn as `model_`"
+        )
+    function = _Function(model, predicts)
+    if signature is None and input_example is not None:
+        signature = infer_signature(input_example, function.predict(input_example))
+    if "conda_env" not in options:  # else MLflow loads the model in a process to find out
+        options.setdefault("pip_requirements", get_default_pip_requirements())
+    described = options.pop("mlflow_model", None) or Model()
+    described.add_flavor(
+        FLAVOR_NAME, data=f"data/{FILE_NAME}", devfnn_version=devfnn.__version__, code=None
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, FILE_NAME)
+        model.save(file)
+        mlflow.pyfunc.save_model(
+            os.fspath(path),
+            loader_module=__name__,
+            data_path=file,
+            mlflow_model=described,
+            signature=signature,
+            input_example=input_example,
+            model_config={"predicts": predicts},
+            **options,
+        )
+
+
+def log_model(model: DEVFNN, name: str = "model", **options: Any) -> ModelInfo:
+    """Log a model to the active run, or to a new one.
+
+    Parameters
+    ----------
+    model
+        A DEVFNN or GClass.
+    name
+        Name of the logged model.
+    options
+        Arguments of `save_model`, and of `mlflow.models.Model.log`: `registered_model_name`,
+        `run_id`, `params`, `tags`, `step`, ...
+    """
+    own = sys.modules[__name__]
+    info: ModelInfo = Model.log(None, flavor=own, name=name, model=model, **options)
+    return info
+
+
+def load_model(model_uri: str | os.PathLike[str], dst_path: str | None = None) -> DEVFNN:
+    """Read a model from a folder, a run or a registry; it can go on learning.
+
+    Parameters
+    ----------
+    model_uri
+        A path, or what MLflow understands: "runs:/...", "models:/...".
+    dst_path
+        Where to put a copy of what lies elsewhere; a temporary folder by default.
+    """
+    folder = mlflow.artifacts.download_artifacts(
+        artifact_uri=os.fspath(model_uri), dst_path=dst_path
+    )
+    flavors = Model.load(folder).flavors
+    if FLAVOR_NAME not in flavors:
+        raise InputError(f"{model_uri} is no model of devfnn, but of {', '.join(sorted(flavors))}")
+    return load(pathlib.Path(folder, flavors[FLAVOR_NAME]["data"]))
+
+
+class _Function:
+    """A model as MLflow's Python function."""
+
+    def __init__(self, model: DEVFNN, predicts: str) -> None:
+        if predicts not in (LABELS, PROBABILITIES):
+            raise InputError(f'predicts must be "{LABELS}" or "{PROBABILITIES}", not {predicts!r}')
+        self._model, self._predicts = model, predicts
+
+    def get_raw_model(self) -> DEVFNN:
+        """The model itself."""
+        return self._model
+
+    def predict(self, model_input: Any, params: dict[str, Any] | None = None) -> Any:
+        """Labels of rows, or their class probabilities; MLflow's parameters have no meaning."""
+        if self._predicts == PROBABILITIES:
+            return self._model.predict_proba(model_input)
+        return self._model.predict(model_input)
+
+
+def _load_pyfunc(path: str, model_config: dict[str, Any] | None = None) -> _Function:
+    """What MLflow calls to load the Python function."""
+    return _Function(load(path), (model_config or {}).get("predicts", LABELS))

@@ -1,0 +1,228 @@
+"""A model as it stands, as an ONNX graph: `pip install 'devfnn[onnx]'`.
+
+The graph takes raw rows and gives what `predict_proba` gives; it learns nothing any more.
+
+What is not there is never NaN inside the graph: `present` says which features a row has, and the
+others add nothing to a logit, lie in every box, and on the centre of every cloud.
+"""
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+from devfnn.errors import InputError
+from devfnn.kernels.concept_state import BOXES, CLOUDS, STEADY_LINE, Concepts
+from devfnn.kernels.state import Floats, Ints
+from devfnn.model.concepts.engine import ConceptEngine
+from devfnn.model.concepts.explaining import DOUBT, OUT_OF_REACH
+from devfnn.model.concepts.inputs import used_features
+from devfnn.model.config import Config
+from devfnn.model.devfnn import DEVFNN
+from devfnn.scaling import CLIP
+from devfnn.storage import write_whole
+
+try:
+    import onnx
+    from onnx import helper, numpy_helper
+except ImportError as error:
+    raise ImportError("devfnn.onnx needs onnx: pip install 'devfnn[onnx]'") from error
+
+__all__ = ["as_graph", "export"]
+
+OPSET, IR_VERSION = 17, 8
+"""Of 2022: runtimes of today and of some years ago read them."""
+
+
+def export(model: DEVFNN, path: str | os.PathLike[str]) -> None:
+    """Write a model as it stands to an ONNX file.
+
+    Parameters
+    ----------
+    model
+        A model that has learned something. Stacked networks and lags are refused.
+    path
+        Where to; StorageError if the file cannot be written. The graph takes `rows`, float64
+        (n, features); NaN is an absent feature, whatever `missing` was. It gives `label`, the index
+        of a class in `model.classes`, and `probabilities`, float64 (n, classes). The metadata of
+        the file has the names of features and classes, as JSON.
+    """
+    write_whole(path, as_graph(model).SerializeToString())
+
+
+def as_graph(model: DEVFNN) -> onnx.ModelProto:
+    """A model as it stands as an ONNX model; see `export`."""
+    import devfnn
+
+    network = _exportable(model)
+    graph = _Graph()
+    _build(graph, network, model.config)
+    n, m = network.n_features, network.n_classes
+    rows = helper.make_tensor_value_info("rows", onnx.TensorProto.DOUBLE, ["n_rows", n])
+    label = helper.make_tensor_value_info("label", onnx.TensorProto.INT64, ["n_rows"])
+    shares = helper.make_tensor_value_info("probabilities", onnx.TensorProto.DOUBLE, ["n_rows", m])
+    made: onnx.ModelProto = helper.make_model(
+        helper.make_graph(graph.nodes, "devfnn", [rows], [label, shares], graph.constants),
+        producer_name="devfnn",
+        producer_version=devfnn.__version__,
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
+    )
+    facts = {
+        "classes": json.dumps(model.classes, default=str),
+        "features": json.dumps(model.feature_names),
+        "rows_learned": str(model.n_rows),
+    }
+    helper.set_model_props(made, facts)
+    onnx.checker.check_model(made)
+    return made
+
+
+def _exportable(model: DEVFNN) -> ConceptEngine:
+    """The network of a model that can be exported, or an error that says why it cannot."""
+    if not isinstance(model, DEVFNN):
+        raise InputError(
+            f"only a devfnn.DEVFNN can be exported, not a {type(model).__name__}; the classifiers "
+            "for River and CapyMOA have it as `model`, that for scikit-learn as `model_`"
+        )
+    if model.config.lags:
+        raise InputError(
+            "a model with lags needs the labels before each row, which a frozen one does not get; "
+            "export one with lags=0"
+        )
+    network = model._known()
+    if not isinstance(network, ConceptEngine):
+        raise InputError('a stacked network cannot be exported; use Config(network="concepts")')
+    return network
+
+
+class _Graph:
+    """Nodes and constants; every call names what it adds."""
+
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
+
+    def constant(self, values: Any) -> str:
+        """Add an array or a number."""
+        name = f"constant_{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.array(values, order="C"), name))
+        return name
+
+    def add(self, operator: str, *inputs: Any, name: str = "", **attributes: Any) -> str:
+        """Add a node; inputs that are no names are constants."""
+        name = name or f"{operator.lower()}_{len(self.nodes)}"
+        names = [each if isinstance(each, str) else self.constant(each) for each in inputs]
+        self.nodes.append(helper.make_node(operator, names, [name], name=name, **attributes))
+        return name
+
+
+def _build(graph: _Graph, network: ConceptEngine, config: Config) -> None:
+    """The whole way from rows to label and probabilities."""
+    state = network.state
+    present, scaled = _scaled_rows(graph, network, config)
+    expanded = _expanded_rows(graph, present, scaled)
+    shares = _voting_shares(state, config)
+    has_say = shares > 0.0
+    has_say[STEADY_LINE] = True  # always there, so that at least one layer is
+    is_single = has_say & (state.kinds != CLOUDS) & (state.n_members == 1)
+    single = np.flatnonzero(is_single)
+    votes = [_votes_of_single_rules(graph, state, single, shares[single], expanded)]
+    for layer in np.flatnonzero(has_say & ~is_single).tolist():
+        if state.kinds[layer] == CLOUDS:
+            said = _said_by_clouds(graph, state, present, scaled)
+        else:
+            said = _said_by_boxes(graph, state, layer, (present, scaled, expanded))
+        votes.append(graph.add("Mul", said, float(shares[layer])))
+    graph.add("Sum", *votes, name="probabilities")
+    graph.add("ArgMax", "probabilities", name="label", axis=1, keepdims=0)
+
+
+def _voting_shares(state: Concepts, config: Config) -> Floats:
+    """Voting weights of all places for layers."""
+    from devfnn.kernels import concepts
+
+    shares = np.zeros(state.kinds.size)
+    concepts.voting_shares(state, config.habits(), shares)
+    return shares
+
+
+def _scaled_rows(graph: _Graph, network: ConceptEngine, config: Config) -> tuple[str, str]:
+    """Which features a row has (n_rows, n), and their scaled values; 0.5 for the others."""
+    used = used_features(network, config)
+    low, width = np.zeros(used.size), np.ones(used.size)
+    if config.scaling == "online":
+        low[used], width[used] = network.scaler.low[used], network.scaler.width[used]
+    is_there = graph.add("Not", graph.add("IsNaN", "rows"))
+    present = graph.add("And", is_there, used)
+    units = graph.add("Div", graph.add("Sub", "rows", low), width)
+    clipped = graph.add("Clip", graph.add("Where", present, units, 0.5), -CLIP, 1.0 + CLIP)
+    return present, clipped
+
+
+def _expanded_rows(graph: _Graph, present: str, scaled: str) -> str:
+    """T1 and T2 of all features, (n_rows, 2n); 0 for what is absent."""
+    line = graph.add("Sub", graph.add("Mul", scaled, 2.0), 1.0)
+    curve = graph.add("Sub", graph.add("Mul", graph.add("Mul", line, line), 2.0), 1.0)
+    parts = [graph.add("Where", present, part, 0.0) for part in (line, curve)]
+    return graph.add("Concat", *parts, axis=1)
+
+
+def _logits(graph: _Graph, weights: Floats, expanded: str) -> str:
+    """Logits of rules, (n_rows, r, m). weights: (r, m, p)"""
+    n_rules, n_classes, size = weights.shape
+    flat = weights.reshape(n_rules * n_classes, size)
+    logits = graph.add("Add", graph.add("MatMul", expanded, flat[:, 1:].T), flat[:, 0])
+    return graph.add("Reshape", logits, np.array([-1, n_rules, n_classes]))
+
+
+def _votes_of_single_rules(
+    graph: _Graph, state: Concepts, layers: Ints, shares: Floats, expanded: str
+) -> str:
+    """The votes (n_rows, m) of all layers of one rule, added up."""
+    weights = state.weights[state.members[layers, 0]].copy()
+    n = state.lows.shape[1]
+    weights[state.kinds[layers] != BOXES, :, 1 + n :] = 0.0  # lines do without the curves
+    said = graph.add("Softmax", _logits(graph, weights, expanded), axis=2)
+    weighted = graph.add("Mul", said, shares[:, None])
+    return graph.add("ReduceSum", weighted, np.array([1]), keepdims=0)
+
+
+def _said_by_boxes(graph: _Graph, state: Concepts, layer: int, row: tuple[str, str, str]) -> str:
+    """What a layer of several boxes says, (n_rows, m): the first that holds, or the first."""
+    present, scaled, expanded = row
+    members = state.members[layer, : state.n_members[layer]]
+    of_all = [graph.add("Unsqueeze", each, np.array([1])) for each in (present, scaled)]
+    below = graph.add("LessOrEqual", of_all[1], state.lows[members])
+    above = graph.add("Greater", of_all[1], state.highs[members])
+    is_out = graph.add("And", graph.add("Or", below, above), of_all[0])
+    numbers = graph.add("Cast", is_out, to=onnx.TensorProto.INT32)
+    any_out = graph.add("ReduceMax", numbers, axes=[2], keepdims=0)
+    holding = graph.add("ArgMin", any_out, axis=1, keepdims=1)
+    logits = _logits(graph, state.weights[members], expanded)
+    own = graph.add("GatherND", logits, holding, batch_dims=1)
+    return graph.add("Softmax", own, axis=1)
+
+
+def _said_by_clouds(graph: _Graph, state: Concepts, present: str, scaled: str) -> str:
+    """What the clouds say, (n_rows, m), or (1, m) where there are none."""
+    count, n_classes = int(state.n_clouds[0]), state.weights.shape[1]
+    if not count:
+        return graph.constant(np.full((1, n_classes), 1.0 / n_classes))
+    centers = state.cloud_centers[:, :count]
+    own = graph.add("Where", present, scaled, 0.0)
+    squares = graph.add("ReduceSum", graph.add("Mul", own, own), np.array([1]), keepdims=1)
+    flags = graph.add("Cast", present, to=onnx.TensorProto.DOUBLE)
+    across = graph.add("MatMul", own, -2.0 * centers)
+    distances = graph.add("Sum", squares, across, graph.add("MatMul", flags, centers * centers))
+    falls = graph.add("Mul", distances, -0.5 / state.cloud_spreads[:count])
+    heights = graph.add("Add", falls, state.cloud_heights[:count])
+    top = graph.add("ReduceMax", heights, axes=[1], keepdims=1)
+    above = graph.add("Sub", heights, top)
+    in_reach = graph.add("Greater", above, -OUT_OF_REACH)
+    densities = graph.add("Where", in_reach, graph.add("Exp", above), 0.0)
+    by_class = graph.add("MatMul", densities, np.eye(n_classes)[state.cloud_labels[:count]])
+    total = graph.add("ReduceSum", densities, np.array([1]), keepdims=1)
+    sure = graph.add("Mul", graph.add("Div", by_class, total), 1.0 - DOUBT)
+    return graph.add("Add", sure, DOUBT / n_classes)

@@ -1,0 +1,192 @@
+"""The frozen predictor: the same probabilities in ONNX Runtime as in the model itself."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+from devfnn import DEVFNN, Config, GClass, InputError, NotLearnedError, StorageError
+from devfnn.kernels.concept_state import BOXES, CLOUD_LAYER, CLOUDS, FIRST_KEPT, LINE, NO_LAYER
+
+pytest.importorskip("devfnn.onnx", reason="needs onnx", exc_type=ImportError)
+pytest.importorskip("onnxruntime", reason="needs onnxruntime")
+
+import onnxruntime as runtime
+
+from devfnn.onnx import as_graph, export
+
+CHUNK = 250
+
+
+def run(graph, X):
+    """Labels and probabilities that ONNX Runtime gives."""
+    session = runtime.InferenceSession(
+        graph.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    return session.run(["label", "probabilities"], {"rows": X})
+
+
+def assert_same(model, X):
+    """The exported graph says what the model says."""
+    labels, probabilities = run(as_graph(model), X)
+    expected = model.predict_proba(X)
+    np.testing.assert_allclose(probabilities, expected, rtol=0.0, atol=1e-9)
+    top = np.sort(expected, axis=1)
+    is_clear = top[:, -1] - top[:, :-1].max(axis=1, initial=0.0) > 1e-9
+    assert is_clear.mean() > 0.9
+    assert np.array_equal(labels[is_clear], expected.argmax(axis=1)[is_clear])
+
+
+def drifting(rng, n_rows, n_classes):
+    """Rows in units of their own; every other quarter, the classes lie elsewhere."""
+    X = rng.random((n_rows, 4))
+    concept = (np.arange(n_rows) * 4 // n_rows) % 2
+    checks = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
+    rings = np.hypot(X[:, 1] - 0.5, X[:, 2] - 0.5) * 2.8
+    said = np.where(concept == 0, checks + rings, 1.5 - X[:, 0] + checks)
+    labels = np.digitize(said, np.linspace(0.4, 1.6, n_classes - 1)) if n_classes > 2 else checks
+    labels = np.where(concept == 1, n_classes - 1 - labels, labels)
+    return X * [1.0, 200.0, 1e-3, 5.0] + [0.0, -70.0, 3.0, 1e4], labels
+
+
+def learned(config, X, y, size=CHUNK):
+    """A model that has learned a stream in chunks."""
+    model = DEVFNN(config)
+    for start in range(0, len(X), size):
+        model.learn(X[start : start + size], y[start : start + size])
+    return model
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_probabilities_are_those_of_the_model(rng, n_classes):
+    X, y = drifting(rng, 8000, n_classes)
+    model = learned(Config(), X, y)
+    assert_same(model, X)
+    far = X[:500] * 3.0 - 100.0
+    assert_same(model, far)
+
+
+def test_all_kinds_of_layers_have_a_say(rng):
+    X, y = drifting(rng, 8000, 3)
+    model = learned(Config(vote_power=0.0), X, y)  # all layers vote alike
+    state = model._network.state
+    kept = state.kinds[FIRST_KEPT:]
+    assert (kept != NO_LAYER).any()
+    assert (state.n_members[state.kinds == BOXES] > 1).any()
+    assert state.kinds[CLOUD_LAYER] == CLOUDS and state.n_clouds[0] > 3
+    assert_same(model, X)
+
+
+def test_parity_at_every_stage_of_a_stream(rng):
+    X, y = drifting(rng, 2000, 4)
+    model = DEVFNN()
+    for start, stop in ((0, 1), (1, 3), (3, 40), (40, 900), (900, 2000)):
+        model.learn(X[start:stop], y[start:stop])
+        assert_same(model, X[:300])
+
+
+def test_absent_features_are_left_out(rng):
+    X, y = drifting(rng, 4000, 3)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    X[:50] = np.nan
+    model = learned(Config(missing="skip", vote_power=0.0), X, y)
+    assert_same(model, X)
+
+
+def test_features_that_sleep_or_are_masked_are_left_out(rng):
+    X, y = drifting(rng, 3000, 2)
+    X = np.column_stack([X, np.full(3000, 7.0)])
+    model = learned(Config(), X, y)
+    assert model.feature_mask.tolist() == [True] * 4 + [False]
+    X[:, 4] += rng.random(3000)
+    assert_same(model, X)
+    model._network.feature_mask[1] = False
+    assert_same(model, X)
+
+
+def test_rows_on_the_edge_of_a_box(rng):
+    X, y = drifting(rng, 4000, 3)
+    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    model = learned(Config(scaling="none", vote_power=0.0), X, y)
+    lows, n_edges = model._network.state.lows, 0
+    for rule, feature in np.argwhere((lows > 0.0) & (lows < 1.0)):
+        X[rule::100, feature] = lows[rule, feature]
+        n_edges += 1
+    assert n_edges > 3
+    assert_same(model, X)
+
+
+def test_lines_do_without_curves(rng):
+    X, y = drifting(rng, 1000, 3)
+    model = learned(Config(vote_power=0.0), X, y)
+    state = model._network.state
+    lines = state.members[state.kinds == LINE, 0]
+    state.weights[lines, :, 5:] = rng.random((lines.size, 3, 4))
+    assert_same(model, X)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"scaling": "none"}, {"max_clouds": 0}, {"max_kept": 0}, {"vote_power": 100.0}],
+)
+def test_parity_with_other_parameters(rng, parameters):
+    X, y = drifting(rng, 2000, 3)
+    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    assert_same(learned(Config(**parameters), X, y), X)
+
+
+def test_a_model_of_one_class_and_no_rows(rng):
+    model = DEVFNN()
+    model.learn(rng.random((20, 2)), ["only"] * 20)
+    labels, probabilities = run(as_graph(model), np.zeros((3, 2)))
+    assert labels.tolist() == [0, 0, 0]
+    np.testing.assert_allclose(probabilities, np.ones((3, 1)), rtol=0.0, atol=1e-12)
+    labels, probabilities = run(as_graph(model), np.zeros((0, 2)))
+    assert labels.shape == (0,) and probabilities.shape == (0, 1)
+
+
+def test_the_file_says_what_it_is(rng, tmp_path):
+    X, y = drifting(rng, 600, 2)
+    model = DEVFNN(feature_names=["a", "b", "c", "d"])
+    model.learn(X, np.array(["no", "yes"])[y.astype(int)])
+    export(model, tmp_path / "model.onnx")
+    assert os.listdir(tmp_path) == ["model.onnx"]
+    session = runtime.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
+    facts = session.get_modelmeta().custom_metadata_map
+    assert json.loads(facts["classes"]) == model.classes
+    assert json.loads(facts["features"]) == ["a", "b", "c", "d"]
+    assert facts["rows_learned"] == "600"
+    labels = session.run(["label"], {"rows": X})[0]
+    named = [json.loads(facts["classes"])[label] for label in labels]
+    assert named == model.predict(X).tolist()
+
+
+def test_exporting_leaves_the_model_as_it_was(rng):
+    X, y = drifting(rng, 1000, 3)
+    model, other = learned(Config(), X, y), learned(Config(), X, y)
+    as_graph(model)
+    model.learn(X, y)
+    other.learn(X, y)
+    assert np.array_equal(model.predict_proba(X), other.predict_proba(X))
+
+
+def test_what_cannot_be_exported_is_said(rng, tmp_path):
+    X, y = rng.random((50, 2)), [0, 1] * 25
+    with pytest.raises(NotLearnedError, match="call learn first"):
+        as_graph(DEVFNN())
+    for model, reason in (
+        (DEVFNN(Config(lags=1)), "lags=0"),
+        (DEVFNN(Config(network="stacked")), "a stacked network"),
+        (GClass(), "a stacked network"),
+    ):
+        model.learn(X, y)
+        with pytest.raises(InputError, match=reason):
+            export(model, tmp_path / "model.onnx")
+    with pytest.raises(InputError, match="not a dict"):
+        as_graph({})
+    assert os.listdir(tmp_path) == []
+    model = DEVFNN()
+    model.learn(X, y)
+    with pytest.raises(StorageError, match="cannot write"):
+        export(model, tmp_path / "nowhere" / "model.onnx")
