@@ -76,8 +76,10 @@ class DEVFNN(Classifier):
         return {name: kept[name] for name in kept if name not in ("missing", "seed")}
 
     def train(self, instance: Any) -> None:
-        """Learn an instance."""
-        self._rows.learn(_values(instance), int(instance.y_index))
+        """Learn an instance; one without a label changes nothing."""
+        index = int(instance.y_index)
+        if index >= 0:
+            self._rows.learn(_values(instance), index)
 
     def predict_proba(self, instance: Any) -> Floats | None:
         """Probabilities by class index; None before the first instance."""

@@ -1,6 +1,7 @@
 """DEVFNN inside CapyMOA: next to MOA's learners, and the same results as the model itself."""
 
 import pickle
+import types
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from devfnn import Config, InputError
 pytest.importorskip("devfnn.capymoa", exc_type=ImportError)
 
 from capymoa.classifier import NaiveBayes
+from capymoa.core import LabeledInstance
 from capymoa.evaluation import (
     prequential_evaluation,
     prequential_evaluation_multiple_learners,
@@ -96,3 +98,15 @@ def test_what_it_cannot_learn_is_said():
     schema = Schema.from_custom(["colour", "a", "class"], "class", named, "colours")
     with pytest.warns(UserWarning, match="'colour' is nominal"):
         DEVFNN(schema)
+
+
+def test_an_instance_without_a_label_is_not_learned():
+    schema = Schema.from_custom(
+        features=["a", "class"], target="class", categories={"class": ["x", "z"]}, name="s"
+    )
+    learner = DEVFNN(schema=schema)
+    labelled = LabeledInstance.from_array(schema, np.array([0.2]), 1)
+    for _ in range(3):
+        learner.train(labelled)
+    learner.train(types.SimpleNamespace(x=np.array([0.2]), y_index=-1))
+    assert list(learner.model.classes) == [1]

@@ -85,14 +85,16 @@ class SingleRows:
     def _fast_path(self) -> OneRow | None:
         """The quick way for the model as it stands, if there is one."""
         model, network = self.model, self.model._network
-        if self._fast is not None and self._fast.serves(network):
-            return self._fast
-        self._fast = None
+        fast = self._fast  # read once: another thread may put its own there meanwhile
+        if fast is not None and fast.serves(network):
+            return fast
+        fast = None
         if self._is_plain and isinstance(network, ConceptEngine):
             ensure_compiled(model.config.network)
             model._logbook.begin(network.n_rows)
-            self._fast = OneRow(network, model.feature_names, model.config)
-        return self._fast
+            fast = OneRow(network, model.feature_names, model.config)
+        self._fast = fast
+        return fast
 
 
 def _as_rows(values: Sequence[float]) -> "np.ndarray[Any, np.dtype[Any]]":

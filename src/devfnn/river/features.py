@@ -31,7 +31,7 @@ class Features:
 
     def __init__(self) -> None:
         self._places: dict[Hashable, int] = {}
-        self._names: set[str] = set()
+        self._names: dict[str, None] = {}  # in order, so that pickles are the same
         self._pick: Callable[[Mapping[Any, Any]], Sequence[Any]] | None = None
 
     def __len__(self) -> int:
@@ -58,7 +58,7 @@ class Features:
         name = str(key) if str(key) not in self._names else repr(key)
         while name in self._names:
             name += "'"
-        self._names.add(name)
+        self._names[name] = None
         return name
 
     def whole_row(self, x: Mapping[Any, Any]) -> Sequence[float] | None:
