@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from devfnn.baselines.peers import provide_java
+from devfnn.experiments import grid
 from devfnn.kernels import _jit
 from devfnn.model import compiling
 
@@ -65,3 +66,21 @@ def load_stream(data_dir: pathlib.Path) -> Callable[[str], tuple[Any, Any]]:
             return arrays["X"], arrays["y"]
 
     return load
+
+
+@pytest.fixture
+def in_one_process(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Grids run in this process, cell by cell; returns the names of those that were run."""
+    ran: list[str] = []
+
+    def run_grid(cells: Any, folder: pathlib.Path, n_jobs: int) -> Iterator[grid.Outcome]:
+        for cell in cells:
+            found: Any = grid._known(cell, folder)
+            if found is None:
+                ran.append(cell.name)
+                found = grid._attempt(cell, folder)
+            is_failed = isinstance(found, str)
+            yield grid.Outcome(cell, None, found) if is_failed else grid.Outcome(cell, found)
+
+    monkeypatch.setattr("devfnn.cli.gridding.run_grid", run_grid)
+    return ran

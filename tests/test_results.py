@@ -10,7 +10,6 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import results  # noqa: E402
 
-from devfnn.experiments import grid  # noqa: E402
 from devfnn.experiments.ablations import ablation_table  # noqa: E402
 from devfnn.experiments.paper_table import paper_table  # noqa: E402
 from devfnn.experiments.table_runs import table_cells  # noqa: E402
@@ -26,18 +25,8 @@ Between.
 
 
 @pytest.fixture
-def parts(monkeypatch):
+def parts(in_one_process, monkeypatch):
     """Two small tables, run in this process; returns the cells that were run."""
-    ran = []
-
-    def run_grid(cells, folder, n_jobs):
-        for cell in cells:
-            known = grid._known(cell, folder)
-            if known is None:
-                ran.append(cell.name)
-            yield grid.Outcome(cell, known or grid._run_cell(cell, folder))
-
-    monkeypatch.setattr("devfnn.cli.gridding.run_grid", run_grid)
     small = table_cells(["majority", "no-change"], ["sine"], 1, rows=900)
     monkeypatch.setattr(
         results,
@@ -47,7 +36,7 @@ def parts(monkeypatch):
             results.Part("two", "devfnn table --ablations", lambda folder: small, ablation_table),
         ),
     )
-    return ran
+    return in_one_process
 
 
 def test_only_what_is_between_the_markers_changes(parts, tmp_path):

@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from devfnn.experiments import StreamSettings
-from devfnn.experiments.grid import Outcome, _attempt, cells_of
+from devfnn.experiments.grid import _attempt, cells_of
 from devfnn.experiments.reading import read_comparison, read_result
 from timeless import timeless
 
@@ -24,22 +24,6 @@ def here(tmp_path, monkeypatch):
     """An empty folder to work in, so that names are short."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def in_one_process(monkeypatch):
-    """Cells are run one by one in this process; the names of those that are."""
-    started = []
-
-    def run_grid(cells, folder, n_jobs):
-        for cell in cells:
-            started.append(cell.name)
-            found = _attempt(cell, folder)
-            is_failed = isinstance(found, str)
-            yield Outcome(cell, None, found) if is_failed else Outcome(cell, found)
-
-    monkeypatch.setattr("devfnn.cli.gridding.run_grid", run_grid)
-    return started
 
 
 @pytest.fixture

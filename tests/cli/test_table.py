@@ -133,24 +133,6 @@ def test_two_results_of_one_run_are_refused_and_nothing_is_written(invoke, resul
     assert not (tmp_path / "table.txt").exists()
 
 
-@pytest.fixture
-def in_one_process(monkeypatch):
-    """Run without other processes; returns the names of the cells that were run."""
-    ran = []
-
-    def run_grid(cells, folder, n_jobs):
-        for cell in cells:
-            known = grid._known(cell, folder)
-            if known is None:
-                ran.append(str(cell))
-                known = grid._attempt(cell, folder)
-            failed = known if isinstance(known, str) else None
-            yield grid.Outcome(cell, None if failed else known, failed)
-
-    monkeypatch.setattr("devfnn.cli.gridding.run_grid", run_grid)
-    return ran
-
-
 SMALL = ("--streams", "rfid,sine", "--rows", 1200, "--seeds", 2, "--models")
 
 

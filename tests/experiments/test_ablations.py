@@ -99,6 +99,7 @@ def test_runs_of_ablations_have_names_of_their_own():
     assert dict(off.settings.changes) == {"growing": False}
     assert off.settings.stream.rows == 300
     assert {cell.settings.preset for cell in ablation_cells(["sine"], 1)} == {None}
+    assert {cell.seed for cell in ablation_cells(["kdd99"], 3)} == {0}
 
 
 def test_a_change_without_its_start_has_no_difference():

@@ -4,7 +4,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from devfnn.evaluation.summary import mean
-from devfnn.experiments.cells import Cells, Result, cells_of_results, interruptions, system_name
+from devfnn.experiments.cells import (
+    Cells,
+    Result,
+    cells_of_results,
+    interruptions,
+    mean_accuracy,
+    system_name,
+)
 from devfnn.experiments.rendering import Column, Table
 
 ABLATIONS: dict[str, dict[str, Any]] = {
@@ -35,7 +42,6 @@ PAPER_ABLATIONS: dict[str, dict[str, Any]] = {
     "votes equal": {"voting_weights": "equal"},
 }
 """The same for the network as the paper has it."""
-
 
 RIVAL_VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     "sdevfnn": {"rules evolving": {"rules": "evolving"}, "all layers learn": {"training": "all"}},
@@ -105,11 +111,13 @@ def _row(cells: Cells, system: str, start: str, streams: Sequence[str]) -> dict[
     inside = system.removeprefix(start.removesuffix(")")).strip("(), ")
     row: dict[str, Any] = {"system": system, "start": start, "change": inside or "as it is"}
     for stream in streams:
-        own = _accuracy(cells, stream, system)
+        own = mean_accuracy(cells.get((stream, system), []))
         row[f"accuracy:{stream}"] = own
-        row[f"difference:{stream}"] = _gap(own, _accuracy(cells, stream, start), system == start)
+        row[f"difference:{stream}"] = _gap(
+            own, mean_accuracy(cells.get((stream, start), [])), system == start
+        )
     row["accuracy"] = _whole_mean([row[f"accuracy:{stream}"] for stream in streams])
-    before = _whole_mean([_accuracy(cells, stream, start) for stream in streams])
+    before = _whole_mean([mean_accuracy(cells.get((stream, start), [])) for stream in streams])
     row["difference"] = _gap(row["accuracy"], before, system == start)
     every = [each for (_, name), seeds in cells.items() if name == system for each in seeds]
     for key, source in (
@@ -119,10 +127,6 @@ def _row(cells: Cells, system: str, start: str, streams: Sequence[str]) -> dict[
     ):
         row[key] = mean([result.get(source) for result in every])
     return row
-
-
-def _accuracy(cells: Cells, stream: str, system: str) -> float | None:
-    return mean([result.get("accuracy_mean") for result in cells.get((stream, system), [])])
 
 
 def _gap(own: float | None, before: float | None, is_start: bool) -> float | None:

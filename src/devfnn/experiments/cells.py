@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from devfnn.errors import InputError
+from devfnn.evaluation.summary import mean
 from devfnn.experiments.published import PUBLISHED
 
 Result = Mapping[str, Any]
@@ -103,6 +104,11 @@ def _parameters(result: Result) -> dict[str, Any]:
     """All parameters of a model but its seed."""
     known = {**(result.get("config") or {}), **changes_of(result)}
     return {key: value for key, value in known.items() if key != "seed"}
+
+
+def mean_accuracy(seeds: Sequence[Result]) -> float | None:
+    """Accuracy of a cell, as a mean over seeds; None if there is none."""
+    return mean([result.get("accuracy_mean") for result in seeds])
 
 
 def over_seeds(seeds: Sequence[Result]) -> dict[str, Any]:

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from devfnn.evaluation.ranking import signed_rank_p
-from devfnn.evaluation.summary import mean
-from devfnn.experiments.cells import OURS, Cells, Result
+from devfnn.experiments.cells import OURS, Cells, Result, mean_accuracy
 from devfnn.kernels.state import Floats
 
 SIGNIFICANCE = 0.05
@@ -15,7 +14,7 @@ SIGNIFICANCE = 0.05
 
 def best_of(measured: Mapping[str, Sequence[Result]]) -> str | None:
     """The system with the highest accuracy, as a mean over seeds."""
-    known = {system: _accuracy(seeds) for system, seeds in measured.items()}
+    known = {system: mean_accuracy(seeds) for system, seeds in measured.items()}
     scored = {system: score for system, score in known.items() if score is not None}
     return max(scored, key=lambda system: scored[system]) if scored else None
 
@@ -55,12 +54,12 @@ def verdicts(cells: Cells) -> list[str]:
 
 
 def _verdict(stream: str, measured: Mapping[str, Sequence[Result]]) -> list[str]:
-    best, ours = best_of(measured), _accuracy(measured[OURS])
+    best, ours = best_of(measured), mean_accuracy(measured[OURS])
     if best is None or ours is None:
         return []
     if best == OURS:
         return [f"{stream}: {OURS} has the highest CR."]
-    top = _accuracy(measured[best]) or 0.0
+    top = mean_accuracy(measured[best]) or 0.0
     p = chances_against_best(measured)[OURS]
     how = "its chunks are unknown"
     if p is not None:
@@ -69,10 +68,6 @@ def _verdict(stream: str, measured: Mapping[str, Sequence[Result]]) -> list[str]
     return [
         f"{stream}: {best} has the highest CR, {100.0 * top:.2f}; {OURS} is {gap} below, {how}."
     ]
-
-
-def _accuracy(seeds: Sequence[Result]) -> float | None:
-    return mean([result.get("accuracy_mean") for result in seeds])
 
 
 def _chunks(seeds: Sequence[Result]) -> Floats | None:

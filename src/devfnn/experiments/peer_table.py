@@ -1,24 +1,21 @@
 """Models by streams: accuracy, speed, size, mean rank, and what can be told apart."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from devfnn.evaluation.ranking import Ranking, mean_ranks, rank
-from devfnn.evaluation.summary import mean
 from devfnn.experiments.cells import (
     OURS,
     Cells,
     Result,
     cells_of_results,
     interruptions,
+    mean_accuracy,
     over_seeds,
 )
 from devfnn.experiments.costs import largest_size, overall_speed
 from devfnn.experiments.leaders import verdicts
 from devfnn.experiments.rendering import Column, Table
-
-_Scores = Mapping[str, Mapping[str, float | None]]
-"""Accuracies by stream and system."""
 
 
 def peer_table(results: Iterable[Result]) -> Table:
@@ -32,12 +29,9 @@ def peer_table(results: Iterable[Result]) -> Table:
     cells = cells_of_results(results)
     streams = list(dict.fromkeys(stream for stream, _ in cells))
     systems = list(dict.fromkeys(system for _, system in cells))
-    scores = {name: {each: _accuracy(cells, name, each) for each in systems} for name in streams}
-    shared = [row for row in scores.values() if None not in row.values()]
-    ranks: dict[str, float] = {}
-    if shared and len(systems) > 1:
-        ranks = mean_ranks({system: [row[system] or 0.0 for row in shared] for system in systems})
-    ranking = _ranking(scores, systems)
+    shared, scores = _scores(cells, streams, systems)
+    ranks = mean_ranks(scores) if shared and len(systems) > 1 else {}
+    ranking = rank(scores) if len(shared) > 1 and len(systems) > 1 else None
     rows = [
         _peer_row(system, cells)
         | {"mean_rank": ranks.get(system), "p_to_ours": _chance(ranking, system)}
@@ -82,7 +76,7 @@ def _peer_row(system: str, cells: Cells) -> dict[str, Any]:
     own = {stream: results for (stream, name), results in cells.items() if name == system}
     row: dict[str, Any] = {"system": system}
     for stream, seeds in own.items():
-        row[f"accuracy_mean:{stream}"] = mean([each.get("accuracy_mean") for each in seeds])
+        row[f"accuracy_mean:{stream}"] = mean_accuracy(seeds)
         row[f"seeds_std:{stream}"] = over_seeds(seeds)["seeds_std"]
     every = [result for seeds in own.values() for result in seeds]
     counts = sorted({len(seeds) for seeds in own.values()})
@@ -93,17 +87,18 @@ def _peer_row(system: str, cells: Cells) -> dict[str, Any]:
     return row
 
 
-def _accuracy(cells: Cells, stream: str, system: str) -> float | None:
-    """Accuracy of a system on a stream, as a mean over seeds."""
-    return mean([result.get("accuracy_mean") for result in cells.get((stream, system), [])])
-
-
-def _ranking(scores: _Scores, systems: Sequence[str]) -> Ranking | None:
-    """Ranks and tests as `devfnn compare` has them, on the streams that all models have."""
-    shared = [row for row in scores.values() if None not in row.values()]
-    if len(systems) < 2 or len(shared) < 2:
-        return None
-    return rank({system: [row[system] or 0.0 for row in shared] for system in systems})
+def _scores(
+    cells: Cells, streams: Sequence[str], systems: Sequence[str]
+) -> tuple[list[str], dict[str, list[float]]]:
+    """Streams that all models have, and the accuracies of every model on them."""
+    known = {cell: mean_accuracy(seeds) for cell, seeds in cells.items()}
+    shared = [
+        stream
+        for stream in streams
+        if all(known.get((stream, system)) is not None for system in systems)
+    ]
+    scores = {system: [known[stream, system] or 0.0 for stream in shared] for system in systems}
+    return shared, scores
 
 
 def _chance(ranking: Ranking | None, system: str) -> float | None:

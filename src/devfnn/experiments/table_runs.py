@@ -81,7 +81,7 @@ def table_cells(
         for cell in cells_of(
             _on(models, name),
             [_stream(name, rows, data_dir)],
-            1 if name in LONG else n_seeds,
+            _seeds(name, n_seeds),
             changes=_sizes(models, name),
         )
     ]
@@ -99,7 +99,7 @@ def ablation_cells(
                 cells = cells_of(
                     _on([model], stream),
                     [_stream(stream, rows, data_dir)],
-                    n_seeds,
+                    _seeds(stream, n_seeds),
                     changes={
                         each: _sizes([model], stream).get(each, {}) | changes
                         for each in _on([model], stream)
@@ -113,6 +113,10 @@ def ablation_cells(
 def _on(models: Sequence[str], stream: str) -> list[str]:
     """Models that can be run: the paper's parameters are for its own streams only."""
     return [model for model in models if _is_known(stream) or not model.endswith("@paper")]
+
+
+def _seeds(stream: str, n_seeds: int) -> int:
+    return 1 if stream in LONG else n_seeds
 
 
 def _is_known(stream: str) -> bool:
