@@ -1,4 +1,6 @@
-"""Slow parts of the concept network: one rule, a cloud, a layer, rows that repeat each other."""
+"""Slow parts of the concept network: one rule, a cloud, a layer, rows that repeat each other,
+the label budget.
+"""
 
 import dataclasses
 
@@ -6,7 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import wrightomega
 
-from devfnn.kernels.state import Floats
+from devfnn.kernels.state import OFFERED, Floats
 from reference import softmax
 
 DOUBT, NEGLIGIBLE, OUT_OF_REACH = 0.02, 0.01, 10.0
@@ -242,6 +244,34 @@ class SlowRepeats:
         if self.watched < 1000 or self.near_share >= 0.7 * by_chance:
             return 1.0
         return max(self.near_share / by_chance, 0.1)
+
+
+@dataclasses.dataclass
+class SlowPurse:
+    """The label budget: a list of the rows whose labels were bought."""
+
+    most: int
+    window: int
+    row: int
+    n_bought: int
+    has_asked: bool
+    owed: int
+    bought: list[int]
+
+    def has_room(self) -> bool:
+        """Whether the window that ends with this row has room for one more label."""
+        return sum(row > self.row - self.window for row in self.bought) < self.most
+
+    def note(self, labelled: int, is_bought: bool) -> None:
+        """Let a row go by; those that were asked about went by before."""
+        was_asked = self.has_asked and labelled != OFFERED
+        if was_asked and is_bought and self.owed:
+            self.owed -= 1
+            return
+        if is_bought:
+            self.n_bought += 1
+            self.bought.append(self.row)
+        self.row += not was_asked
 
 
 @dataclasses.dataclass

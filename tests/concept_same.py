@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from concept_parts import Line, SlowCloud, SlowLayer, SlowRepeats, SlowRule
+from concept_parts import Line, SlowCloud, SlowLayer, SlowPurse, SlowRepeats, SlowRule
 from concept_twin import SlowConcepts
 from devfnn.kernels.concept_state import (
     FIRST_KEPT,
@@ -20,7 +20,7 @@ from devfnn.kernels.concept_state import (
     Diary,
     Habits,
 )
-from devfnn.kernels.state import Floats
+from devfnn.kernels.state import FIRST_PLACE, Floats, Ints
 from devfnn.model.concepts.state import unpacked
 from devfnn.model.drift import ErrorTrack
 
@@ -73,6 +73,22 @@ def slow_repeats(state: Concepts) -> SlowRepeats:
     return SlowRepeats(int(watched), int(last), near_share, state.label_shares.copy())
 
 
+def slow_purse(purse: Ints, window: int) -> SlowPurse:
+    """The twin of a purse."""
+    gone_by, bought, has_asked, owed = purse[:FIRST_PLACE].tolist()
+    rows = sorted(purse[FIRST_PLACE : FIRST_PLACE + bought].tolist())
+    most = purse.size - FIRST_PLACE
+    return SlowPurse(most, window, gone_by, bought, bool(has_asked), owed, rows)
+
+
+def assert_same_purse(purse: Ints, slow: SlowPurse) -> None:
+    """Compare a purse with its twin; of the rows it has only the newest."""
+    counters = [slow.row, slow.n_bought, int(slow.has_asked), slow.owed]
+    assert purse[:FIRST_PLACE].tolist() == counters
+    rows = sorted(purse[FIRST_PLACE : FIRST_PLACE + slow.n_bought].tolist())
+    assert rows == sorted(slow.bought)[len(slow.bought) - len(rows) :]
+
+
 def slow_copy(state: Concepts, habits: Habits, lead: float = 0.0) -> SlowConcepts:
     """The twin of a network as it stands."""
     numbers = np.flatnonzero(state.kinds != NO_LAYER).tolist()
@@ -109,6 +125,7 @@ def slow_copy(state: Concepts, habits: Habits, lead: float = 0.0) -> SlowConcept
         label_rate=label_rate,
         independence=independence,
         repeats=slow_repeats(state),
+        purse=slow_purse(state.purse, habits.budget_window),
         rows=rows,
         steps=steps,
         scored=scored,
@@ -174,6 +191,7 @@ def assert_same(state: Concepts, slow: SlowConcepts, tolerance: float = 1e-9) ->
     course = [slow.memory, slow.referee, slow.uncertainty, slow.label_rate, slow.independence]
     assert_close(state.course[: INDEPENDENCE + 1], course, tolerance)
     assert_same_repeats(state, slow.repeats)
+    assert_same_purse(state.purse, slow.purse)
 
 
 def assert_same_repeats(state: Concepts, slow: SlowRepeats) -> None:

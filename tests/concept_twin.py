@@ -20,6 +20,7 @@ from concept_parts import (
     Line,
     SlowCloud,
     SlowLayer,
+    SlowPurse,
     SlowRepeats,
     SlowRule,
     capped,
@@ -71,6 +72,7 @@ class SlowConcepts:
     label_rate: float
     independence: float
     repeats: SlowRepeats
+    purse: SlowPurse
     rows: int
     steps: int
     scored: int
@@ -147,12 +149,16 @@ class SlowConcepts:
 
     def choose(self, probabilities: Floats, draw: float, labelled: int) -> bool:
         """Whether the label of a row is taken; counts how many were, and how unsure rows are."""
-        unsure = 2.0 - 2.0 * certainty(probabilities)
-        self.uncertainty += 0.002 * (unsure - self.uncertainty)
+        is_counted = labelled == OFFERED or not self.purse.has_asked
+        if is_counted:
+            unsure = 2.0 - 2.0 * certainty(probabilities)
+            self.uncertainty += 0.002 * (unsure - self.uncertainty)
         chosen = labelled == ASKED_FOR
         if labelled == OFFERED:
             chosen = self._is_worth(probabilities, draw)
-        self.label_rate += 0.002 * (float(chosen) - self.label_rate)
+        if is_counted:
+            self.label_rate += 0.002 * (float(chosen) - self.label_rate)
+        self.purse.note(labelled, chosen)
         return chosen
 
     def _is_worth(self, probabilities: Floats, draw: float) -> bool:
@@ -161,10 +167,12 @@ class SlowConcepts:
             return True
         if h.label_budget >= 1.0:
             return draw < h.exploration or sure < h.conflict_threshold
+        if not self.purse.has_room():
+            return False
         unsure = (2.0 - 2.0 * sure) / max(self.uncertainty, 1e-6)
         wish = (1.0 - h.exploration) * unsure + h.exploration
-        brake = np.clip(2.0 - self.label_rate / h.label_budget, 0.0, 1.0)
-        return bool(draw < h.label_budget * wish * brake)
+        zeal = np.clip(3.0 - 2.0 * self.label_rate / h.label_budget, 0.0, 2.0)
+        return bool(draw < h.label_budget * wish * zeal)
 
     # how it learns
 

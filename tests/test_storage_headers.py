@@ -32,8 +32,8 @@ def drop(*keys: str) -> Change:
 
 
 HEADERS: dict[str, tuple[Change, str]] = {
-    "a later format": (put("format", value=3), "format 3, .* reads format 2; upgrade devfnn"),
-    "an older format": (put("format", value=1), "format 1, written by devfnn .* reads format 2"),
+    "a later format": (put("format", value=4), "format 4, .* reads format 3; upgrade devfnn"),
+    "an older format": (put("format", value=1), "format 1, written by devfnn .* reads format 3"),
     "format 0": (put("format", value=0), "no format number"),
     "format true": (put("format", value=True), "no format number"),
     "no format": (drop("format"), "no format number"),
@@ -104,6 +104,25 @@ HEADERS: dict[str, tuple[Change, str]] = {
     "a cut in the future": (put("counters", "track/cut_rows", value=10**6), "contradict"),
     "fewer rows than kept": (put("counters", "scaler/n_first", value=1), "more rows than it has"),
     "a configuration of another class": (put("class", value="GClass"), "not one of a GClass"),
+    "no notes": (drop("notes"), "lacks the field 'notes'"),
+    "notes of another type": (put("notes", value=[]), "notes .* malformed"),
+    "other notes": (put("notes", "hook", value=1), "notes .* malformed"),
+    "an unknown event": (
+        put("notes", "events", value=[{"kind": "os.system", "row": 1}]),
+        "no event 'os.system'",
+    ),
+    "an event of another type": (put("notes", "events", value=[1]), "event .* malformed"),
+    "an event before all rows": (
+        put("notes", "events", value=[{"kind": "ClassAdded", "row": -1, "label": "", "index": 0}]),
+        "no row",
+    ),
+    "events beyond all": (put("notes", "events", value=[None] * 1001), "no lists"),
+    "fewer events than there are": (put("notes", "n_events", value=-1), "count what cannot be"),
+    "a query of another type": (put("notes", "queries", value=[[1, 2]]), "query .* malformed"),
+    "a query for no reason": (
+        put("notes", "queries", value=[[1, "os.system", 0.5, None]]),
+        "query .* malformed",
+    ),
     "NaN not allowed": (put("config", "missing", value="error"), "holds NaN"),
 }
 
@@ -125,7 +144,7 @@ def test_an_older_file_names_the_version_that_wrote_it() -> None:
         header |= {"format": 1, "library": "0.3.9"}
         del header["late"], header["config"]["network"]
 
-    refused(forged(change), r"format 1, written by devfnn 0\.3\.9; this version reads format 2")
+    refused(forged(change), r"format 1, written by devfnn 0\.3\.9; this version reads format 3")
 
 
 def test_the_version_of_an_older_file_is_not_trusted_either() -> None:

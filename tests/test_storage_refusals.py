@@ -101,7 +101,7 @@ def test_a_key_that_occurs_twice() -> None:
     outer, body = split(small_file())
     text = json.dumps(outer)
     refused(joined(text[:-1] + ',"layers/decays":{}}', body), "a key occurs twice")
-    inner = outer["__metadata__"]["devfnn"].replace('"format":2', '"format":2,"format":2')
+    inner = outer["__metadata__"]["devfnn"].replace('"format":3', '"format":3,"format":3')
     outer["__metadata__"]["devfnn"] = inner
     refused(joined(outer, body), "a key occurs twice")
 

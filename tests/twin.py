@@ -111,7 +111,7 @@ class SlowLayer:
         self.rules: dict[int, SlowRule] = {}
         self.moments = Moments(n)
         self.class_moments = [Moments(n) for _ in range(m)]
-        self.threshold, self.label_rate = settings.conflict_threshold, 0.0
+        self.threshold = settings.conflict_threshold
         self.seen = self.used = self.grown = self.recalled = self.tuned = 0
 
     @property
@@ -214,23 +214,15 @@ class SlowLayer:
 
     # what to learn
 
-    def wants(self, row: Floats, draw: float, rate: float) -> bool:
-        """Whether the row is worth its label, given the labels taken over the window."""
+    def wants(self, row: Floats, draw: float) -> bool:
+        """Whether the row is worth its label."""
         x, s = self.visible(row), self.settings
         win = self._winner(self.distances(x))
         if self.used < self.warmup:
             return True
-        share = s.exploration
-        if s.label_budget < 1.0:
-            if (rate + 1.0) / s.budget_window > s.label_budget:
-                return False
-            share *= s.label_budget
+        share = s.exploration * s.label_budget
         is_conflict = certainty(self.output(row)) < self.threshold
         return draw < share or is_conflict or not self._is_redundant(x, win)
-
-    def windowed(self, rate: float, is_accepted: bool) -> float:
-        """Labels taken over the window, after one more row."""
-        return rate * (1.0 - 1.0 / self.settings.budget_window) + is_accepted
 
     def _is_redundant(self, x: Floats, win: int) -> bool:
         """Neither denser nor sparser than all centres; alone, a rule says nothing."""
@@ -238,12 +230,11 @@ class SlowLayer:
         return len(self.active) == 1 or lowest < own < highest
 
     def _chooses(self, row: Floats, draw: float, labelled: int) -> bool:
-        """Decide, and keep label rate and threshold."""
+        """Decide, and move the threshold."""
         s = self.settings
         is_accepted = labelled != UNLABELLED
         if s.active_learning and labelled == OFFERED:
-            is_accepted = self.wants(row, draw, self.label_rate)
-        self.label_rate = self.windowed(self.label_rate, is_accepted)
+            is_accepted = self.wants(row, draw)
         moved = self.threshold * (1.0 + (-1.0 if is_accepted else 1.0) * s.threshold_step)
         if s.threshold_step > 0.0:
             self.threshold = float(np.clip(moved, min(1.0 / self.m + 0.05, 1.0), 1.0))
@@ -510,7 +501,7 @@ def slow_copy(layer: Layer, settings: Settings) -> SlowLayer:
         moments.weight = float(layer.class_weights[label])
         moments.mean = layer.class_means[label, :n].copy()
         moments.cov = np.diag(layer.class_variances[label, :n])
-    slow.threshold, slow.label_rate = layer.label_state.tolist()
+    slow.threshold = float(layer.threshold[0])
     slow.seen, slow.used, slow.grown, slow.recalled, slow.tuned = layer.counters[:5].tolist()
     return slow
 
@@ -524,7 +515,7 @@ def assert_same(layer: Layer, slow: SlowLayer, tolerance: float = 1e-8) -> None:
     for slot, rule in slow.rules.items():
         expected[slot] = ACTIVE if rule.is_active else ARCHIVED
     assert layer.status.tolist() == expected
-    pairs = [(layer.label_state, [slow.threshold, slow.label_rate])]
+    pairs = [(layer.threshold, [slow.threshold])]
     for slot, rule in slow.rules.items():
         assert layer.ages[slot] == rule.age
         assert layer.premise_updates[slot] == rule.updates

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from devfnn.cli.plot import COMPARISON_FIGURES, RULE_FIGURES, RUN_FIGURES
+from devfnn.cli.plot import COMPARISON_FIGURES, LABELS_FIGURE, RULE_FIGURES, RUN_FIGURES
 from reports.made_results import made_comparison, made_result, ranked
 
 SMALL = made_result(n_chunks=12, n_events=4)
@@ -47,7 +47,9 @@ def test_a_comparison_is_drawn_by_ranks(plot, compared):
     assert compared.with_name("comparison-critical-difference.png").exists()
 
 
-@pytest.mark.parametrize("name", [*RUN_FIGURES, *RULE_FIGURES, "kappa", "model_bytes"])
+@pytest.mark.parametrize(
+    "name", [*RUN_FIGURES, *RULE_FIGURES, LABELS_FIGURE, "kappa", "model_bytes"]
+)
 def test_every_figure_of_a_run_has_a_name(plot, file, tmp_path, name):
     target = tmp_path / "figure.svg"
     result = plot(file, "--figure", name, "--output", target)
@@ -80,6 +82,17 @@ def test_several_runs_become_lines_of_one_figure(plot, file, tmp_path, monkeypat
     assert result.exit_code == 0, result.output
     assert drawn == [(["devfnn", "arf"], "kappa" if name == "kappa" else "accuracy")]
     assert file.with_name(f"result-{name or 'rate'}.png").exists()
+
+
+def test_runs_with_label_budgets_make_one_line(plot, tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr("devfnn.figures.save", lambda drawing, target: drawn.append(drawing))
+    few = written(tmp_path / "few.json", SMALL | {"label_fraction": 0.1})
+    all_of_them = written(tmp_path / "all.json", SMALL | {"label_fraction": 1.0})
+    result = plot(few, all_of_them, "--figure", LABELS_FIGURE, "--output", tmp_path / "labels.png")
+    assert result.exit_code == 0, result.output
+    (line,) = drawn[0].lines
+    assert line.get_xdata().tolist() == [0.1, 1.0]
 
 
 def test_features_can_be_chosen(plot, file, monkeypatch):

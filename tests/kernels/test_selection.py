@@ -1,4 +1,4 @@
-"""What to learn: certainty, redundancy, exploration and budget; and that no label is read."""
+"""What to learn: certainty, redundancy and exploration; and that no label is read."""
 
 import numpy as np
 import pytest
@@ -8,12 +8,10 @@ from hypothesis import strategies as st
 import reference
 from build import Stack, batch_of, blobs, filled_stack, stack
 from devfnn.kernels.layers import choose_rows, mark_present
-from devfnn.kernels.selection import certainty, is_redundant, note_choice
+from devfnn.kernels.selection import certainty, is_redundant, move_threshold
 from devfnn.kernels.state import (
     ASKED_FOR,
-    LABEL_RATE,
     SEEN,
-    THRESHOLD,
     UNLABELLED,
     USED,
     Flags,
@@ -105,10 +103,7 @@ def test_choices_equal_the_slow_twin(rng: np.random.Generator, changes: dict[str
     rows[:20, 0] = np.nan
     draws = rng.random(152)
     slow = slow_copy(made.layer(), made.settings)
-    expected, rate = [], slow.label_rate
-    for row, draw in zip(rows, draws, strict=True):  # the budget is spent row by row
-        expected.append(slow.wants(row, draw, rate))
-        rate = slow.windowed(rate, expected[-1])
+    expected = [slow.wants(row, draw) for row, draw in zip(rows, draws, strict=True)]
     wanted = chosen_rows(made, rows, draws)
     assert wanted.tolist() == expected
     assert wanted.any() and not wanted.all()
@@ -154,7 +149,7 @@ def test_a_rejected_row_changes_only_the_records_that_need_no_label(
         for name in before._fields
         if not np.array_equal(getattr(made.layer(), name), getattr(before, name))
     }
-    assert changed == {"potentials", "utilities", "label_state", "counters"}
+    assert changed == {"potentials", "utilities", "counters"}
     assert made.layer().counters[SEEN] == before.counters[SEEN] + 1
     assert made.layer().counters[USED] == before.counters[USED]
 
@@ -182,7 +177,7 @@ def test_exploration_takes_its_share_whatever_the_certainty(rng: np.random.Gener
 
 def test_chosen_rows_are_all_learned(rng: np.random.Generator) -> None:
     made = trained(rng)
-    made.layer().label_state[THRESHOLD] = 0.0
+    made.layer().threshold[0] = 0.0
     used = int(made.layer().counters[USED])
     rows, labels = blobs(rng, 50, 2, 3)
     made.learn(batch_of(rows, labels, labelled=ASKED_FOR))
@@ -201,7 +196,7 @@ def test_an_unlabelled_row_changes_only_the_records_that_need_no_label(
             for name in before._fields
             if not np.array_equal(getattr(made.layer(), name), getattr(before, name))
         }
-        assert changed == {"potentials", "utilities", "label_state", "counters"}
+        assert changed == {"potentials", "utilities", "counters"}
         assert made.layer().counters[USED] == before.counters[USED]
 
 
@@ -210,40 +205,12 @@ def test_without_active_learning_every_row_is_wanted(rng: np.random.Generator) -
     assert chosen_rows(made, rng.random((20, 2))).all()
 
 
-def test_asking_for_many_rows_keeps_to_the_budget(rng: np.random.Generator) -> None:
-    made = trained(rng, label_budget=0.2, budget_window=50)
-    wanted = chosen_rows(made, blobs(rng, 500, 2, 3)[0], np.zeros(500))
-    assert 0.15 * 500 <= wanted.sum() <= 0.2 * 500 + 10
-
-
-def test_the_budget_bounds_the_labels_and_learning_resumes(rng: np.random.Generator) -> None:
-    made = trained(rng, label_budget=0.2, budget_window=50, conflict_threshold=1.0)
-    used = [int(made.layer().counters[USED])]
-    for _ in range(4):
-        rows, labels = blobs(rng, 200, 2, 3)
-        made.learn(batch_of(rows, labels, draws=rng.random(200)))
-        used.append(int(made.layer().counters[USED]))
-    spent = np.diff(used)
-    assert (spent[1:] <= 0.2 * 200 + 2).all()
-    assert (spent[1:] > 20).all()
-
-
-def test_the_label_rate_is_the_windowed_count(rng: np.random.Generator) -> None:
-    made = stack(2, 2, active_learning=True, budget_window=10)
-    choices, expected = rng.random(100) < 0.4, 0.0
-    for is_accepted in choices:
-        note_choice(made.layer(), bool(is_accepted), made.settings)
-        expected = 0.9 * expected + is_accepted
-    assert made.layer().label_state[LABEL_RATE] == pytest.approx(expected, rel=1e-10)
-    assert made.layer().label_state[THRESHOLD] == made.config.conflict_threshold
-
-
 @pytest.mark.parametrize("is_accepted", [True, False])
 def test_a_varying_threshold_stays_in_its_bounds(is_accepted: bool) -> None:
     made = stack(2, 4, active_learning=True, threshold_step=0.1, conflict_threshold=0.7)
     layer = made.layer()
-    note_choice(layer, is_accepted, made.settings)
-    assert layer.label_state[THRESHOLD] == pytest.approx(0.7 * (0.9 if is_accepted else 1.1))
+    move_threshold(layer, is_accepted, made.settings)
+    assert layer.threshold[0] == pytest.approx(0.7 * (0.9 if is_accepted else 1.1))
     for _ in range(100):
-        note_choice(layer, is_accepted, made.settings)
-    assert layer.label_state[THRESHOLD] == pytest.approx(0.3 if is_accepted else 1.0)
+        move_threshold(layer, is_accepted, made.settings)
+    assert layer.threshold[0] == pytest.approx(0.3 if is_accepted else 1.0)

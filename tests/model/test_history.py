@@ -1,12 +1,14 @@
 """What a model remembers of its own structure."""
 
 import json
+import math
+import pickle
 
 import numpy as np
 import pytest
 
 from devfnn import DEVFNN
-from devfnn.events import ClassAdded, Event
+from devfnn.events import ClassAdded, Event, RuleSplit
 from devfnn.model import history
 from devfnn.model.history import Logbook
 from devfnn.model.single_rows import SingleRows
@@ -57,20 +59,31 @@ def test_only_the_newest_are_kept(monkeypatch):
 
 
 @each_network
-def test_a_loaded_model_says_from_where_on_it_knows(network, tmp_path):
+def test_a_loaded_model_knows_its_history(network, tmp_path):
     X, y = eventful(2000)
     model = DEVFNN(config_of(network))
     run(model, X[:1000], np.array(y[:1000]))
     model.save(tmp_path / "model")
     again = DEVFNN.load(tmp_path / "model")
-    assert len(again.history()) == 0
-    assert again.history().since_row == 1000
-    later = run(again, X[1000:], np.array(y[1000:]))
-    assert list(again.history()) == later
-    assert again.history().since_row == 1000
+    assert again.history() == model.history()
+    assert len(again.history()) > 2
+    run(again, X[1000:], np.array(y[1000:]))
     run(model, X[1000:], np.array(y[1000:]))
+    assert again.history() == model.history()
     assert again.__getstate__() == model.__getstate__()
-    assert list(model.history())[-len(later) :] == later
+
+
+def test_numbers_that_are_none_are_saved_too():
+    model = DEVFNN(feature_names=["nan"])
+    model.learn([[0.0], [1.0]], [0, 1])
+    odd = [
+        RuleSplit(1, 5, 0, 1, "nan", math.inf, -math.inf, 1.0),
+        RuleSplit(1, 5, 0, 1, "inf", math.nan, 0.0, 1.0),
+    ]
+    model._logbook.note(odd, 2)
+    first, second = list(pickle.loads(pickle.dumps(model)).history())[-2:]
+    assert first == odd[0]
+    assert second.feature == "inf" and math.isnan(second.value)
 
 
 def test_before_learning_nothing_has_happened():

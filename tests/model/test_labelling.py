@@ -1,11 +1,11 @@
-"""What to learn: which labels are worth having, and never more than the budget allows."""
+"""What to learn: which labels are worth having."""
 
 import numpy as np
 import pytest
 
 from devfnn import DEVFNN, Config, GClass
-from devfnn.kernels.state import LABEL_RATE, THRESHOLD, USED, Ints
-from scenes import CHUNK, chunks, config_of, each_network, noisy, run, sloped, stacked
+from devfnn.kernels.state import USED
+from scenes import CHUNK, config_of, each_network, noisy, run, sloped, stacked
 
 X, Y = sloped(30)
 HARD = noisy(Y, 0.3)
@@ -55,40 +55,6 @@ def test_labels_do_not_decide_which_rows_are_learned() -> None:
 
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
-@pytest.mark.parametrize("y", [Y, HARD], ids=["easy", "hard"])
-def test_labels_stay_within_their_budget(verb: str, y: Ints) -> None:
-    model = GClass(stacked(label_budget=0.1, budget_window=100))
-    used = [0]
-    for rows, labels in chunks(X, y, 50):
-        getattr(model, verb)(rows, labels)
-        layers = model._known().layers
-        assert layers.label_state[0, LABEL_RATE] <= 0.1 * 100 or model.n_rows == 50
-        used.append(int(layers.counters[0, USED]))
-    in_window = np.diff(used[2:], n=1)
-    assert used[-1] <= 0.1 * len(y) + 10 + WARMUP
-    assert in_window.max() < 0.5 * 50 and in_window.mean() <= 0.1 * 50
-    assert used[-1] > 0.05 * len(y)
-
-
-def test_without_any_budget_only_the_warm_up_is_learned() -> None:
-    assert share_used(stacked(label_budget=0.0), Y) == pytest.approx(WARMUP / len(Y))
-
-
-@each_network
-def test_the_budget_also_holds_for_rows_that_are_asked_for(network: str) -> None:
-    """Ask, label what was asked for, learn: the share of labels is that of the budget."""
-    model, n_labels = DEVFNN(config_of(network, label_budget=0.1)), 0
-    model.learn(X[:CHUNK], HARD[:CHUNK])
-    for rows, labels in list(chunks(X, HARD))[1:]:
-        wanted = model.wants_label(rows)
-        n_labels += int(wanted.sum())
-        unread = [label if want else None for label, want in zip(labels, wanted, strict=True)]
-        model.learn(rows, unread, chosen=wanted)
-    assert 0.05 * len(X) < n_labels <= 0.1 * len(X) + 10
-    assert (model.predict(X) == Y).mean() > 0.8
-
-
-@pytest.mark.parametrize("verb", ["learn", "learn_rows"])
 def test_a_varying_threshold_falls_where_labels_are_taken_and_rises_where_not(verb: str) -> None:
     thresholds = {}
     for name, y in (("easy", Y), ("hard", HARD)):
@@ -96,8 +62,8 @@ def test_a_varying_threshold_falls_where_labels_are_taken_and_rises_where_not(ve
         still, moving = GClass(config), GClass(config.replace(threshold_step=0.01))
         for model in (still, moving):
             run(model, X, y, verb)
-        assert still._known().layers.label_state[0, THRESHOLD] == 0.8
-        thresholds[name] = float(moving._known().layers.label_state[0, THRESHOLD])
+        assert still._known().layers.threshold[0, 0] == 0.8
+        thresholds[name] = float(moving._known().layers.threshold[0, 0])
         assert 0.55 <= thresholds[name] <= 1.0
     assert thresholds["hard"] < 0.8 < thresholds["easy"]
 

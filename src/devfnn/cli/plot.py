@@ -45,6 +45,9 @@ RUN_FIGURES = {
 RULE_FIGURES = ("membership", "ellipses")
 """Figures of the rules of a run."""
 
+LABELS_FIGURE = "accuracy-labels"
+"""The figure of runs with different label budgets."""
+
 COMPARISON_FIGURES = ("critical-difference", "accuracy-speed")
 """Figures of a comparison."""
 
@@ -65,8 +68,9 @@ def plot(
         typer.Option(
             metavar="NAME",
             help="Of a run: overview, rate, layers, rules, samples, weights, mask, confusion, "
-            "reliability, membership, ellipses, or a measure such as kappa. Of a comparison: "
-            "critical-difference, accuracy-speed.",
+            "reliability, membership, ellipses, or a measure such as kappa; of runs with different "
+            "label budgets: accuracy-labels. Of a comparison: critical-difference, "
+            "accuracy-speed.",
         ),
     ] = None,
     output: Annotated[
@@ -146,12 +150,14 @@ def _drawn(data: Sequence[Data], name: str, features: Sequence[str]) -> "Drawing
         raise InputError(f"--feature is for {' and '.join(RULE_FIGURES)}, not for {name}")
     if kind_of(data[0]) == "comparison":
         return _of_comparison(data[0], name)
+    from devfnn import figures
+
+    if name == LABELS_FIGURE:
+        return figures.accuracy_against_labels(data)
     if len(data) > 1:
         return _of_several(data, name)
     if name in RULE_FIGURES:
         return _of_rules(data[0], name, features)
-    from devfnn import figures
-
     if name in RUN_FIGURES:
         draw: Callable[[Data], Drawing] = getattr(figures, RUN_FIGURES[name])
         return draw(data[0])
@@ -165,7 +171,7 @@ def _check_name(data: Sequence[Data], name: str) -> None:
     kinds = {kind_of(each) for each in data}
     if len(kinds) > 1 or (kinds == {"comparison"} and len(data) > 1):
         raise InputError("give one comparison, or one or several results of single runs")
-    of_runs = [*RUN_FIGURES, *RULE_FIGURES]
+    of_runs = [*RUN_FIGURES, *RULE_FIGURES, LABELS_FIGURE]
     names = list(COMPARISON_FIGURES) if kinds == {"comparison"} else of_runs
     if "run" in kinds:
         names += [each for each in curve_names(data[0]) if each not in names]

@@ -2,7 +2,7 @@
 
 Axes: C slots of the rule pool, L layers, R rules of a layer at most, n features, m classes,
 p = 2n + 1 expanded features, h = p (p + 1) / 2, d = n (n - 1) / 2 pairs of features, B bins, Q
-contrasts of classes, K clouds. All
+contrasts of classes, K clouds, S the purse. All
 layers draw their rules from one pool, so that a network is as large as its rules are many.
 
 Layers 0 to 6 are always there: lines with a short, a longer and a long memory; two single rules
@@ -74,6 +74,7 @@ class Concepts(NamedTuple):
     course: Floats  # (8,)
     label_shares: Floats  # (m,) fading, of each class among the labels taken
     clock: Ints  # (4,)
+    purse: Ints  # (S,) the label budget, see `kernels/purse.py`
 
 
 class Habits(NamedTuple):
@@ -97,6 +98,7 @@ class Habits(NamedTuple):
     conflict_threshold: float
     exploration: float
     label_budget: float
+    budget_window: int
     vote_rows: float
     vote_sharpness: float
     growing: bool

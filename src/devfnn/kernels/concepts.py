@@ -342,9 +342,7 @@ def learn_rows(state, lessons, habits, diary, lead, work):
 
 @kernel()
 def choose(state, probabilities, draws, habits, wanted):
-    """Which rows the network would ask for as it stands; the budget is spent row by row."""
-    course = state.course.copy()
+    """Which rows the network asks for as it stands; course and purse go on row by row."""
     for index in range(draws.shape[0]):
         draw = draws[index]
         wanted[index] = is_chosen(state, OFFERED, probabilities[index], draw, habits)
-    state.course[:] = course

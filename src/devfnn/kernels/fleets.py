@@ -64,6 +64,7 @@ def view(fleet, model):
         fleet.course[model],
         fleet.label_shares[model],
         fleet.clock[model],
+        fleet.purse[model],
     )
 
 

@@ -22,12 +22,11 @@ from devfnn.kernels.premises import (
     winning_rule,
 )
 from devfnn.kernels.quality import quality, update_class_moments, update_density
-from devfnn.kernels.selection import is_worth_learning, note_choice, updated_rate
+from devfnn.kernels.selection import is_worth_learning, move_threshold
 from devfnn.kernels.state import (
     ACTIVE,
     BORN_EVENT,
     FREE,
-    LABEL_RATE,
     OFFERED,
     SEEN,
     UNLABELLED,
@@ -64,7 +63,7 @@ def view(layers, index):
         layers.class_weights[index],
         layers.class_means[index],
         layers.class_variances[index],
-        layers.label_state[index],
+        layers.threshold[index],
         layers.counters[index],
     )
 
@@ -187,10 +186,9 @@ def learn_row(layer, index, row, batch, settings, scratch, journal, inputs):
     winner = winning_rule(layer, scratch)
     is_accepted = batch.labelled[row] != UNLABELLED
     if settings.active_learning and batch.labelled[row] == OFFERED:
-        rate = layer.label_state[LABEL_RATE]
         draw = batch.draws[row]
-        is_accepted = is_worth_learning(layer, winner, inputs, draw, rate, settings, scratch)
-    note_choice(layer, is_accepted, settings)
+        is_accepted = is_worth_learning(layer, winner, inputs, draw, settings, scratch)
+    move_threshold(layer, is_accepted, settings)
     if not is_accepted:
         return
     layer.counters[USED] += 1
@@ -242,11 +240,10 @@ def learn_layer(layers, index, settings, batch, journal, scratch, start):
 
 @kernel()
 def choose_rows(layers, index, settings, batch, scratch, wanted):
-    """Which rows the layer would ask for as it stands; the label budget is spent row by row."""
+    """Which rows the layer would ask for as it stands, were there no label budget."""
     layers, batch = borrowed(layers), borrowed(batch)
     settings, scratch = borrowed(settings), borrowed(scratch)
     layer = view(layers, index)
-    rate = layer.label_state[LABEL_RATE]
     for row in range(batch.rows.shape[0]):
         if count_rules(layer) == 0:
             wanted[row] = True
@@ -255,9 +252,8 @@ def choose_rows(layers, index, settings, batch, scratch, wanted):
         fire(layer, batch.rows[row], False, scratch)
         winner = winning_rule(layer, scratch)
         wanted[row] = not settings.active_learning or is_worth_learning(
-            layer, winner, batch.rows[row], batch.draws[row], rate, settings, scratch
+            layer, winner, batch.rows[row], batch.draws[row], settings, scratch
         )
-        rate = updated_rate(rate, wanted[row], settings.budget_window)
 
 
 @kernel()

@@ -2,7 +2,7 @@
 
 from devfnn.kernels._jit import part
 from devfnn.kernels.quality import distance_to_mean
-from devfnn.kernels.state import ACTIVE, LABEL_RATE, THRESHOLD, USED
+from devfnn.kernels.state import ACTIVE, USED
 
 
 @part()
@@ -48,38 +48,22 @@ def winner_is_alone(layer, winner):
 
 
 @part()
-def is_worth_learning(layer, winner, inputs, draw, rate, settings, scratch):
-    """Conflict, or ignorance, or exploration; never beyond the label budget. Changes nothing.
-
-    rate: labels taken so far over the window of the budget
-    """
+def is_worth_learning(layer, winner, inputs, draw, settings, scratch):
+    """Conflict, or ignorance, or exploration, of which there is less with a budget."""
     if layer.counters[USED] < 2 * layer.n_inputs[0] + 1:
         return True
-    if settings.label_budget < 1.0:
-        if rate + 1.0 > settings.label_budget * settings.budget_window:
-            return False
-        if draw < settings.exploration * settings.label_budget:
-            return True
-    elif draw < settings.exploration:
+    if draw < settings.exploration * settings.label_budget:
         return True
-    if certainty(scratch.output) < layer.label_state[THRESHOLD]:
+    if certainty(scratch.output) < layer.threshold[0]:
         return True
     return not is_redundant(layer, winner, inputs, scratch)
 
 
 @part()
-def updated_rate(rate, is_accepted, window):
-    """Labels over the window, after one more row."""
-    return rate * (window - 1.0) / window + (1.0 if is_accepted else 0.0)
-
-
-@part()
-def note_choice(layer, is_accepted, settings):
-    """Keep the label rate and, if it is to vary, the threshold up to date."""
-    rate = layer.label_state[LABEL_RATE]
-    layer.label_state[LABEL_RATE] = updated_rate(rate, is_accepted, settings.budget_window)
+def move_threshold(layer, is_accepted, settings):
+    """Lower the threshold where labels are taken, raise it where not, if it is to vary."""
     if settings.threshold_step > 0.0:
         factor = 1.0 - settings.threshold_step if is_accepted else 1.0 + settings.threshold_step
         lowest = 1.0 / layer.class_weights.shape[0] + 0.05
-        moved = layer.label_state[THRESHOLD] * factor
-        layer.label_state[THRESHOLD] = min(max(moved, min(lowest, 1.0)), 1.0)
+        moved = layer.threshold[0] * factor
+        layer.threshold[0] = min(max(moved, min(lowest, 1.0)), 1.0)

@@ -21,11 +21,12 @@ FREE, ACTIVE, ARCHIVED = 0, 1, 2
 SEEN, USED, GROWN, RECALLED, TUNED, CONSEQUENT_ONLY = 0, 1, 2, 3, 4, 5
 """Columns of `Layer.counters`, in rows."""
 
-THRESHOLD, LABEL_RATE = 0, 1
-"""Columns of `Layer.label_state`."""
-
 UNLABELLED, OFFERED, ASKED_FOR = 0, 1, 2
 """A row's label: there is none; take it if it is worth it; it was asked for, so take it."""
+
+GONE_BY, BOUGHT, HAS_ASKED, OWED, FIRST_PLACE = range(5)
+"""Places in a purse: rows so far; labels so far; 1 once the model has asked for labels ahead of
+learning; labels asked for that were not learned yet; the first row of those with a label."""
 
 LOG_LOSS, SQUARES, WITH_PROBABILITIES, MAJORITY, NO_CHANGE = range(5)
 N_TOTALS = 5
@@ -64,7 +65,7 @@ class Layer(NamedTuple):
     class_weights: Floats  # (m,) rows of each class
     class_means: Floats  # (m, n)
     class_variances: Floats  # (m, n)
-    label_state: Floats  # (2,) see THRESHOLD, LABEL_RATE
+    threshold: Floats  # (1,) certainty below which a row is learned
     counters: Ints  # (6,) see SEEN ...
 
 
@@ -94,7 +95,7 @@ class Layers(NamedTuple):
     class_weights: Floats
     class_means: Floats
     class_variances: Floats
-    label_state: Floats
+    threshold: Floats
     counters: Ints
     voting_weights: Floats  # (L,)
     decays: Floats  # (L,)
@@ -120,7 +121,6 @@ class Settings(NamedTuple):
     exploration: float
     threshold_step: float
     label_budget: float
-    budget_window: float
     grow_rules: bool
     recall_rules: bool
     max_rules: int

@@ -53,6 +53,10 @@ def _use_network(X: Floats, y: Ints, network: Any) -> Any:
     model.learn_rows(X, y)
     model.predict(X)
     model.wants_label(X)
+    sparing = DEVFNN(Config(network=network, label_budget=0.5))
+    sparing.ask(X)
+    sparing.learn(X, y)
+    sparing.ask(X)
     _ = model.voting_weights
     return model._network
 

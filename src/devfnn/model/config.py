@@ -103,8 +103,8 @@ class Config:
     conflict_threshold: float = _number(0.99, 0.0, 1.0, "certainty below which to learn", "k_prune")
     exploration: float = _number(0.1, 0.0, 1.0, "share of rows learned whatever the certainty")
     threshold_step: float = _number(0.0, 0.0, 0.5, "speed of a varying threshold; 0 is off")
-    label_budget: float = _number(1.0, 0.0, 1.0, "most labels per row over the window; 1 is off")
-    budget_window: int = _number(100, 1, 10**7, "rows over which the budget counts")
+    label_budget: float = _number(1.0, 0.0, 1.0, "most labels per row over any window; 1 is off")
+    budget_window: int = _number(100, 1, 10**7, "rows in a row over which it is never exceeded")
 
     # The IF part of a rule
     rule_growing: bool = _choice(True, "let rows found new rules")
@@ -175,6 +175,12 @@ class Config:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             _check(field, getattr(self, field.name))
+        if 0.0 < self.label_budget * self.budget_window < 1.0:
+            enough = math.ceil(1.0 / self.label_budget)
+            raise InputError(
+                f"label_budget {self.label_budget:g} of budget_window {self.budget_window} rows is "
+                f"less than one label; a budget_window of {enough} rows has room for one"
+            )
 
     def replace(self, **changes: Any) -> "Config":
         """A copy with some parameters changed."""
@@ -208,7 +214,6 @@ class Config:
             exploration=float(self.exploration),
             threshold_step=float(self.threshold_step),
             label_budget=float(self.label_budget),
-            budget_window=float(self.budget_window),
             grow_rules=self.rule_growing and self.rules == "evolving",
             recall_rules=self.recall and self.pruning and self.rules == "evolving",
             max_rules=int(self.max_rules),
@@ -251,6 +256,7 @@ class Config:
             conflict_threshold=float(self.conflict_threshold),
             exploration=float(self.exploration),
             label_budget=float(self.label_budget),
+            budget_window=int(self.budget_window),
             vote_rows=float(self.vote_rows),
             vote_sharpness=float(self.vote_power),
             growing=bool(self.growing),

@@ -10,17 +10,19 @@ from devfnn.errors import InputError, NotLearnedError
 from devfnn.events import ClassAdded, Event
 from devfnn.kernels.state import UNLABELLED, Flags, Floats, Ints
 from devfnn.model import lags
+from devfnn.model.asking import Asking, QueryLog
 from devfnn.model.compiling import ensure_compiled
 from devfnn.model.config import Config
 from devfnn.model.engines import Engine, empty_engine
 from devfnn.model.history import Logbook
 from devfnn.model.intake import Labels, as_labelled, as_labels, as_rows, as_weights
+from devfnn.model.label_budget import spend_early
 from devfnn.model.network import Rows
 from devfnn.model.rowwise import split_at_new_classes
 from devfnn.model.self_explaining import SelfExplaining
 
 
-class DEVFNN(SelfExplaining):
+class DEVFNN(Asking, SelfExplaining):
     """Deep evolving fuzzy neural network for streams that change.
 
     Parameters
@@ -54,6 +56,7 @@ class DEVFNN(SelfExplaining):
         self._labels = Labels()
         self._network: Engine | None = None
         self._logbook = Logbook()
+        self._query_log = QueryLog()
         self._late: tuple[int, ...] = ()  # with lags, columns of features that were added later
 
     # ---- what a user may look at
@@ -132,18 +135,6 @@ class DEVFNN(SelfExplaining):
     def predict_one(self, x: Any) -> Hashable:
         """Label of one row."""
         return self._labels.classes[int(self.predict_proba(self._as_row(x))[0].argmax())]
-
-    def wants_label(self, X: Any) -> Flags:
-        """Which rows are worth labelling, as the model stands; everything before learning.
-
-        Without active learning, all of them. Then call `learn(X, y, chosen=wanted)`: labels of the
-        other rows are not read, and the label budget counts on.
-        """
-        rows = as_rows(X, self._names, self._n_features(), self.config.missing)
-        if self._network is None:
-            return np.ones(rows.shape[0], np.bool_)
-        network = self._known()
-        return network.wanted(lags.at_once(network, rows, self._late), self.config)
 
     # ---- learn
 
@@ -270,6 +261,8 @@ class DEVFNN(SelfExplaining):
         n_columns = rows.X.shape[1] + self.config.lags * n_classes
         if self._network is None:
             self._network = empty_engine(n_columns, n_classes, self.config)
+            if self._query_log.n_asked:
+                spend_early(self._network.purse, self._query_log.n_asked)
         elif fresh:
             lags.widen(self._network, n_columns, n_classes, self.config)
         self._logbook.begin(self._network.n_rows)

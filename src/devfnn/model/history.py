@@ -7,8 +7,8 @@ from typing import Any
 
 from devfnn.events import Event
 
-MOST_EVENTS = 10000
-"""Events that a model keeps, the newest."""
+MOST_EVENTS = 1000
+"""Events that a model keeps and saves, the newest."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,8 +19,7 @@ class History:
     n_dropped: int
     """Older events that are no longer kept."""
     since_row: int
-    """From this row on nothing is left out but what was dropped; 0 is the first row learned. A
-    model that was loaded knows nothing of the events before."""
+    """From this row on nothing is left out but what was dropped; 0 is the first row learned."""
 
     def __iter__(self) -> Iterator[Event]:
         return iter(self.events)
@@ -49,26 +48,28 @@ class History:
 
 
 class Logbook:
-    """Where a model notes its events; not part of what is saved."""
+    """Where a model notes its events."""
 
-    def __init__(self) -> None:
-        self._events: collections.deque[Event] = collections.deque(maxlen=MOST_EVENTS)
-        self._n_noted = 0
-        self._since: int | None = None
+    def __init__(
+        self, newest: Iterable[Event] = (), n_noted: int = 0, since: int | None = None
+    ) -> None:
+        self.newest: collections.deque[Event] = collections.deque(newest, maxlen=MOST_EVENTS)
+        self.n_noted = n_noted
+        self.since = since
 
     def begin(self, row: int) -> None:
         """From this row on events are noted, unless they have been before."""
-        if self._since is None:
-            self._since = row
+        if self.since is None:
+            self.since = row
 
     def note(self, events: Iterable[Event], row: int) -> None:
         """Note what happened up to a row."""
         for event in events:
             self.begin(min(event.row, row))
-            self._events.append(event)
-            self._n_noted += 1
+            self.newest.append(event)
+            self.n_noted += 1
 
     def history(self, row: int) -> History:
         """What is known, at a row."""
-        since = row if self._since is None else self._since
-        return History(tuple(self._events), self._n_noted - len(self._events), since)
+        since = row if self.since is None else self.since
+        return History(tuple(self.newest), self.n_noted - len(self.newest), since)

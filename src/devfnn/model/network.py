@@ -10,6 +10,7 @@ from devfnn.kernels.state import Flags, Floats, Ints, Layers, Scratch
 from devfnn.model.config import Config
 from devfnn.model.drift import ErrorTrack
 from devfnn.model.features import FeatureStats, empty_stats, resized_stats
+from devfnn.model.label_budget import empty_purse
 from devfnn.model.merging import OutputStats, empty_output_stats, resized_output_stats
 from devfnn.model.pruning import RuleRecords, empty_records, resized_records
 from devfnn.model.state import FIRST_SLOTS, Shape, empty_layers, reshaped, scratch_for
@@ -83,6 +84,7 @@ class Network:
     track: ErrorTrack
     buffer: Rows
     recent: Ints  # (lags,) last labels as class indices, the newest first; -1 before there was one
+    purse: Ints  # the label budget, see `kernels/purse.py`
     gathered: Gathered | None = None
     n_rows: int = 0
     n_chunks: int = 0
@@ -103,6 +105,7 @@ class Network:
             track=ErrorTrack(),
             buffer=Rows.none(n_features),
             recent=np.full(config.lags, -1, np.int64),
+            purse=empty_purse(config),
         )
         return network
 

@@ -135,9 +135,8 @@ class SelfExplaining:
         )
 
     def history(self: _Model) -> History:
-        """Every structural event so far with the numbers that caused it, the newest 10,000.
+        """Every structural event so far with the numbers that caused it, the newest 1,000.
 
-        They are not part of what is saved: a model that was loaded or copied begins anew, and says
-        from which row on it knows.
+        They are saved with the model.
         """
         return self._logbook.history(self.n_rows)

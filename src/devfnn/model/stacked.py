@@ -6,13 +6,24 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from devfnn.events import Event
-from devfnn.kernels.state import ACTIVE, Batch, Flags, Floats, Ints
+from devfnn.kernels.state import (
+    ACTIVE,
+    ASKED_FOR,
+    GONE_BY,
+    OFFERED,
+    UNLABELLED,
+    Batch,
+    Flags,
+    Floats,
+    Ints,
+)
 from devfnn.model import chunkwise, rowwise, voting
 from devfnn.model.config import Config
 from devfnn.model.explaining import LayerReasons
 from devfnn.model.growth import forward
 from devfnn.model.inputs import scaled, switch_inputs
 from devfnn.model.intake import exploration_draws
+from devfnn.model.label_budget import is_bounded
 from devfnn.model.network import Network, Rows
 from devfnn.model.rules import Rule, rules_of
 from devfnn.model.stacked_explaining import reasons_of
@@ -84,14 +95,21 @@ class StackedEngine(Network):
         outputs, _ = forward(self, scaled(self, X, config), config)
         return voting.vote(self.layers, outputs, config)
 
-    def wanted(self, X: Floats, config: Config) -> Flags:
-        """Which rows the winning layer would ask for as it stands."""
+    def wanted(self, X: Floats, config: Config, spend: bool) -> Flags:
+        """Which rows the winning layer asks for; `spend`: it really does, and spends the budget."""
+        purse = self.purse if spend else self.purse.copy()
+        return _in_budget(self._worth(X, config), purse, config)
+
+    def _worth(self, X: Floats, config: Config) -> Flags:
+        """Which rows the winning layer would ask for, were there no budget; all before learning."""
         from devfnn.kernels.layers import choose_rows
 
+        if not self.n_rows:
+            return np.ones(X.shape[0], np.bool_)
         _, stacked = forward(self, scaled(self, X, config), config)
         wanted = np.zeros(X.shape[0], np.bool_)
         settings = config.kernel_settings(self.shape.inputs)
-        draws = exploration_draws(config.seed, self.n_rows, X.shape[0])
+        draws = exploration_draws(config.seed, int(self.purse[GONE_BY]), X.shape[0])
         batch = Batch(stacked, np.zeros(0, np.int64), np.zeros(0), draws, np.zeros(0, np.int64))
         layer = voting.winner(self.layers)
         choose_rows(self.layers, layer, settings, batch, self.scratch, wanted)
@@ -103,13 +121,37 @@ class StackedEngine(Network):
         self, rows: Rows, labelled: Ints, names: list[str], config: Config
     ) -> list[Event]:
         """Learn a chunk (paper: Algorithm 1)."""
+        labelled = self._chosen(rows, labelled, config)
         return chunkwise.learn_chunk(self, rows, labelled, names, config)
 
     def learn_rows(
         self, rows: Rows, labelled: Ints, names: list[str], config: Config
     ) -> list[Event]:
-        """Learn row by row."""
-        return rowwise.learn_rows(self, rows, labelled, names, config)
+        """Learn row by row. With a budget, the winner of the moment chooses."""
+        if not (is_bounded(config) and (labelled == OFFERED).any()):
+            labelled = self._chosen(rows, labelled, config)
+            return rowwise.learn_rows(self, rows, labelled, names, config)
+        events: list[Event] = []
+        for row in range(len(rows)):
+            one = rows.part(row, row + 1)
+            chosen = self._chosen(one, labelled[row : row + 1], config)
+            events += rowwise.learn_rows(self, one, chosen, names, config)
+        return events
+
+    def _chosen(self, rows: Rows, labelled: Ints, config: Config) -> Ints:
+        """What is known of the labels, once the budget is spent.
+
+        Without a budget every layer takes its pick from the labels that are offered. With one, they
+        are chosen first, by the winner, and the others are not read at all, not for votes and
+        drift either.
+        """
+        from devfnn.kernels.purse import note_rows
+
+        if is_bounded(config) and (labelled == OFFERED).all():
+            wanted = _in_budget(self._worth(rows.X, config), self.purse, config)
+            return np.where(wanted, ASKED_FOR, UNLABELLED)
+        note_rows(self.purse, labelled, labelled != UNLABELLED)
+        return labelled
 
     def close(self, names: list[str], config: Config) -> list[Event]:
         """Run the structural steps on rows that were learned one by one."""
@@ -120,3 +162,14 @@ class StackedEngine(Network):
         shape = dataclasses.replace(self.shape, features=n_features, classes=n_classes)
         self.resize(shape, config)
         switch_inputs(self, config)
+
+
+def _in_budget(wanted: Flags, purse: Ints, config: Config) -> Flags:
+    """As much of what is wanted as the budget allows; the purse is spent."""
+    from devfnn.kernels.purse import keep_to_budget, note_rows
+
+    if is_bounded(config):
+        keep_to_budget(purse, config.budget_window, wanted)
+    else:
+        note_rows(purse, np.full(wanted.size, OFFERED), wanted)
+    return wanted

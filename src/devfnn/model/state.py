@@ -5,7 +5,7 @@ import functools
 
 import numpy as np
 
-from devfnn.kernels.state import FREE, THRESHOLD, Flags, Floats, Ints, Layers, Scratch
+from devfnn.kernels.state import FREE, Flags, Floats, Ints, Layers, Scratch
 from devfnn.model.config import Config
 
 FIRST_SLOTS = 2
@@ -80,14 +80,13 @@ def empty_layers(shape: Shape, config: Config) -> Layers:
         class_weights=np.zeros((count, m)),
         class_means=np.full((count, m, n), 0.5),
         class_variances=np.zeros((count, m, n)),
-        label_state=np.zeros((count, 2)),
+        threshold=np.full((count, 1), float(config.conflict_threshold)),
         counters=np.zeros((count, 6), np.int64),
         voting_weights=np.full(count, float(config.newborn_weight)),
         decays=np.full(count, float(config.initial_decay)),
         is_merged=np.zeros(count, np.bool_),
     )
     layers.n_inputs[:, 0] = shape.features + np.arange(count) * m
-    layers.label_state[:, THRESHOLD] = config.conflict_threshold
     return layers
 
 
@@ -130,7 +129,7 @@ _PLAIN = (
     "premise_updates",
     "density_weight",
     "class_weights",
-    "label_state",
+    "threshold",
     "counters",
     "voting_weights",
     "decays",

@@ -15,6 +15,7 @@ from devfnn.storage import container
 from devfnn.storage.checks import check_network
 from devfnn.storage.container import CODES, DTYPES, Array, as_bytes, require
 from devfnn.storage.header import Header, decode_header, encode_header, read_checksummed, to_text
+from devfnn.storage.notes import Notes
 from devfnn.storage.schema import kind_of, schema, sizes_of
 from devfnn.storage.tree import leaves
 
@@ -68,6 +69,7 @@ def dump(model: DEVFNN) -> bytes:
         counters={
             name: leaf for name, leaf in flat.items() if leaf is not None and name not in tensors
         },
+        notes=Notes(model._logbook, model._query_log),
     )
     _check_shapes(header, {name: (CODES[a.dtype], a.shape) for name, a in tensors.items()})
     data = encode_header(header)
@@ -136,6 +138,7 @@ def _model(header: Header, tensors: Mapping[str, Array]) -> DEVFNN:
     """Put a model together."""
     model = KINDS[header.kind](header.config, header.feature_names)
     require(model.config == header.config, f"the configuration is not one of a {header.kind}")
+    model._logbook, model._query_log = header.notes
     if header.sizes is not None:
         flat = {**tensors, **header.counters, **dict.fromkeys(header.absent)}
         network = schema(header.config.network).network(flat, header.sizes)

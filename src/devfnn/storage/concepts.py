@@ -38,6 +38,7 @@ from devfnn.storage.values import (
     LARGEST_COUNT,
     LEAST,
     check_labels,
+    check_purse,
     check_recent,
     check_scaler,
     check_track,
@@ -87,6 +88,7 @@ def check_concepts(network: ConceptNetwork, config: Config) -> None:
     _check_course(state, config)
     _check_counters(network)
     check_track(*state.track)
+    check_purse(state.purse)
     check_labels("gathered", network.gathered, network.n_classes)
     check_recent(network.recent, network.n_classes)
     check_scaler(network.scaler)

@@ -1,4 +1,4 @@
-"""The JSON header of a model: format, class, configuration, names, labels, sizes, counters."""
+"""The JSON header of a model: all of it but the arrays."""
 
 import dataclasses
 import itertools
@@ -12,10 +12,11 @@ import numpy as np
 from devfnn.errors import InputError, StorageError
 from devfnn.model.config import Config
 from devfnn.storage.container import is_count, read_json, require
+from devfnn.storage.notes import Notes, decode_notes, encode_notes
 from devfnn.storage.schema import Schema, Sizes, schema
 from devfnn.storage.tree import SCALARS
 
-FORMAT = 2
+FORMAT = 3
 """Rises with every change of what a file holds; files of other formats are refused."""
 
 MAX_LABEL_DEPTH = 8
@@ -33,6 +34,7 @@ class Header(NamedTuple):
     late: tuple[int, ...]  # columns of features that were added later, if there are lags
     absent: set[str]
     counters: dict[str, Any]
+    notes: Notes
 
 
 def encode_header(header: Header) -> dict[str, Any]:
@@ -50,6 +52,7 @@ def encode_header(header: Header) -> dict[str, Any]:
         "late": list(header.late),
         "absent": sorted(header.absent),
         "counters": header.counters,
+        "notes": encode_notes(header.notes),
     }
 
 
@@ -88,7 +91,7 @@ def _check_format(number: int, library: Any) -> None:
 def decode_header(data: dict[str, Any]) -> Header:
     """The header from JSON data; refuses anything that a model cannot be."""
     keys = {"format", "library", "class", "config", "feature_names", "classes"}
-    _check_keys("the header", data, keys | {"shape", "late", "absent", "counters"})
+    _check_keys("the header", data, keys | {"shape", "late", "absent", "counters", "notes"})
     require(isinstance(data["library"], str), "the library version in the header is no text")
     require(isinstance(data["class"], str), "the class name in the header is no text")
     names = _decode_names(data["feature_names"])
@@ -106,7 +109,8 @@ def decode_header(data: dict[str, Any]) -> Header:
         _check_columns(sizes, names, late, config.lags)
     scalars = kind.expected_scalars(absent) if sizes is not None else {}
     counters = _decode_counters(data["counters"], scalars)
-    return Header(data["class"], config, names, classes, sizes, late, absent, counters)
+    notes = decode_notes(data["notes"])
+    return Header(data["class"], config, names, classes, sizes, late, absent, counters, notes)
 
 
 def _check_keys(what: str, data: Any, known: set[str]) -> None:

@@ -18,6 +18,7 @@ from devfnn.model.concepts.engine import ConceptEngine
 from devfnn.model.concepts.network import ConceptNetwork
 from devfnn.model.concepts.state import LAYOUT, axis_lengths, type_of
 from devfnn.model.config import Config
+from devfnn.model.label_budget import purse_size
 from devfnn.model.network import Gathered, Network, Rows
 from devfnn.model.stacked import StackedEngine
 from devfnn.model.state import Shape
@@ -43,7 +44,12 @@ class StackedSizes(NamedTuple):
 
     def lengths(self, config: Config) -> dict[str, int]:
         """All that an axis can be as long as, by name."""
-        return {**self._asdict(), "inputs": self.shape.inputs, "lags": config.lags}
+        return {
+            **self._asdict(),
+            "inputs": self.shape.inputs,
+            "lags": config.lags,
+            "purse": purse_size(config),
+        }
 
 
 class ConceptSizes(NamedTuple):
@@ -145,8 +151,8 @@ def kind_of(network: Any) -> str:
 
 SAMPLES: dict[str, tuple[tuple[Sizes, Config], tuple[Sizes, Config]]] = {
     "stacked": (
-        (StackedSizes(2, 3, 4, 5, 11, 13, 17), Config(lags=19)),
-        (StackedSizes(3, 2, 7, 6, 16, 10, 12), Config(lags=25)),
+        (StackedSizes(2, 3, 4, 5, 11, 13, 17), Config(lags=19, label_budget=0.25)),
+        (StackedSizes(3, 2, 7, 6, 16, 10, 12), Config(lags=25, label_budget=0.35)),
     ),
     "concepts": (
         (ConceptSizes(8, 4, 5, 11, 17), Config(lags=19, max_pool=8)),

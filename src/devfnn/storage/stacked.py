@@ -11,6 +11,7 @@ from devfnn.storage.tree import leaves
 from devfnn.storage.values import (
     LEAST,
     check_labels,
+    check_purse,
     check_recent,
     check_scaler,
     check_symmetric,
@@ -47,6 +48,7 @@ def check_stacked(network: Network, config: Config) -> None:
     check_track(track.rows, track.errors, track.cut_rows, track.cut_errors)
     check_scaler(network.scaler)
     check_recent(network.recent, network.shape.classes)
+    check_purse(network.purse)
 
 
 def _check_layers(network: Network) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from devfnn.events import Event
 from devfnn.kernels.concept_state import BOXES, CLOUD_LAYER, CLOUDS, LINE, NO_LAYER
-from devfnn.kernels.state import Flags, Floats, Ints
+from devfnn.kernels.state import GONE_BY, Flags, Floats, Ints
 from devfnn.model.concepts import learning
 from devfnn.model.concepts.explaining import reasons_of
 from devfnn.model.concepts.inputs import layer_inputs, used_features
@@ -61,6 +61,11 @@ class ConceptEngine(ConceptNetwork):
         clouds = self.n_rules - lines - boxes
         return lines * (n + 1) * m + boxes * (2 * n + (2 * n + 1) * m) + clouds * (n + 3)
 
+    @property
+    def purse(self) -> Ints:
+        """The label budget, see `kernels/purse.py`."""
+        return self.state.purse
+
     def voting_weights(self, config: Config) -> Floats:
         """Voting weight of every layer; 0 for those that rest."""
         from devfnn.kernels import concepts
@@ -95,16 +100,18 @@ class ConceptEngine(ConceptNetwork):
         self._said = (inputs, outputs)
         return learning.vote(self, outputs, config)
 
-    def wanted(self, X: Floats, config: Config) -> Flags:
-        """Which rows are worth a label."""
+    def wanted(self, X: Floats, config: Config, spend: bool) -> Flags:
+        """Which rows are worth a label; `spend`: they are asked for, and the budget is spent."""
         from devfnn.kernels import concepts
 
-        wanted = np.ones(X.shape[0], np.bool_)
-        if config.active_learning:
-            draws = exploration_draws(config.seed, self.n_rows, X.shape[0])
-            outputs = learning.forward(self, layer_inputs(self, X, config))
-            shares = learning.vote(self, outputs, config)
-            concepts.choose(self.state, shares, draws, config.habits(), wanted)
+        state = self.state
+        if not spend:
+            state = state._replace(course=state.course.copy(), purse=state.purse.copy())
+        draws = exploration_draws(config.seed, int(self.purse[GONE_BY]), X.shape[0])
+        outputs = learning.forward(self, layer_inputs(self, X, config))
+        shares = learning.vote(self, outputs, config)
+        wanted = np.zeros(X.shape[0], np.bool_)
+        concepts.choose(state, shares, draws, config.habits(), wanted)
         return wanted
 
     # ---- learn

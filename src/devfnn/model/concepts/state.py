@@ -31,6 +31,7 @@ from devfnn.kernels.concept_state import (
 )
 from devfnn.kernels.state import Floats, Ints
 from devfnn.model.config import Config
+from devfnn.model.label_budget import purse_size
 
 N_BINS = 8
 """Bins of a feature in which the evidence for splits is gathered."""
@@ -87,6 +88,7 @@ LAYOUT: dict[str, tuple[tuple[str | int, ...], float]] = {
     "course": ((8,), 0.0),
     "label_shares": (("m",), 0.0),
     "clock": ((4,), 0),
+    "purse": (("S",), 0),
 }
 """Axes of every array, as `kernels/concept_state.py` names them, and what an empty one holds: whole
 numbers where that is one. Files are checked against this table before anything is made."""
@@ -110,6 +112,7 @@ def axis_lengths(n_rules: int, n_features: int, n_classes: int, config: Config) 
         "L": FIRST_KEPT + config.max_kept,
         "R": config.max_boxes,
         "K": n_clouds(config),
+        "S": purse_size(config),
     }
 
 
