@@ -21,6 +21,7 @@ from devfnn.display.literal import literal
 from devfnn.errors import DataError
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.explaining import Explanation
+from devfnn.model.wording import distinct
 from devfnn.streams.datasets.catalogue import DATA_SETS
 from devfnn.streams.generators.catalogue import GENERATORS
 
@@ -45,8 +46,9 @@ def explain(
 ) -> None:
     """Why a saved model predicts what it does for one row: layers, rules and features.
 
-    Numbers behind features are what they speak for the predicted class, against the others. The
-    JSON file has everything, the CSV file what each input adds to each class in each layer.
+    Numbers are what speaks for the predicted class, against the others: usually, and what each
+    feature adds to that. The JSON file has everything, the CSV file what each input adds to each
+    class in each layer, and the bias: what is said of a usual row.
     """
     screen = rich.console.Console(quiet=quiet)
     with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as table:
@@ -82,7 +84,7 @@ def _explained(model: DEVFNN, choice: Choice, screen: rich.console.Console) -> E
 
 def _write_contributions(table: CsvFile, why: Explanation) -> None:
     """A line for the bias and each input of each layer, a column for each class."""
-    table.add(["layer", "voting_weight", "output_is", "input", *map(str, why.labels)])
+    table.add(["layer", "voting_weight", "output_is", "input", *distinct(why.labels)])
     for layer in why.layers:
         about = [layer.layer, layer.voting_weight, layer.output_is]
         table.add([*about, "bias", *layer.bias.tolist()])

@@ -3,7 +3,7 @@
 import collections
 import dataclasses
 import pathlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from devfnn.model.concepts.explaining import kind_of
 from devfnn.model.concepts.network import ConceptNetwork
 from devfnn.model.network import Network
 from devfnn.model.rules import Rule
-from devfnn.model.wording import label_to_json
+from devfnn.model.wording import distinct, label_to_json
 
 
 def inspect(
@@ -163,10 +163,10 @@ def _stacked_layers(network: Network) -> list[dict[str, Any]]:
     return found
 
 
-def _write_rules(table: CsvFile, rules: Sequence[Rule], classes: Iterable[Any]) -> None:
+def _write_rules(table: CsvFile, rules: Sequence[Rule], classes: Sequence[Hashable]) -> None:
     """A line for each rule; an input that a rule does not have leaves its cells empty."""
     inputs = list(dict.fromkeys(name for rule in rules for name in rule.inputs))
-    shares = [f"probability of {label}" for label in classes]
+    shares = [f"probability of {text}" for text in distinct(classes)]
     places = [f"{what} of {name}" for name in inputs for what in ("center", "spread")]
     about = ["layer", "rule", "is_archived", "voting_weight", "rows"]
     table.add([*about, *shares, *places, "text"])

@@ -72,11 +72,14 @@ class SelfExplaining:
         Terms are low, medium and high: the thirds of the known range of an input. Rules without
         any condition, as those of lines, are left out.
         """
-        texts = (describing.in_simpful(rule) for rule in self.rules(False, class_names))
-        return [text for text in texts if text]
+        rules = self.rules(False, class_names)
+        words = describing.Words.of(rules)
+        return [text for rule in rules if (text := describing.in_simpful(rule, words))]
 
     def describe(self: _Model, terms: bool = False, class_names: ClassNames | None = None) -> str:
         """All layers and their rules as text, the weightiest layer first.
+
+        Then what was merged, as far as `history` knows, and which features are left out.
 
         Parameters
         ----------
@@ -95,8 +98,8 @@ class SelfExplaining:
         used, mask = network.used_features(self.config), network.feature_mask
         states = states_of(row[0], used, mask, network.scaler.is_clock)
         left_out = [(name, state) for name, state in zip(names, states, strict=True)]
-        rules = self.rules(True, class_names)
-        return describing.description(reasons, rules, left_out, terms)
+        rules, history = self.rules(True, class_names), self._logbook.history(self.n_rows)
+        return describing.description(describing.Subject(reasons, rules, left_out, history), terms)
 
     def explain(self: _Model, x: Any, class_names: ClassNames | None = None) -> Explanation:
         """Why the model says what it says of one row: what layers, rules and features add to it.

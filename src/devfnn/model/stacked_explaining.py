@@ -22,7 +22,7 @@ from devfnn.model.explaining import (
 )
 from devfnn.model.inputs import scaled
 from devfnn.model.network import Network
-from devfnn.model.rules import Names
+from devfnn.model.stacked_rules import Names
 from devfnn.scaling import CLIP
 
 LEAST_FIRING = 1e-3
