@@ -205,6 +205,19 @@ def test_firing_shares_of_rival_layers_are_shares_of_their_rows():
         assert sum(r.firing_share for r in rules if r.layer == layer) == pytest.approx(1.0)
 
 
+def test_clouds_fire_of_late_and_boxes_since_their_layer_began():
+    X = np.random.default_rng(0).random((12000, 2))
+    X[:, 0] = 0.5 * X[:, 0] + 0.5 * (np.arange(12000) >= 6000)
+    model = DEVFNN(config_of("concepts", growing=False, active_learning=False))
+    run(model, X, (4.0 * X[:, 0]).astype(int) % 2)
+    past = {BOX_LAYER: 0.0, CLOUD_LAYER: 0.0}
+    for rule in model.rules(archived=True):
+        if rule.layer in past and rule.center[0] < 0.5:
+            past[rule.layer] += rule.firing_share
+    assert past[BOX_LAYER] > 0.2
+    assert past[CLOUD_LAYER] < 0.02
+
+
 @each_network
 def test_the_table_has_a_line_for_each_rule(network):
     model = learned(network)

@@ -43,7 +43,7 @@ class Rule:
     probabilities: dict[Hashable, float]
     """What it says at its own centre, by label, before any layer votes."""
     n_rows: float
-    """Learned rows that it has won, by their weights: its support."""
+    """Learned rows that it has won, by their weights: its support. Those of clouds fade."""
     is_archived: bool
     """Whether it waits to be recalled, and says nothing meanwhile."""
     voting_weight: float
