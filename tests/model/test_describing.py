@@ -146,9 +146,15 @@ def test_no_two_inputs_or_classes_are_the_same_word():
     words = Words.of([first, second])
     assert list(words.inputs.values()) == ["a_b", "a_b_2", "class_2", "a_b_2_2"]
     texts = [in_simpful(rule, words) for rule in (first, second)]
-    assert [text.partition(" THEN ")[2] for text in texts] == ["(class IS _1)", "(class IS _1_2)"]
+    assert [text.partition(" THEN ")[2] for text in texts] == [
+        "(class IS class_1)",
+        "(class IS _1)",
+    ]
     found = re.findall(r"\((\w+) IS low\)", texts[0])
     assert len(set(found)) == 4
+    labels = {"no rain": 0.5, "no-rain": 0.3, "no_rain": 0.2}
+    words = Words.of([plain_rule(probabilities=labels)])
+    assert list(words.classes.values()) == ["no_rain", "no_rain_2", "no_rain_3"]
 
 
 def test_columns_of_labels_that_look_alike_are_two():

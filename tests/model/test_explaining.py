@@ -376,6 +376,8 @@ def test_it_is_plain_data(network):
     model, X = striped_model() if network == "concepts" else grown_model()
     data = json.loads(json.dumps(model.explain(X[0]).to_dict(), allow_nan=False))
     assert data["probabilities"] == pytest.approx(model.predict_proba(X[:1])[0].tolist())
+    why = model.explain(X[0])
+    assert (data["usually"], data["contributions"]) == (why.usually(), why.contributions())
     layer = data["layers"][1]
     total = np.array(layer["bias"]) + np.array(layer["contributions"]).sum(axis=0)
     assert total == pytest.approx(layer["output"], abs=EXACT)

@@ -56,12 +56,12 @@ class Words(NamedTuple):
         ...             1.0, False, 1.0)
         >>> words = Words.of([rule])
         >>> list(words.inputs.values()), list(words.classes.values())
-        (['a_b', 'a_b_2'], ['_1', '_1_2'])
+        (['a_b', 'a_b_2'], ['class_1', '_1'])
         """
         inputs = list(dict.fromkeys(name for rule in rules for name in rule.inputs))
         labels = labels_of(rules)
         taken = wording.told_apart(map(word, [OUTPUT, *inputs]), "_{}")[1:]
-        said = wording.told_apart((word(str(label)) for label in labels), "_{}")
+        said = wording.told_apart((word(wording.named(label)) for label in labels), "_{}")
         return cls(dict(zip(inputs, taken, strict=True)), dict(zip(labels, said, strict=True)))
 
 

@@ -151,12 +151,17 @@ class Explanation:
         return self.labels.index(label)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON: None where a value is missing."""
+        """Plain data, for JSON: None where a value is missing.
+
+        What is said `usually` and `contributions` are of the predicted class.
+        """
         values = [value if math.isfinite(value) else None for value in self.values.tolist()]
         return {
             "label": wording.label_to_json(self.label),
             "labels": [wording.label_to_json(label) for label in self.labels],
             "probabilities": self.probabilities.tolist(),
+            "usually": self.usually(),
+            "contributions": self.contributions(),
             "features": list(self.features),
             "values": values,
             "states": list(self.states),
