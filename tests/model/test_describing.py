@@ -301,6 +301,7 @@ def test_a_stacked_layer_is_said_to_be_merged_into_which_and_when():
     for event in merged:
         said = f"rules: merged into layer {event.kept} at row {event.row:,}, says nothing"
         assert f"Layer {event.dropped}, {said}" in text
+    assert "was merged into" not in text  # once is enough
     model._logbook = Logbook()  # as of a model that has forgotten it
     assert (
         f"Layer {merged[0].dropped}, rules: merged into another, says nothing" in model.describe()

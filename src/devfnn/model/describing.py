@@ -156,7 +156,9 @@ def description(model: Subject, terms: bool) -> str:
         lines.append(_heading(layer, own, mergers))
         if layer.state != "merged":
             lines += [f"  {rule.text(terms=terms)}{leaning(rule)}{_remark(rule)}" for rule in own]
-    lines += _told(mergers, "layer") + _told(mergers, "rule")
+    headed = {layer.layer for layer in model.layers if layer.state == "merged"}
+    others = [each for each in mergers if each.what == "rule" or each.gone not in headed]
+    lines += _told(others, "layer") + _told(others, "rule")
     left_out = sorted(((state, name) for name, state in model.states if state != IN_USE))
     for state, group in itertools.groupby(left_out, key=lambda pair: pair[0]):
         lines.append(f"Features left out ({state}): {', '.join(name for _, name in group)}")
