@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -64,3 +65,38 @@ def test_a_model_without_rows(invoke, tmp_path):
     result = invoke(tmp_path / "empty", tmp_path / "rows.csv")
     assert result.exit_code != 0
     assert "has learned nothing yet" in " ".join(result.output.split())
+
+
+def test_what_is_usual_is_told_and_drawn(invoke, tmp_path):
+    prepared(tmp_path, "concepts")
+    files = (tmp_path / "model", tmp_path / "rows.csv")
+    result = invoke(*files, "--figure", tmp_path / "why.png", "--csv", tmp_path / "why.csv")
+    assert result.exit_code == 0, result.output
+    assert re.search(r"For \w+: usually [+-]\d+\.\d\d, .*together [+-]\d", result.output)
+    assert (tmp_path / "why.png").read_bytes().startswith(b"\x89PNG")
+    assert "bias" in (tmp_path / "why.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("figure", "message"), [("why.txt", "cannot tell a format"), ("no/why.png", "does not exist")]
+)
+def test_a_figure_that_cannot_be_written_is_refused_before_the_work(
+    invoke, tmp_path, figure, message
+):
+    prepared(tmp_path, "concepts")
+    json_file = tmp_path / "why.json"
+    files = (tmp_path / "model", tmp_path / "rows.csv", "--json", json_file)
+    result = invoke(*files, "--figure", tmp_path / figure)
+    assert result.exit_code != 0
+    assert message in " ".join(result.output.replace("│", " ").split())
+    assert not json_file.exists()
+
+
+def test_a_figure_is_not_written_over_the_model(invoke, tmp_path):
+    prepared(tmp_path, "concepts")
+    (tmp_path / "model").rename(tmp_path / "model.png")
+    before = (tmp_path / "model.png").read_bytes()
+    rows = tmp_path / "rows.csv"
+    result = invoke(tmp_path / "model.png", rows, "--figure", tmp_path / "model.png")
+    assert result.exit_code != 0
+    assert (tmp_path / "model.png").read_bytes() == before

@@ -87,6 +87,9 @@ def test_json_has_everything(invoke, file, model, tmp_path):
     archived = len(model.rules(archived=True)) - len(model.rules())
     assert sum(layer["archived"] for layer in data["layers"]) == archived
     assert [Rule.from_dict(rule) for rule in data["rules"]] == model.rules()
+    saved = DEVFNN.load(file)
+    own = json.loads(json.dumps(saved.to_dict(archived=False), allow_nan=False))
+    assert {name: data[name] for name in own} == own
 
 
 def test_csv_has_a_line_for_each_rule(invoke, file, model, tmp_path):

@@ -131,7 +131,7 @@ def test_of_many_classes_the_rest_is_counted():
 def test_rules_are_shown_as_text_and_the_rest_is_counted():
     rules = [rule(rule=number) for number in range(5)]
     text = shown(rules_table(rules, 2))
-    assert "1 IF a is about 1 (± 0.50) THEN up 100 % [layer 1, rule 0, 10 rows]" in text
+    assert "1 IF a is about 1.00 (0.50-1.50) THEN up 1.00 [layer 1, rule 0, 10 rows]" in text
     assert text.count("THEN") == 2
     assert "3 more: --rules 5" in text
     assert "more" not in shown(rules_table(rules, 5))
@@ -141,7 +141,7 @@ def test_the_conclusion_has_a_line_of_its_own():
     console = rich.console.Console(file=io.StringIO(), width=100)
     console.print(rules_table([rule()], 1))
     lines = [line.strip() for line in console.file.getvalue().splitlines()]
-    assert "THEN up 100 %  [layer 1, rule 0, 10 rows]" in lines
+    assert "THEN up 1.00  [layer 1, rule 0, 10 rows]" in lines
 
 
 def test_names_and_labels_are_shown_as_they_are():

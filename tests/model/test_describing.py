@@ -8,9 +8,15 @@ import numpy as np
 import pytest
 
 from devfnn import DEVFNN
-from devfnn.kernels.concept_state import BOX_LAYER, CLOUD_LAYER
-from devfnn.model.describing import TERMS, in_simpful, leaning, sentence, terms_of, word
-from devfnn.model.rules import Rule
+from devfnn.events import LayerDropped, RulePruned
+from devfnn.kernels.concept_state import BOX_LAYER, CLOUD_LAYER, FIRST_KEPT, STEADY_LINE
+from devfnn.kernels.drifts import keep_layer
+from devfnn.model.concepts.learning import empty_diary
+from devfnn.model.concepts.structure import merge_layers
+from devfnn.model.describing import MOST_MERGERS, Words, in_simpful, leaning, table_of, word
+from devfnn.model.history import Logbook
+from devfnn.model.mergers import IS_LIKE, mergers_in
+from devfnn.model.rules import TERMS, Rule
 from scenes import EAGER, config_of, each_network, flipped, run, stacked
 
 
@@ -61,15 +67,15 @@ def learned(network):
 # ---- one rule
 
 
-def test_a_rule_is_a_sentence_with_the_narrowest_input_first():
-    assert sentence(plain_rule()) == (
-        "IF temperature is about 54 (48-60) and layer 0 says rain is about 0.90 (0.70-1) "
+def test_a_rule_is_a_sentence_and_what_other_layers_say_a_probability():
+    assert plain_rule().text() == (
+        "IF temperature is about 54 (48-60) and layer 0 says rain is about 0.90 (0.70-1.00) "
         "THEN rain 0.81, dry 0.19"
     )
 
 
 def test_terms_are_thirds_of_the_known_range():
-    said = sentence(plain_rule(), terms=True)
+    said = plain_rule().text(terms=True)
     assert said == "IF temperature is low and layer 0 says rain is high THEN rain 0.81, dry 0.19"
 
 
@@ -86,19 +92,19 @@ def test_terms_are_thirds_of_the_known_range():
     ],
 )
 def test_a_box_has_the_terms_that_it_holds(low, high, center, expected):
-    assert terms_of(box(low, high, center), 0) == expected
+    assert box(low, high, center).terms_of(0) == expected
 
 
 def test_a_box_that_bounds_nothing_has_no_condition():
-    assert sentence(box(-np.inf, np.inf)).startswith("IF anything THEN")
-    assert sentence(box(-np.inf, np.inf), terms=True).startswith("IF anything THEN")
-    assert sentence(box(10.0, 30.0)).startswith("IF 10 < x ≤ 30 THEN")
+    assert box(-np.inf, np.inf).text().startswith("IF anything THEN")
+    assert box(-np.inf, np.inf).text(terms=True).startswith("IF anything THEN")
+    assert box(10.0, 30.0).text().startswith("IF 10 < x ≤ 30 THEN")
     assert in_simpful(box(-np.inf, np.inf)) == ""
 
 
 def test_negative_ranges_are_not_written_with_a_dash():
     rule = plain_rule(center=np.array([-3.0, 0.5]))
-    assert "temperature is about -3 (-9.0 to 3)" in sentence(rule).replace("-9 ", "-9.0 ")
+    assert "temperature is about -3 (-9 to 3)" in rule.text()
 
 
 def test_of_many_inputs_some_are_counted():
@@ -110,7 +116,7 @@ def test_of_many_inputs_some_are_counted():
         covariance=np.eye(n),
         ranges=np.tile([0.0, 1.0], (n, 1)),
     )
-    assert " and 4 more THEN" in sentence(rule)
+    assert " and 4 more THEN" in rule.text()
 
 
 def test_simpful_takes_single_words():
@@ -118,6 +124,56 @@ def test_simpful_takes_single_words():
     assert text == "IF (temperature IS low) AND (layer_0_says_rain IS high) THEN (class IS rain)"
     assert word("dust in µg") == "dust_in_g"
     assert in_simpful(box(-np.inf, 50.0)) == "IF ((x IS low) OR (x IS medium)) THEN (class IS rain)"
+
+
+def alike_rule(**changes):
+    """A rule whose inputs and classes differ only by what single words leave out."""
+    names = ("a b", "a-b", "class", "a_b_2")
+    return plain_rule(
+        inputs=names,
+        n_features=4,
+        center=np.zeros(4),
+        covariance=0.01 * np.eye(4),
+        ranges=np.tile([0.0, 1.0], (4, 1)),
+        probabilities={1: 0.9, "1": 0.1},
+        **changes,
+    )
+
+
+def test_no_two_inputs_or_classes_are_the_same_word():
+    first, second = alike_rule(), alike_rule(rule=3)
+    second.probabilities.update({1: 0.1, "1": 0.9})
+    words = Words.of([first, second])
+    assert list(words.inputs.values()) == ["a_b", "a_b_2", "class_2", "a_b_2_2"]
+    texts = [in_simpful(rule, words) for rule in (first, second)]
+    assert [text.partition(" THEN ")[2] for text in texts] == [
+        "(class IS class_1)",
+        "(class IS _1)",
+    ]
+    found = re.findall(r"\((\w+) IS low\)", texts[0])
+    assert len(set(found)) == 4
+    labels = {"no rain": 0.5, "no-rain": 0.3, "no_rain": 0.2}
+    words = Words.of([plain_rule(probabilities=labels)])
+    assert list(words.classes.values()) == ["no_rain", "no_rain_2", "no_rain_3"]
+
+
+def test_columns_of_labels_that_look_alike_are_two():
+    table = table_of([alike_rule()])
+    assert (table["probability of 1"], table["probability of '1'"]) == ([0.9], [0.1])
+
+
+@each_network
+def test_labels_that_look_alike_are_told_apart_as_inputs(network):
+    X, y = flipped(5)
+    changes = {"augmentation": "all", "initial_layers": 2} if network == "stacked" else {}
+    model = DEVFNN(config_of(network, lags=1, **changes))
+    model.learn(X, [1 if each else "1" for each in y])
+    why = model.explain(X[0])
+    for layer in why.layers:
+        assert len(set(layer.inputs)) == len(layer.inputs)
+    assert {"label 1 back is 1", "label 1 back is '1'"} <= set(why.features)
+    if network == "stacked":
+        assert {"layer 0 says 1", "layer 0 says '1'"} <= set(why.layers[1].inputs)
 
 
 def test_what_speaks_for_a_class_as_it_grows():
@@ -153,6 +209,19 @@ def test_firing_shares_of_rival_layers_are_shares_of_their_rows():
     rules = learned("concepts").rules(archived=True)
     for layer in (0, BOX_LAYER, CLOUD_LAYER):
         assert sum(r.firing_share for r in rules if r.layer == layer) == pytest.approx(1.0)
+
+
+def test_clouds_fire_of_late_and_boxes_since_their_layer_began():
+    X = np.random.default_rng(0).random((12000, 2))
+    X[:, 0] = 0.5 * X[:, 0] + 0.5 * (np.arange(12000) >= 6000)
+    model = DEVFNN(config_of("concepts", growing=False, active_learning=False))
+    run(model, X, (4.0 * X[:, 0]).astype(int) % 2)
+    past = {BOX_LAYER: 0.0, CLOUD_LAYER: 0.0}
+    for rule in model.rules(archived=True):
+        if rule.layer in past and rule.center[0] < 0.5:
+            past[rule.layer] += rule.firing_share
+    assert past[BOX_LAYER] > 0.2
+    assert past[CLOUD_LAYER] < 0.02
 
 
 @each_network
@@ -217,3 +286,69 @@ def test_sleeping_features_are_said_to_be_so():
     model = DEVFNN()
     run(model, X, y)
     assert "Features left out (asleep: constant): x2" in model.describe()
+
+
+# ---- what was merged
+
+
+def test_a_stacked_layer_is_said_to_be_merged_into_which_and_when():
+    X, y = flipped(40)
+    model = DEVFNN(stacked(**EAGER, merge_threshold=0.9))
+    run(model, X, y)
+    merged = model.history().of_kind("LayersMerged")
+    assert merged
+    text = model.describe()
+    for event in merged:
+        said = f"rules: merged into layer {event.kept} at row {event.row:,}, says nothing"
+        assert f"Layer {event.dropped}, {said}" in text
+    assert "was merged into" not in text  # once is enough
+    model._logbook = Logbook()  # as of a model that has forgotten it
+    assert (
+        f"Layer {merged[0].dropped}, rules: merged into another, says nothing" in model.describe()
+    )
+
+
+def test_a_kept_layer_that_says_the_same_is_said_to_be_merged():
+    model = learned("concepts")
+    state, first, second = model._network.state, FIRST_KEPT, FIRST_KEPT + 1
+    assert [keep_layer(state, STEADY_LINE, 0, empty_diary(1)) for _ in range(2)] == [first, second]
+    state.scores[[first, second]] = 0.9, 0.8
+    state.compared[first, second] = 1e6
+    (event,) = merge_layers(model._network, model.config)
+    model._logbook.note([event], event.row)
+    said = f"Layer {second} was merged into layer {first} at row {event.row:,}"
+    assert said in model.describe().splitlines()
+
+
+def test_boxes_that_were_joined_are_said_to_be_merged():
+    X = np.random.default_rng(0).random((20000, 1))
+    y = (X[:, 0] * 4.0).astype(int) % 2
+    model = DEVFNN(config_of("concepts", join_evidence=1e9))
+    events = run(model, X, y)
+    joined = [event for event in events if event.kind == "RulePruned"]
+    assert joined
+    lines = [line for line in model.describe().splitlines() if " was merged into rule " in line]
+    assert len(lines) == min(len(joined), MOST_MERGERS)
+    last = joined[-1]
+    start = f"Rule {last.rule} of layer {last.layer} was merged into rule "
+    assert lines[-1].startswith(start)
+    assert lines[-1].endswith(f" at row {last.row:,}")
+
+
+def test_of_many_mergers_the_first_are_counted():
+    model = learned("concepts")
+    reason = IS_LIKE.format(3)
+    events = [RulePruned(row, BOX_LAYER, 4, reason, 0.1, 0.2, 9.0) for row in range(13)]
+    model._logbook = Logbook()
+    model._logbook.note(events, 13)
+    text = model.describe()
+    assert "3 rules were merged before" in text
+    assert text.count("Rule 4 of layer 5 was merged into rule 3 at row ") == MOST_MERGERS
+
+
+def test_what_goes_for_other_reasons_was_not_merged():
+    events = [
+        RulePruned(5, 0, 4, "potential", 0.1, 0.2, 0.5),
+        LayerDropped(6, 9, "was not the best for too long", 100.0, 50.0),
+    ]
+    assert list(mergers_in(events)) == []

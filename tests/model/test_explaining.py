@@ -1,6 +1,8 @@
 """Explanations: what they say adds up, and is what the model predicts."""
 
 import json
+import math
+import re
 import time
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 from devfnn import DEVFNN, GClass
 from devfnn.errors import InputError, NotLearnedError
 from devfnn.kernels import clouds
-from devfnn.kernels.concept_state import BOX_LAYER, CLOUD_LAYER, FIRST_KEPT
+from devfnn.kernels.concept_state import BOX_LAYER, CLOUD_LAYER, FIRST_KEPT, STEADY_LINE
 from devfnn.model.concepts import explaining as of_concepts
 from devfnn.model.concepts.inputs import layer_inputs
 from devfnn.model.concepts.learning import forward as concept_forward
@@ -211,6 +213,128 @@ def test_constants_are_those_of_the_kernel():
     assert (of_concepts.DOUBT, of_concepts.OUT_OF_REACH) == (clouds.DOUBT, clouds.OUT_OF_REACH)
 
 
+# ---- what features are measured from
+
+
+def at_the_usual(model, layer):
+    """A row at the mean of the rows of the only rule of a layer, or at its centre."""
+    (rule,) = [rule for rule in model.rules(archived=True) if rule.layer == layer]
+    return rule.center
+
+
+@each_network
+def test_in_a_usual_row_no_feature_speaks(network):
+    X, y = flipped(10)
+    X = X**3  # usual values are far from the middle of the range
+    model = DEVFNN(config_of(network, rule_growing=False))
+    run(model, X, y)
+    layer = STEADY_LINE if network == "concepts" else 0
+    why = model.explain(at_the_usual(model, layer)).layers[layer]
+    assert why.contributions == pytest.approx(0.0, abs=EXACT)
+    assert why.bias == pytest.approx(why.output, abs=EXACT)
+    assert np.ptp(why.bias) > 0.01
+    moved = at_the_usual(model, layer) + np.array([0.1, 0.0, 0.0])
+    other = model.explain(moved).layers[layer]
+    assert other.bias == pytest.approx(why.bias, abs=EXACT)
+    assert np.abs(other.contributions[0]).max() > 0.001
+    assert other.contributions[1:] == pytest.approx(0.0, abs=EXACT)
+
+
+def test_at_the_mean_of_all_clouds_no_feature_speaks():
+    model, _ = striped_model()
+    state, scaler = model._network.state, model._network.scaler
+    count = int(state.n_clouds[0])
+    masses = state.cloud_masses[:count]
+    usual = state.cloud_centers[:, :count] @ (masses / masses.sum())
+    why = model.explain(scaler.low + scaler.width * usual).layers[CLOUD_LAYER]
+    assert why.contributions == pytest.approx(0.0, abs=EXACT)
+
+
+@each_network
+def test_without_a_feature_neither_it_nor_its_usual_value_counts(network):
+    X, y = flipped(10)
+    model = DEVFNN(config_of(network, missing="skip", rule_growing=False))
+    run(model, X**3, y)
+    layer = STEADY_LINE if network == "concepts" else 0
+    x = at_the_usual(model, layer)
+    full = model.explain(x).layers[layer]
+    x[0] = np.nan
+    part = model.explain(x).layers[layer]
+    assert not part.contributions[0].any()
+    assert np.abs(part.bias - full.bias).max() > 0.001
+    check(model, x[None])
+
+
+def test_what_is_listed_sums_to_what_the_layers_say():
+    model, X = striped_model()
+    why = model.explain(X[0])
+    for label in why.labels:
+        place, total = why.labels.index(label), 0.0
+        for layer in why.layers:
+            others = np.delete(layer.output, place).mean()
+            total += layer.voting_weight * (layer.output[place] - others)
+        listed = why.usually(label) + math.fsum(why.contributions(label).values())
+        assert listed == pytest.approx(total, abs=EXACT)
+        said = why.text(label, most=1).splitlines()[1]
+        values = [float(value) for value in re.findall(r"[+-]\d+\.\d\d", said)]
+        assert values[-1] == pytest.approx(total, abs=0.006)
+        assert sum(values[:-1]) == pytest.approx(total, abs=0.03)
+        assert re.search(r"2 others [+-]\d+\.\d\d, together [+-]", said)
+
+
+# ---- Weather, row by row
+
+
+@pytest.fixture(scope="module")
+def weather(load_stream):
+    """A model that has learned Weather, and all its rows."""
+    X, y = load_stream("weather")
+    model = DEVFNN()
+    for start in range(0, len(X), 1000):
+        model.learn(X[start : start + 1000], y[start : start + 1000])
+    return model, np.asarray(X, np.float64)
+
+
+def test_every_row_of_weather_adds_up_to_what_is_decided(weather):
+    model, X = weather
+    whys = [model.explain(x) for x in X]
+    places = [layer.layer for layer in whys[0].layers if layer.state != "rests"]
+    layers = [[why.layers[place] for place in places] for why in whys]
+    sums, outputs, probabilities = (
+        np.array([[part(layer) for layer in row] for row in layers])
+        for part in (
+            lambda layer: layer.bias + layer.contributions.sum(axis=0),
+            lambda layer: layer.output,
+            lambda layer: layer.probabilities,
+        )
+    )
+    assert np.abs(sums - outputs).max() < EXACT
+    assert np.abs(probabilities - outputs_of(model, X)[:, places]).max() < EXACT
+    expected = model.predict_proba(X)
+    assert np.abs(np.array([why.probabilities for why in whys]) - expected).max() < EXACT
+    for row in layers[::50]:
+        for layer in row:
+            best = int(layer.probabilities.argmax())
+            listed = layer.usually(best) + layer.against_the_others(best).sum()
+            assert listed > 0.0 or np.ptp(layer.output) < EXACT
+    listed = np.array([why.usually() + math.fsum(why.contributions().values()) for why in whys])
+    is_against = listed < 0.0  # probabilities are averaged, not log odds: a close vote may differ
+    assert np.count_nonzero(is_against) < 0.002 * len(X)
+    assert not (is_against & (expected.max(axis=1) > 0.55)).any()
+
+
+def test_a_row_of_weather_takes_less_than_a_millisecond(weather):
+    model, X = weather
+    model.explain(X[0])
+    spans = []
+    for start in range(0, 2000, 100):
+        begin = time.process_time()
+        for x in X[start : start + 100]:
+            model.explain(x)
+        spans.append((time.process_time() - begin) / 100)
+    assert min(spans) < 1e-3
+
+
 # ---- what a user sees
 
 
@@ -236,8 +360,8 @@ def test_the_feature_that_decides_speaks_most():
     assert ranked["wind"] > 1.0
     assert why.contributions("dry")["wind"] == pytest.approx(-ranked["wind"])
     assert why.text().splitlines()[0].startswith("rain ")
-    assert "For rain: wind +" in why.text()
-    assert "For dry: wind -" in why.text("dry")
+    assert re.search(r"For rain: usually [+-]\d+\.\d\d, wind \+", why.text())
+    assert re.search(r"For dry: usually [+-]\d+\.\d\d, wind -", why.text("dry"))
 
 
 def test_what_layers_say_is_named():
@@ -252,6 +376,8 @@ def test_it_is_plain_data(network):
     model, X = striped_model() if network == "concepts" else grown_model()
     data = json.loads(json.dumps(model.explain(X[0]).to_dict(), allow_nan=False))
     assert data["probabilities"] == pytest.approx(model.predict_proba(X[:1])[0].tolist())
+    why = model.explain(X[0])
+    assert (data["usually"], data["contributions"]) == (why.usually(), why.contributions())
     layer = data["layers"][1]
     total = np.array(layer["bias"]) + np.array(layer["contributions"]).sum(axis=0)
     assert total == pytest.approx(layer["output"], abs=EXACT)
@@ -274,6 +400,15 @@ def test_what_cannot_be_explained_is_refused():
     model.learn([[0.0], [1.0]], [0, 1])
     with pytest.raises(InputError, match="features"):
         model.explain([1.0, 2.0])
+
+
+def test_a_class_that_is_not_known_is_refused():
+    model = DEVFNN()
+    model.learn([[0.0], [1.0]], ["low", "high"])
+    why = model.explain([1.0])
+    for ask in (why.text, why.contributions, why.usually):
+        with pytest.raises(InputError, match="no class 'nope'; there are 'low', 'high'"):
+            ask("nope")
 
 
 def test_it_takes_no_more_than_some_predictions_do():

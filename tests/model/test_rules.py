@@ -24,7 +24,7 @@ from devfnn.model.concepts.learning import forward
 from devfnn.model.concepts.rules import MASS_OF_ROW, NO_SAY
 from devfnn.model.gclass import GClass
 from devfnn.model.rules import MOST_CLASSES, MOST_INPUTS, Rule
-from devfnn.model.wording import about, percent
+from devfnn.model.wording import about, alike, percent, share
 from scenes import EAGER, config_of, each_network, flipped, run, sloped, stacked
 
 
@@ -183,7 +183,7 @@ def test_before_the_first_map_a_rule_has_no_inputs(network):
     model.learn([[1.0, 2.0]], ["only"])
     rule = model.rules()[0]
     assert (rule.inputs, rule.n_features, rule.covariance.shape) == ((), 0, (0, 0))
-    assert rule.text().startswith("IF anything THEN only 100 %")
+    assert rule.text().startswith("IF anything THEN only 1.00")
 
 
 def test_inputs_from_earlier_layers_are_probabilities():
@@ -195,7 +195,7 @@ def test_inputs_from_earlier_layers_are_probabilities():
     assert len(deepest.inputs) == 3 + 2 * deepest.layer
     np.testing.assert_array_equal(deepest.ranges[3:], [[0.0, 1.0]] * (len(deepest.inputs) - 3))
     text = deepest.text(most=None)
-    assert "AND layer 0 says 0 with about " in text
+    assert " and layer 0 says 0 is about " in text
     assert "x2 is about " in text
 
 
@@ -237,7 +237,7 @@ def test_archived_rules_come_on_wish_and_last():
     assert [rule.is_archived for rule in rules] == sorted(rule.is_archived for rule in rules)
     (own,) = (rule for rule in rules if (rule.layer, rule.rule) == (layer, slot))
     assert own.is_archived
-    assert own.text().endswith("rows, archived]")
+    assert own.remark().endswith("rows, archived]")
 
 
 def test_support_is_what_the_rule_has_won():
@@ -305,14 +305,15 @@ def test_the_calm_curve_is_one_rule_for_all_rows_that_says_what_its_layer_says_t
     assert (lows < rule.center).all() and (rule.center < highs).all()
     text = rule.text()
     assert text.startswith("IF anything THEN inside ")
-    assert text.endswith(f"[layer {CALM_CURVE}, rule {rule.rule}, {rule.n_rows:,.0f} rows]")
+    where = f"[layer {CALM_CURVE}, rule {rule.rule}, {rule.n_rows:,.0f} rows]"
+    assert rule.remark() == where
     assert through_json(rule).text() == text
 
 
 def test_a_box_says_between_which_values_it_holds():
     bounds, ranges = np.array([[230.02, np.inf], [1.0, 5.5]]), np.array([[200, 260], [0, 10]])
     text = plain_rule(bounds=bounds, ranges=ranges).text()
-    assert text.startswith("IF voltage > 230 AND 1 < current ≤ 5.5 THEN high 83 %")
+    assert text.startswith("IF voltage > 230 and 1 < current ≤ 5.5 THEN high 0.83")
     data = plain_rule(bounds=bounds).to_dict()
     assert data["bounds"] == [[230.02, None], [1.0, 5.5]]
     assert through_json(plain_rule(bounds=bounds)).bounds.tolist() == bounds.tolist()
@@ -337,15 +338,17 @@ def test_rules_of_a_kept_layer_come_only_if_it_has_a_say_or_on_wish():
 
 def test_a_rule_reads_as_a_sentence():
     assert plain_rule().text() == (
-        "IF voltage is about 230 (± 3.1) AND current is about 5.2 (± 1.0) "
-        "THEN high 83 %, low 17 %  [layer 0, rule 2, 1,234 rows]"
+        "IF voltage is about 230.0 (226.9-233.1) and current is about 5.2 (4.2-6.2) "
+        "THEN high 0.83, low 0.17"
     )
+    assert plain_rule().remark() == "[layer 0, rule 2, 1,234 rows]"
     assert plain_rule().label == "high"
 
 
 def test_labels_that_are_no_texts_are_called_classes():
-    text = plain_rule(probabilities={0: 0.25, 1: 0.75}, n_rows=1.0).text()
-    assert "THEN class 1 75 %, class 0 25 %  [layer 0, rule 2, 1 row]" in text
+    rule = plain_rule(probabilities={0: 0.25, 1: 0.75}, n_rows=1.0)
+    assert rule.text().endswith("THEN class 1 0.75, class 0 0.25")
+    assert rule.remark() == "[layer 0, rule 2, 1 row]"
 
 
 def wide_rule(n_inputs):
@@ -363,9 +366,9 @@ def wide_rule(n_inputs):
 
 def test_of_many_inputs_the_most_specific_are_named_and_the_rest_counted():
     text = wide_rule(MOST_INPUTS + 5).text()
-    names = [part.removeprefix("IF ").split()[0] for part in text.split(" AND ")]
+    names = [part.removeprefix("IF ").split()[0] for part in text.split(" and ")]
     assert names[:-1] == [f"f{place}" for place in range(12, 12 - MOST_INPUTS, -1)]
-    assert " AND 5 more THEN " in text
+    assert " and 5 more THEN " in text
 
 
 def test_all_inputs_can_be_named_in_their_order():
@@ -383,10 +386,10 @@ def test_no_input_needs_to_be_named():
 def test_of_many_classes_the_most_likely_are_named_and_the_rest_counted():
     shares = {f"c{place}": share for place, share in enumerate([0.05, 0.3, 0.1, 0.2, 0.31, 0.04])}
     text = plain_rule(probabilities=shares).text()
-    assert "THEN c4 31 %, c1 30 %, c3 20 %, c2 10 %, 2 others 9 %  [" in text
+    assert text.endswith("THEN c4 0.31, c1 0.30, c3 0.20, c2 0.10, 2 others 0.09")
     assert len(shares) == MOST_CLASSES + 2
     one_more = dict.fromkeys("abcde", 0.2)
-    assert "d 20 %, 1 other 20 %" in plain_rule(probabilities=one_more).text()
+    assert "d 0.20, 1 other 0.20" in plain_rule(probabilities=one_more).text()
 
 
 def test_names_are_given_as_they_are():
@@ -413,7 +416,27 @@ def test_numbers_have_the_digits_that_their_spread_allows(center, spread, shown)
     assert about(center, spread) == shown
 
 
+@pytest.mark.parametrize(
+    ("values", "spread", "shown"),
+    [
+        ((54.0, 48.0, 60.0), 6.0, ["54", "48", "60"]),
+        ((54.0, 47.5, 60.5), 6.5, ["54.0", "47.5", "60.5"]),
+        ((1.5e9, 1.4e9, 1.6e9), 1e8, ["1.5e+09", "1.4e+09", "1.6e+09"]),
+        ((0.5, float("-inf"), 1.0), 0.5, ["0.50", "-inf", "1"]),
+    ],
+)
+def test_the_ends_of_a_range_have_as_many_decimals(values, spread, shown):
+    assert alike(values, spread) == shown
+
+
 def test_shares_are_never_shown_as_none_or_all_unless_they_are():
+    assert [share(value) for value in (0.0, 1e-9, 0.5, 1 - 1e-9, 1.0)] == [
+        "0.00",
+        "< 0.01",
+        "0.50",
+        "> 0.99",
+        "1.00",
+    ]
     assert [percent(share) for share in (0.0, 1e-9, 0.5, 1 - 1e-9, 1.0)] == [
         "0 %",
         "< 1 %",

@@ -1,5 +1,6 @@
 """`devfnn explain`: why a saved model says what it says of one row."""
 
+import pathlib
 from typing import Annotated
 
 import rich.console
@@ -7,6 +8,7 @@ import typer
 
 from devfnn.cli.choosing import Choice, DataDir, Options, Seed
 from devfnn.cli.models import ModelFile, opened_model, usable, with_features_of
+from devfnn.cli.pictures import check_picture, save_picture
 from devfnn.cli.refusals import refusing_bad_data
 from devfnn.cli.results import (
     CsvFile,
@@ -21,6 +23,7 @@ from devfnn.display.literal import literal
 from devfnn.errors import DataError
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.explaining import Explanation
+from devfnn.model.wording import distinct
 from devfnn.streams.datasets.catalogue import DATA_SETS
 from devfnn.streams.generators.catalogue import GENERATORS
 
@@ -39,18 +42,26 @@ def explain(
     seed: Seed = 0,
     data_dir: DataDir = None,
     options: Options = None,
+    figure: Annotated[
+        pathlib.Path | None,
+        typer.Option(metavar="FILE", dir_okay=False, help="Draw it: a .png, .svg or .pdf file."),
+    ] = None,
     json_file: JsonFile = None,
     csv_path: CsvPath = None,
     quiet: Quiet = False,
 ) -> None:
     """Why a saved model predicts what it does for one row: layers, rules and features.
 
-    Numbers behind features are what they speak for the predicted class, against the others. The
-    JSON file has everything, the CSV file what each input adds to each class in each layer.
+    Numbers are what speaks for the predicted class, against the others: usually, and what each
+    feature adds to that. The JSON file has everything, the CSV file what each input adds to each
+    class in each layer, and the bias: what is said of a usual row.
     """
     screen = rich.console.Console(quiet=quiet)
     with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as table:
-        check_outputs({"MODEL": model_file, "FILE": name}, json=json_file, csv=csv_path)
+        inputs = {"MODEL": str(model_file), "FILE": name}
+        check_outputs(inputs, figure=figure, json=json_file, csv=csv_path)
+        if figure is not None:
+            check_picture(figure)
         model = opened_model(model_file)
         if not model.n_rows:
             raise DataError(f"the model in {model_file} has learned nothing yet")
@@ -69,6 +80,7 @@ def explain(
         about = {"stream": name, "model": str(model_file), "row": row}
         result.write(about | why.to_dict())
         _write_contributions(table, why)
+        _draw(why, figure)
     screen.print(literal(why.text()), soft_wrap=True)
 
 
@@ -80,9 +92,17 @@ def _explained(model: DEVFNN, choice: Choice, screen: rich.console.Console) -> E
     raise DataError(f"{choice.name} has no row {choice.skip + 1:,}")
 
 
+def _draw(why: Explanation, target: pathlib.Path | None) -> None:
+    """What speaks for the predicted class, as a figure, if one is wanted."""
+    if target is not None:
+        from devfnn.figures import contribution_bars
+
+        save_picture(contribution_bars(why), target)
+
+
 def _write_contributions(table: CsvFile, why: Explanation) -> None:
     """A line for the bias and each input of each layer, a column for each class."""
-    table.add(["layer", "voting_weight", "output_is", "input", *map(str, why.labels)])
+    table.add(["layer", "voting_weight", "output_is", "input", *distinct(why.labels)])
     for layer in why.layers:
         about = [layer.layer, layer.voting_weight, layer.output_is]
         table.add([*about, "bias", *layer.bias.tolist()])

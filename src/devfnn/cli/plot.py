@@ -2,20 +2,19 @@
 
 import difflib
 import pathlib
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import rich.console
 import typer
 
+from devfnn.cli.pictures import check_picture, save_picture
 from devfnn.cli.refusals import refusing_bad_data
 from devfnn.cli.results import (
     CsvPath,
     JsonFile,
     Quiet,
     check_outputs,
-    check_replaceable,
     csv_file,
     result_file,
     write_facts,
@@ -97,43 +96,24 @@ def plot(
     """
     with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as table:
         if output is not None:
-            _check_target(output)
+            check_picture(output)
         data = [read_either(path) for path in paths]
         name = figure or _usual(data)
         target = output
         if target is None:
             target = paths[0].with_name(f"{paths[0].stem}-{_as_file_name(name)}.png")
-            _check_target(target)
+            check_picture(target)
         check_outputs(
             {str(path): path for path in paths}, output=target, json=json_file, csv=csv_path
         )
-        _save(_drawn(data, name, feature or []), target)
+        save_picture(_drawn(data, name, feature or []), target)
         of = " ".join(map(str, paths))
         write_facts(result, table, {"figure": name, "of": of, "path": str(target)})
     rich.console.Console(quiet=quiet).print(literal(f"The figure is in {target}"), soft_wrap=True)
 
 
-def _check_target(target: pathlib.Path) -> None:
-    """Refuse now what could not be written after the work."""
-    from devfnn.figures.style import FORMATS
-
-    if target.suffix.lower() not in FORMATS:
-        endings = ", ".join(FORMATS)
-        raise InputError(f"cannot tell a format from {str(target)!r}: end it in one of {endings}")
-    check_replaceable(target)
-
-
 def _as_file_name(name: str) -> str:
     return "".join(letter if letter.isalnum() else "-" for letter in name)
-
-
-def _save(drawing: "Drawing", target: pathlib.Path) -> None:
-    from devfnn.figures import save
-
-    with warnings.catch_warnings():
-        # Letters that the font lacks are drawn as boxes; nobody can do anything about it here.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        save(drawing, target)
 
 
 def _usual(data: Sequence[Data]) -> str:

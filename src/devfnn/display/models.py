@@ -22,7 +22,7 @@ MOST_CLASSES = 30
 USUAL = ("rules", "votes")
 """What is said of layers only if it is otherwise: what they are, and what they do."""
 
-PARTS = r"^IF | AND |^THEN |  \[layer [^\]]*\]$"
+PARTS = r"^IF | and |^THEN |  \[layer [^\]]*\]$"
 """What is the same in every rule."""
 
 
@@ -94,7 +94,7 @@ def rules_table(rules: Sequence[Rule], most: int) -> rich.table.Table:
     table.show_header = False
     for place, rule in enumerate(rules[:most], start=1):
         condition, then, conclusion = rule.text().rpartition(" THEN ")
-        text = literal(f"{condition}\n{then.lstrip()}{conclusion}")
+        text = literal(f"{condition}\n{then.lstrip()}{conclusion}  {rule.remark()}")
         text.highlight_regex(re.compile(PARTS, re.MULTILINE), "cyan")
         table.add_row(f"{place}", text, style="dim" if rule.is_archived else "")
     if len(rules) > most:

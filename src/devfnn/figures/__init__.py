@@ -1,7 +1,8 @@
-"""Figures of runs, comparisons and rules, for papers and reports: data in, matplotlib axes out."""
+"""Figures of runs, comparisons, rules and reasons, for papers: data in, matplotlib axes out."""
 
 from devfnn.figures.comparison import accuracy_against_speed, critical_difference
 from devfnn.figures.labels import accuracy_against_labels
+from devfnn.figures.reasons import contribution_bars
 from devfnn.figures.rules import membership_curves, rule_ellipses
 from devfnn.figures.runs import (
     measure_over_time,
@@ -23,6 +24,7 @@ __all__ = [
     "accuracy_against_speed",
     "as_svg",
     "confusion_matrix",
+    "contribution_bars",
     "critical_difference",
     "feature_mask",
     "layers_over_time",

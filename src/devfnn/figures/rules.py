@@ -35,6 +35,9 @@ MOST_POINTS = 4000
 def membership_curves(rules: "Sequence[Rule]", feature: str, ax: Axes | None = None) -> Axes:
     """How far a value of one feature belongs to each rule, coloured by what the rule says.
 
+    Of lines and boxes, which hold for all values between their bounds, it shows where their rows
+    are.
+
     Parameters
     ----------
     rules
@@ -85,6 +88,8 @@ def rule_ellipses(
     y: Any = None,
 ) -> Axes:
     """Where rules are on two features: one standard deviation, and faintly two.
+
+    Of lines and boxes it shows where their rows are.
 
     Parameters
     ----------

@@ -1,64 +1,30 @@
-"""Rules in words: numbers or low, medium and high; a whole model as text; simpful's grammar."""
+"""Many rules in words: a whole model as text, a table, simpful's grammar."""
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from devfnn.kernels.state import Floats
 from devfnn.model import wording
 from devfnn.model.explaining import IN_USE, LayerReasons
-from devfnn.model.rules import MOST_CLASSES, MOST_INPUTS, Rule
+from devfnn.model.history import History
+from devfnn.model.mergers import Merger, mergers_in
+from devfnn.model.rules import Rule
 
 MOST_SLOPES = 3
 """Inputs that are named with what they add."""
 
-TERMS = ("low", "medium", "high")
-"""The thirds of the known range of an input."""
+MOST_MERGERS = 10
+"""Mergers of layers that are told, and of rules, the newest."""
+
+OUTPUT = "class"
+"""What rules for simpful conclude on."""
 
 
 # ---- one rule
-
-
-def intervals_of(rule: Rule) -> Floats:
-    """From where to where a rule holds, (n_inputs, 2): its box, or one spread around its centre."""
-    if rule.bounds is not None:
-        return rule.bounds
-    intervals: Floats = np.stack([rule.center - rule.spreads, rule.center + rule.spreads], axis=1)
-    return intervals
-
-
-def terms_of(rule: Rule, place: int) -> tuple[str, ...]:
-    """Terms whose middle an input's interval holds, else that of its centre; none if all do."""
-    low, high = rule.ranges[place].tolist() if rule.ranges is not None else (0.0, 1.0)
-    width = high - low if high > low else 1.0
-    start, stop = ((value - low) / width for value in intervals_of(rule)[place].tolist())
-    held = tuple(term for i, term in enumerate(TERMS) if start < (2 * i + 1) / 6 <= stop)
-    if held:
-        return held if len(held) < len(TERMS) else ()
-    center = (rule.center[place] - low) / width
-    return (TERMS[int(np.clip(3.0 * center, 0.0, 2.0))],)
-
-
-def sentence(rule: Rule, terms: bool = False, most: int = MOST_INPUTS) -> str:
-    """A rule as a sentence.
-
-    >>> rule = Rule(0, 2, ("heat", "wind"), 2, np.array([54.0, 5.2]), np.diag([36.0, 1.0]),
-    ...             {"rain": 0.81, "dry": 0.19}, 1234.0, False, 1.0,
-    ...             np.array([[40.0, 100.0], [0.0, 10.0]]))
-    >>> sentence(rule)
-    'IF heat is about 54 (48-60) and wind is about 5.2 (4.2-6.2) THEN rain 0.81, dry 0.19'
-    >>> sentence(rule, terms=True)
-    'IF heat is low and wind is medium THEN rain 0.81, dry 0.19'
-    """
-    parts = [part for part in _conditions(rule, terms) if part]
-    if len(parts) > most:
-        parts = [*parts[:most], f"{len(parts) - most} more"]
-    ranked = sorted(rule.probabilities.items(), key=lambda item: -item[1])
-    said = [f"{wording.named(label)} {share:.2f}" for label, share in ranked[:MOST_CLASSES]]
-    return f"IF {' and '.join(parts) or 'anything'} THEN {', '.join(said)}"
 
 
 def leaning(rule: Rule, most: int = MOST_SLOPES) -> str:
@@ -76,30 +42,30 @@ def leaning(rule: Rule, most: int = MOST_SLOPES) -> str:
     return f"; as they grow: {', '.join(parts)}" if parts else ""
 
 
-def _conditions(rule: Rule, terms: bool) -> Iterator[str]:
-    """A condition for every input, the most specific first; empty where all values will do."""
-    for place in rule.most_specific():
-        if terms:
-            held = terms_of(rule, place)
-            yield f"{rule.inputs[place]} is {' or '.join(held)}" if held else ""
-        elif rule.bounds is not None:
-            yield rule.box_condition(place)
-        else:
-            yield _about(rule, place)
+class Words(NamedTuple):
+    """Inputs and classes of rules as single words, each another."""
+
+    inputs: Mapping[str, str]
+    classes: Mapping[Hashable, str]
+
+    @classmethod
+    def of(cls, rules: Sequence[Rule]) -> "Words":
+        """Words for all inputs and classes of some rules.
+
+        >>> rule = Rule(0, 0, ("a b", "a-b"), 2, np.zeros(2), np.eye(2), {1: 1.0, "1": 0.0},
+        ...             1.0, False, 1.0)
+        >>> words = Words.of([rule])
+        >>> list(words.inputs.values()), list(words.classes.values())
+        (['a_b', 'a_b_2'], ['class_1', '_1'])
+        """
+        inputs = list(dict.fromkeys(name for rule in rules for name in rule.inputs))
+        labels = labels_of(rules)
+        taken = wording.told_apart(map(word, [OUTPUT, *inputs]), "_{}")[1:]
+        said = wording.told_apart((word(wording.named(label)) for label in labels), "_{}")
+        return cls(dict(zip(inputs, taken, strict=True)), dict(zip(labels, said, strict=True)))
 
 
-def _about(rule: Rule, place: int) -> str:
-    """An input's centre, and one spread to both sides."""
-    center, spread = float(rule.center[place]), float(rule.spreads[place])
-    ends = (center, center - spread, center + spread)
-    if place >= rule.n_features:  # what another layer says is a probability
-        ends = (center, max(center - spread, 0.0), min(center + spread, 1.0))
-    value, low, high = (wording.about(end, spread)[0] for end in ends)
-    to = "-" if not low.startswith("-") and "e" not in low + high else " to "
-    return f"{rule.inputs[place]} is about {value} ({low}{to}{high})"
-
-
-def in_simpful(rule: Rule) -> str:
+def in_simpful(rule: Rule, words: Words | None = None) -> str:
     """A rule in simpful's grammar; empty if it has no condition.
 
     >>> rule = Rule(0, 2, ("heat in °C", "wind"), 2, np.array([54.0, 5.2]), np.diag([36.0, 1.0]),
@@ -108,9 +74,10 @@ def in_simpful(rule: Rule) -> str:
     >>> in_simpful(rule)
     'IF (heat_in_C IS low) AND (wind IS medium) THEN (class IS rain)'
     """
+    words = words or Words.of([rule])
     clauses = []
     for place, name in enumerate(rule.inputs):
-        held = [f"({word(name)} IS {term})" for term in terms_of(rule, place)]
+        held = [f"({words.inputs[name]} IS {term})" for term in rule.terms_of(place)]
         if held:
             clauses.append(held[0] if len(held) == 1 else f"({' OR '.join(held)})")
     if not clauses:
@@ -119,7 +86,7 @@ def in_simpful(rule: Rule) -> str:
     for number, clause in enumerate(clauses[1:]):
         condition = f"({condition})" if number else condition
         condition = f"{condition} AND {clause}"
-    return f"IF {condition} THEN (class IS {word(str(rule.label))})"
+    return f"IF {condition} THEN ({OUTPUT} IS {words.classes[rule.label]})"
 
 
 def word(name: str) -> str:
@@ -147,58 +114,64 @@ def table_of(rules: Sequence[Rule]) -> dict[str, list[Any]]:
         "is_archived": [rule.is_archived for rule in rules],
         "voting_weight": [rule.voting_weight for rule in rules],
     }
-    for label in dict.fromkeys(label for rule in rules for label in rule.probabilities):
-        shares = [rule.probabilities.get(label) for rule in rules]
-        columns[f"probability of {label}"] = shares
+    labels = labels_of(rules)
+    for label, text in zip(labels, wording.distinct(labels), strict=True):
+        columns[f"probability of {text}"] = [rule.probabilities.get(label) for rule in rules]
     for name in dict.fromkeys(name for rule in rules for name in rule.inputs):
         places = [rule.inputs.index(name) if name in rule.inputs else None for rule in rules]
         pairs = list(zip(rules, places, strict=True))
         columns[f"center of {name}"] = [_at(rule.center, place) for rule, place in pairs]
         columns[f"width of {name}"] = [_at(rule.spreads, place) for rule, place in pairs]
-    columns["text"] = [sentence(rule) for rule in rules]
+    columns["text"] = [rule.text() for rule in rules]
     return columns
+
+
+def labels_of(rules: Sequence[Rule]) -> list[Hashable]:
+    """All classes of some rules, in their order."""
+    return list(dict.fromkeys(label for rule in rules for label in rule.probabilities))
 
 
 def _at(values: Floats, place: int | None) -> float | None:
     return None if place is None else float(values[place])
 
 
-def description(
-    layers: Sequence[LayerReasons],
-    rules: Sequence[Rule],
-    states: Sequence[tuple[str, str]],
-    terms: bool,
-) -> str:
-    """A whole model as text.
+class Subject(NamedTuple):
+    """What a description tells of."""
 
-    Parameters
-    ----------
-    layers
-        All layers; only what they are and their voting weights are read.
-    rules
-        All rules, archived ones too.
-    states
-        Every feature with its state.
-    terms
-        Whether to say low, medium and high.
-    """
+    layers: Sequence[LayerReasons]
+    """All layers; only what they are and their voting weights are read."""
+    rules: Sequence[Rule]
+    """All rules, archived ones too."""
+    states: Sequence[tuple[str, str]]
+    """Every feature with its state."""
+    history: History
+
+
+def description(model: Subject, terms: bool) -> str:
+    """A whole model as text. terms: whether to say low, medium and high"""
+    mergers = list(mergers_in(model.history))
     lines = []
-    for layer in sorted(layers, key=lambda each: -each.voting_weight):
-        own = [rule for rule in rules if rule.layer == layer.layer]
-        lines.append(_heading(layer, own))
+    for layer in sorted(model.layers, key=lambda each: -each.voting_weight):
+        own = [rule for rule in model.rules if rule.layer == layer.layer]
+        lines.append(_heading(layer, own, mergers))
         if layer.state != "merged":
-            lines += [f"  {sentence(rule, terms)}{leaning(rule)}{_remark(rule)}" for rule in own]
-    left_out = sorted(((state, name) for name, state in states if state != IN_USE))
+            lines += [f"  {rule.text(terms=terms)}{leaning(rule)}{_remark(rule)}" for rule in own]
+    headed = {layer.layer for layer in model.layers if layer.state == "merged"}
+    others = [each for each in mergers if each.what == "rule" or each.gone not in headed]
+    lines += _told(others, "layer") + _told(others, "rule")
+    left_out = sorted(((state, name) for name, state in model.states if state != IN_USE))
     for state, group in itertools.groupby(left_out, key=lambda pair: pair[0]):
         lines.append(f"Features left out ({state}): {', '.join(name for _, name in group)}")
     return "\n".join(lines)
 
 
-def _heading(layer: LayerReasons, rules: Sequence[Rule]) -> str:
+def _heading(layer: LayerReasons, rules: Sequence[Rule], mergers: Sequence[Merger]) -> str:
     """What a layer is, and its say."""
     named = f"Layer {layer.layer}, {layer.kind}"
     if layer.state == "merged":
-        return f"{named}: merged into another, says nothing"
+        into = [each for each in mergers if (each.what, each.gone) == ("layer", layer.layer)]
+        other = f"layer {into[-1].kept} at row {into[-1].row:,}" if into else "another"
+        return f"{named}: merged into {other}, says nothing"
     if layer.state == "rests":
         return f"{named}: rests, says nothing for now"
     count = "1 rule" if len(rules) == 1 else f"{len(rules)} rules"
@@ -206,7 +179,15 @@ def _heading(layer: LayerReasons, rules: Sequence[Rule]) -> str:
     return f"{named}: {wording.percent(layer.voting_weight)} of the vote, {count}{waits}"
 
 
+def _told(mergers: Sequence[Merger], what: str) -> list[str]:
+    """The newest mergers of layers, or of rules, a line each; earlier ones are counted."""
+    own = [merger for merger in mergers if merger.what == what]
+    n_earlier = max(len(own) - MOST_MERGERS, 0)
+    earlier = [f"{n_earlier:,} {what}s were merged before"] if n_earlier else []
+    return earlier + [merger.text for merger in own[n_earlier:]]
+
+
 def _remark(rule: Rule) -> str:
-    """Where a rule stands, and on how much it rests."""
+    """Which rule of its layer it is, and on how much it rests."""
     archived = ", archived" if rule.is_archived else ""
     return f"  [rule {rule.rule}, {wording.rows(rule.n_rows)}{archived}]"

@@ -1,7 +1,10 @@
 """Why a model says what it says of one row: layers, rules and features, in numbers that add up.
 
-Every layer has an output for each class, and `bias + sum of contributions = output` in each. What
-an output is depends on the layer (`LayerReasons.output_is`):
+Every layer has an output for each class, and `bias + sum of contributions = output` in each. A
+feature contributes what its value adds beyond a usual one: the mean of the rows of the rule that
+fires; in a stacked layer the centre of each rule; for clouds the mean of all clouds by their mass.
+The bias is what would be said of a usual row. A missing feature adds nothing to either. What an
+output is depends on the layer (`LayerReasons.output_is`):
 
 - "logits": the layer's probabilities are their softmax. Lines, curves and boxes are logistic in the
   features and their squares, so that what a feature contributes is exact. In a stacked layer it is
@@ -12,7 +15,8 @@ an output is depends on the layer (`LayerReasons.output_is`):
   a; the bias holds all that belongs to no single feature.
 - "scores": of least squares. Negative ones count as 0, the others are divided by their sum.
 
-The vote is the mean of what the layers say, by their voting weights.
+The vote is the mean of what the layers say, by their voting weights. It is of probabilities, while
+what speaks for a class is of outputs: where a vote is close, the two may differ.
 """
 
 import dataclasses
@@ -22,6 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from devfnn.errors import InputError
 from devfnn.kernels.state import Flags, Floats
 from devfnn.model import wording
 
@@ -34,6 +39,9 @@ CONSTANT, LIKE_A_CLOCK = "asleep: constant", "asleep: like a clock"
 
 MOST_INPUTS, MOST_FIRED, LEAST_SHOWN = 6, 3, 0.005
 """Inputs and fired rules that a text names for a layer, and how strongly these fired at least."""
+
+MOST_LABELS = 20
+"""Classes that a refusal names."""
 
 
 class FiredRule(NamedTuple):
@@ -64,9 +72,9 @@ class LayerReasons:
     inputs: tuple[str, ...]
     """Names of its inputs: features, then inputs from earlier layers, as "layer 0 says up"."""
     bias: Floats
-    """What comes from no input, (m,)."""
+    """What it says of a usual row, (m,)."""
     contributions: Floats
-    """What each input adds to the output of each class, (n_inputs, m)."""
+    """What each input adds to the output of each class beyond its usual value, (n_inputs, m)."""
     output: Floats
     """bias + contributions.sum(axis=0), (m,)."""
     probabilities: Floats
@@ -76,10 +84,11 @@ class LayerReasons:
 
     def against_the_others(self, place: int) -> Floats:
         """What each input adds to a class, less the mean of what it adds to the others."""
-        n_others = max(self.output.size - 1, 1)
-        own = self.contributions[:, place]
-        speaks: Floats = own - (self.contributions.sum(axis=1) - own) / n_others
-        return speaks
+        return _against(self.contributions, place)
+
+    def usually(self, place: int) -> float:
+        """What it says of a class in a usual row, less the mean of what it says of the others."""
+        return float(_against(self.bias, place))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -115,9 +124,10 @@ class Explanation:
         """What each input speaks for a class, the weightiest first; None: the predicted one.
 
         The mean over layers, by vote, of what the input adds to this class less the mean of what it
-        adds to the others: log odds, but for least squares.
+        adds to the others: log odds, but for least squares. With what is said `usually` they sum to
+        what the layers say, by vote.
         """
-        place = self.labels.index(self.label if label is None else label)
+        place = self.place_of(label)
         total: dict[str, float] = {}
         for layer in self.layers:
             speaks = layer.voting_weight * layer.against_the_others(place)
@@ -125,13 +135,33 @@ class Explanation:
                 total[name] = total.get(name, 0.0) + value
         return dict(sorted(total.items(), key=lambda item: -abs(item[1])))
 
+    def usually(self, label: Hashable | None = None) -> float:
+        """What speaks for a class in a usual row, as `contributions` do in this one."""
+        place = self.place_of(label)
+        return math.fsum(layer.voting_weight * layer.usually(place) for layer in self.layers)
+
+    def place_of(self, label: Hashable | None = None) -> int:
+        """The column of a class; None: of the predicted one."""
+        if label is None:
+            return int(self.probabilities.argmax())
+        if label not in self.labels:
+            known = ", ".join(map(repr, self.labels[:MOST_LABELS]))
+            more = ", ..." if len(self.labels) > MOST_LABELS else ""
+            raise InputError(f"there is no class {label!r}; there are {known}{more}")
+        return self.labels.index(label)
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON: None where a value is missing."""
+        """Plain data, for JSON: None where a value is missing.
+
+        What is said `usually` and `contributions` are of the predicted class.
+        """
         values = [value if math.isfinite(value) else None for value in self.values.tolist()]
         return {
             "label": wording.label_to_json(self.label),
             "labels": [wording.label_to_json(label) for label in self.labels],
             "probabilities": self.probabilities.tolist(),
+            "usually": self.usually(),
+            "contributions": self.contributions(),
             "features": list(self.features),
             "values": values,
             "states": list(self.states),
@@ -140,12 +170,13 @@ class Explanation:
 
     def text(self, label: Hashable | None = None, most: int = MOST_INPUTS) -> str:
         """The explanation for a reader, of one class; None: of the predicted one."""
-        about = self.label if label is None else label
-        place = self.labels.index(about)
+        place = self.place_of(label)
+        about = wording.named(self.labels[place])
         shares = zip(self.labels, self.probabilities.tolist(), strict=True)
         ranked = sorted(shares, key=lambda item: -item[1])
         said = ", ".join(f"{wording.named(each)} {wording.percent(p)}" for each, p in ranked)
-        lines = [said, f"For {wording.named(about)}: {_spoken(self.contributions(about), most)}"]
+        spoken = _spoken(self.usually(label), self.contributions(label), most)
+        lines = [said, f"For {about}: {spoken}"]
         for layer in sorted(self.layers, key=lambda each: -each.voting_weight):
             lines += _layer_lines(layer, place, most)
         return "\n".join([*lines, *self._left_out()])
@@ -165,17 +196,30 @@ def _layer_lines(layer: LayerReasons, place: int, most: int) -> list[str]:
         return [f"{named} {layer.state}: it says nothing"]
     share = wording.percent(float(layer.probabilities[place]))
     pairs = zip(layer.inputs, layer.against_the_others(place).tolist(), strict=True)
-    spoken = _spoken(dict(sorted(pairs, key=lambda item: -abs(item[1]))), most)
+    ranked = dict(sorted(pairs, key=lambda item: -abs(item[1])))
+    spoken = _spoken(layer.usually(place), ranked, most)
     shown = [rule for rule in layer.fired[:MOST_FIRED] if rule.strength >= LEAST_SHOWN]
     rules = ", ".join(f"rule {r.rule} {wording.percent(r.strength)}" for r in shown)
     vote = wording.percent(layer.voting_weight)
     return [f"{named} has {vote} of the vote, says {share}; {rules or 'no rule fires'}; {spoken}"]
 
 
-def _spoken(ranked: dict[str, float], most: int) -> str:
-    """Inputs with what they speak for a class, the weightiest first."""
-    parts = [f"{name} {value:+.2f}" for name, value in ranked.items() if value][:most]
-    return ", ".join(parts) or "no feature speaks"
+def _spoken(usually: float, ranked: dict[str, float], most: int) -> str:
+    """What speaks for a class: what is usual, then inputs, the weightiest first, and the sum."""
+    named = [(name, value) for name, value in ranked.items() if value]
+    parts = [f"usually {usually:+.2f}", *(f"{name} {value:+.2f}" for name, value in named[:most])]
+    if rest := named[most:]:
+        others = "1 other" if len(rest) == 1 else f"{len(rest):,} others"
+        parts.append(f"{others} {math.fsum(value for _, value in rest):+.2f}")
+    total = usually + math.fsum(ranked.values())
+    return ", ".join([*parts, f"together {total:+.2f}"])
+
+
+def _against(values: Floats, place: int) -> Floats:
+    """The column of a class in values (..., m), less the mean of the others."""
+    own: Floats = values[..., place]
+    speaks: Floats = own - (values.sum(axis=-1) - own) / max(values.shape[-1] - 1, 1)
+    return speaks
 
 
 def _is_array(value: object) -> bool:

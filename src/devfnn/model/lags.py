@@ -16,6 +16,7 @@ from collections.abc import Hashable, Iterator, Sequence
 import numpy as np
 
 from devfnn.kernels.state import UNLABELLED, Flags, Floats, Ints
+from devfnn.model import wording
 from devfnn.model.concepts.engine import ConceptEngine
 from devfnn.model.config import Config
 from devfnn.model.engines import Engine
@@ -111,9 +112,9 @@ def names_of(
     all_names = [""] * network.n_features
     for place, name in zip(columns.features.tolist(), names, strict=True):
         all_names[place] = name
-    pairs = ((label, lag) for label in labels for lag in range(1, lags + 1))
-    for place, (label, lag) in zip(columns.labels.tolist(), pairs, strict=True):
-        all_names[place] = f"label {lag} back is {label}"
+    pairs = ((text, lag) for text in wording.distinct(labels) for lag in range(1, lags + 1))
+    for place, (text, lag) in zip(columns.labels.tolist(), pairs, strict=True):
+        all_names[place] = f"label {lag} back is {text}"
     return all_names
 
 

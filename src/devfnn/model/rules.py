@@ -2,22 +2,22 @@
 
 import dataclasses
 import math
-from collections.abc import Hashable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 
-from devfnn.kernels.state import ARCHIVED, FREE, Floats, Ints
+from devfnn.kernels.state import Floats
 from devfnn.model import wording
-from devfnn.model.config import Config
-from devfnn.model.network import Network
-from devfnn.scaling import CLIP
 
 MOST_INPUTS = 8
 """Inputs that a text names unless told otherwise."""
 
 MOST_CLASSES = 4
 """Classes that a text names; the others are counted."""
+
+TERMS = ("low", "medium", "high")
+"""The thirds of the known range of an input."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Rule:
     probabilities: dict[Hashable, float]
     """What it says at its own centre, by label, before any layer votes."""
     n_rows: float
-    """Learned rows that it has won, by their weights: its support."""
+    """Learned rows that it has won, by their weights: its support. Those of clouds fade."""
     is_archived: bool
     """Whether it waits to be recalled, and says nothing meanwhile."""
     voting_weight: float
@@ -55,7 +55,9 @@ class Rule:
     age: int | None = None
     """Rows learned since it began or was recalled; None where that is not counted, as of clouds."""
     firing_share: float | None = None
-    """Share of the rows of its layer for which it fires, of late; None before it is known."""
+    """Share of the rows of its layer for which it fires; None before it is known. Of late in
+    stacked layers and, unless `forgetting` is off, of clouds; of boxes since the layer began anew,
+    which are the rows that it rests on."""
     slopes: Floats | None = None
     """What each input adds to the logit of each class (to its score, with least squares) from the
     lower to the upper end of its range, (n_inputs, m); None for clouds, which have no slopes."""
@@ -71,42 +73,66 @@ class Rule:
         """The class that it expects most."""
         return max(self.probabilities, key=lambda label: self.probabilities[label])
 
-    def text(self, most: int | None = MOST_INPUTS) -> str:
-        """The rule in one line. A value stands with its standard deviation.
+    def text(self, most: int | None = MOST_INPUTS, terms: bool = False) -> str:
+        """The rule as a sentence. A value stands with the values one spread around it.
 
         Parameters
         ----------
         most
             Inputs to name; None for all. If there are more, the most specific ones come first:
             those whose spread is smallest against their range.
+        terms
+            Say low, medium and high, the thirds of the known range of an input, not numbers.
 
         Examples
         --------
-        >>> rule = Rule(0, 2, ("voltage", "current"), 2, np.array([230.02, 5.21]),
-        ...             np.diag([9.5, 1.02]), {"high": 0.83, "low": 0.17}, 1234.0, False, 1.0)
-        >>> print(rule.text())  # doctest: +NORMALIZE_WHITESPACE
-        IF voltage is about 230 (± 3.1) AND current is about 5.2 (± 1.0)
-        THEN high 83 %, low 17 %  [layer 0, rule 2, 1,234 rows]
+        >>> rule = Rule(0, 2, ("heat", "wind"), 2, np.array([54.0, 5.2]), np.diag([36.0, 1.0]),
+        ...             {"rain": 0.81, "dry": 0.19}, 1234.0, False, 1.0,
+        ...             np.array([[40.0, 100.0], [0.0, 10.0]]))
+        >>> rule.text()
+        'IF heat is about 54 (48-60) and wind is about 5.2 (4.2-6.2) THEN rain 0.81, dry 0.19'
+        >>> rule.text(terms=True)
+        'IF heat is low and wind is medium THEN rain 0.81, dry 0.19'
         """
-        where = f"layer {self.layer}, rule {self.rule}, {wording.rows(self.n_rows)}"
+        condition = " and ".join(self._conditions(most, terms)) or "anything"
+        return f"IF {condition} THEN {self._conclusion()}"
+
+    def remark(self) -> str:
+        """Where the rule stands, and on how much it rests."""
         archived = ", archived" if self.is_archived else ""
-        condition = " AND ".join(self._conditions(most)) or "anything"
-        return f"IF {condition} THEN {self._conclusion()}  [{where}{archived}]"
+        return f"[layer {self.layer}, rule {self.rule}, {wording.rows(self.n_rows)}{archived}]"
 
-    def _conditions(self, most: int | None) -> list[str]:
-        """What must hold, with at most so many inputs named."""
+    def terms_of(self, place: int) -> tuple[str, ...]:
+        """Terms whose middle an input's interval holds, else that of its centre; none if all do."""
+        low, high = self.ranges[place].tolist() if self.ranges is not None else (0.0, 1.0)
+        width = high - low if high > low else 1.0
+        start, stop = ((end - low) / width for end in self._interval(place))
+        held = tuple(term for i, term in enumerate(TERMS) if start < (2 * i + 1) / 6 <= stop)
+        if held:
+            return held if len(held) < len(TERMS) else ()
+        center = (self.center[place] - low) / width
+        return (TERMS[int(np.clip(3.0 * center, 0.0, 2.0))],)
+
+    def _interval(self, place: int) -> tuple[float, float]:
+        """From where to where it holds: its box, or one spread around its centre."""
         if self.bounds is not None:
-            return self._box_conditions(self.bounds)
-        named: Sequence[int] = range(len(self.inputs))
-        n_more = 0
-        if most is not None and len(self.inputs) > most:
-            named, n_more = self.most_specific()[:most], len(self.inputs) - most
-        parts = [self._condition(place) for place in named]
-        if n_more:
-            parts.append(f"{n_more:,} more" if parts else f"{n_more:,} inputs are right")
-        return parts
+            return float(self.bounds[place, 0]), float(self.bounds[place, 1])
+        center, spread = float(self.center[place]), float(self.spreads[place])
+        if place < self.n_features:
+            return center - spread, center + spread
+        return max(center - spread, 0.0), min(center + spread, 1.0)  # a probability
 
-    def most_specific(self) -> list[int]:
+    def _conditions(self, most: int | None, terms: bool) -> list[str]:
+        """What must hold, with at most so many inputs named."""
+        parts = [self._condition(place, terms) for place in range(len(self.inputs))]
+        named = [place for place, part in enumerate(parts) if part]
+        n_more = 0 if most is None else max(len(named) - most, 0)
+        if n_more:
+            named = [place for place in self._most_specific() if parts[place]][:most]
+        rest = [f"{n_more:,} more" if named else f"{n_more:,} inputs are right"] if n_more else []
+        return [parts[place] for place in named] + rest
+
+    def _most_specific(self) -> list[int]:
         """Places of the inputs, the narrowest against their range first."""
         widths = np.ones(len(self.inputs))
         if self.ranges is not None:
@@ -115,21 +141,22 @@ class Rule:
         places: list[int] = np.argsort(relative, kind="stable").tolist()
         return places
 
-    def with_vote(self, voting_weight: float, is_archived: bool) -> "Rule":
-        """The same rule in a layer with another share in the vote."""
-        return dataclasses.replace(self, voting_weight=voting_weight, is_archived=is_archived)
+    def _condition(self, place: int, terms: bool) -> str:
+        """What must hold of an input; empty where all values will do."""
+        name = self.inputs[place]
+        if terms:
+            held = self.terms_of(place)
+            return f"{name} is {' or '.join(held)}" if held else ""
+        if self.bounds is not None:
+            return self._box_condition(place)
+        ends = (float(self.center[place]), *self._interval(place))
+        value, low, high = wording.alike(ends, float(self.spreads[place]))
+        to = "-" if not low.startswith("-") and "e" not in low + high else " to "
+        return f"{name} is about {value} ({low}{to}{high})"
 
-    def _box_conditions(self, bounds: Floats) -> list[str]:
-        """A condition for every input that the box bounds."""
-        parts = (self.box_condition(place) for place in range(len(bounds)))
-        return [part for part in parts if part]
-
-    def box_condition(self, place: int) -> str:
+    def _box_condition(self, place: int) -> str:
         """Between which values the box has an input; empty if it does not bound it."""
-        low, high = (
-            self.bounds[place].tolist() if self.bounds is not None else (-math.inf, math.inf)
-        )
-        width = 1.0
+        (low, high), width = self._interval(place), 1.0
         if self.ranges is not None:
             width = float(self.ranges[place, 1] - self.ranges[place, 0])
         below, above = (wording.about(value, 0.1 * width)[0] for value in (low, high))
@@ -139,25 +166,21 @@ class Rule:
             return f"{self.inputs[place]} > {below}"
         return f"{self.inputs[place]} ≤ {above}" if math.isfinite(high) else ""
 
-    def _condition(self, place: int) -> str:
-        center, spread = float(self.center[place]), float(self.spreads[place])
-        if place < self.n_features:
-            value, reach = wording.about(center, spread)
-            return f"{self.inputs[place]} is about {value} (± {reach})"
-        share, reach = wording.percent(center), wording.percent(spread)
-        return f"{self.inputs[place]} with about {share} (± {reach})"
-
     def _conclusion(self) -> str:
         ordered = sorted(self.probabilities.items(), key=lambda item: -item[1])
         parts = [
-            f"{wording.named(label)} {wording.percent(share)}"
+            f"{wording.named(label)} {wording.share(share)}"
             for label, share in ordered[:MOST_CLASSES]
         ]
         rest = ordered[MOST_CLASSES:]
         if rest:
             others = "1 other" if len(rest) == 1 else f"{len(rest):,} others"
-            parts.append(f"{others} {wording.percent(math.fsum(share for _, share in rest))}")
+            parts.append(f"{others} {wording.share(math.fsum(share for _, share in rest))}")
         return ", ".join(parts)
+
+    def with_vote(self, voting_weight: float, is_archived: bool) -> "Rule":
+        """The same rule in a layer with another share in the vote."""
+        return dataclasses.replace(self, voting_weight=voting_weight, is_archived=is_archived)
 
     def to_dict(self) -> dict[str, Any]:
         """The rule as plain data, for JSON.
@@ -207,110 +230,6 @@ class Rule:
         return isinstance(other, Rule) and self.to_dict() == other.to_dict()
 
 
-def rules_of(
-    network: Network,
-    labels: Sequence[Hashable],
-    names: Sequence[str],
-    config: Config,
-    archived: bool = False,
-) -> list[Rule]:
-    """The rules of all live layers: active ones first, then by the layer's vote and by support.
-
-    Parameters
-    ----------
-    network
-        What was learned.
-    labels, names
-        The classes and the features, in the order of the network.
-    config
-        With which it was learned.
-    archived
-        Whether to list also rules that wait to be recalled.
-    """
-    named = Names(labels, names)
-    rules = [
-        rule
-        for layer in np.flatnonzero(~network.layers.is_merged).tolist()
-        for rule in _rules_of_layer(network, layer, named, config)
-        if archived or not rule.is_archived
-    ]
-    return sorted(rules, key=rank_of_rule)
-
-
 def rank_of_rule(rule: Rule) -> tuple[bool, float, int, float, int]:
     """Where a rule stands in a list: active ones first, then by vote and by support."""
     return rule.is_archived, -rule.voting_weight, rule.layer, -rule.n_rows, rule.rule
-
-
-class Names(NamedTuple):
-    """What classes and features are called."""
-
-    labels: Sequence[Hashable]
-    features: Sequence[str]
-
-    def inputs(self) -> Iterator[str]:
-        """Names of all inputs of a network without end."""
-        yield from self.features
-        layer = 0
-        while True:
-            yield from (f"layer {layer} says {label}" for label in self.labels)
-            layer += 1
-
-
-def _rules_of_layer(network: Network, layer: int, names: Names, config: Config) -> Iterator[Rule]:
-    """Every rule of a layer, active or archived."""
-    layers, n_features = network.layers, network.shape.features
-    n_inputs = int(layers.n_inputs[layer, 0])
-    used = np.flatnonzero(layers.input_mask[layer, :n_inputs])
-    all_names = dict(zip(range(n_inputs), names.inputs(), strict=False))
-    lows, widths = _maps(network, n_inputs, config)
-    lows, widths = lows[used], widths[used]
-    vote = layers.voting_weights[layer] / layers.voting_weights[~layers.is_merged].sum()
-    for slot in np.flatnonzero(layers.status[layer] != FREE).tolist():
-        shares = _said(network, layer, slot, used, config)
-        utility = float(layers.utilities[layer, slot])
-        cov = layers.covs[layer, slot][np.ix_(used, used)]
-        yield Rule(
-            layer=layer,
-            rule=slot,
-            inputs=tuple(all_names[place] for place in used.tolist()),
-            n_features=int(np.count_nonzero(used < n_features)),
-            center=lows + widths * layers.centers[layer, slot, used],
-            covariance=cov * np.outer(widths, widths),
-            probabilities=dict(zip(names.labels, shares.tolist(), strict=True)),
-            n_rows=float(layers.class_counts[layer, slot].sum()),
-            is_archived=bool(layers.status[layer, slot] == ARCHIVED),
-            voting_weight=float(vote),
-            ranges=np.stack([lows, lows + widths], axis=1),
-            age=int(layers.ages[layer, slot]),
-            firing_share=utility if utility >= 0.0 else None,
-            slopes=2.0 * layers.consequents[layer, slot][:, 2 * used + 1].T,
-        )
-
-
-def _maps(network: Network, n_inputs: int, config: Config) -> tuple[Floats, Floats]:
-    """The affine maps of all inputs: the user's value = low + width * the layer's value."""
-    lows, widths = np.zeros(n_inputs), np.ones(n_inputs)
-    if config.scaling == "online":
-        n_features = network.shape.features
-        lows[:n_features], widths[:n_features] = network.scaler.low, network.scaler.width
-    return lows, widths
-
-
-def _said(network: Network, layer: int, slot: int, used: Ints, config: Config) -> Floats:
-    """Class probabilities by one rule's consequent at its own centre.
-
-    Inputs are clipped as those of a prediction are, and outputs become shares in the same way.
-    """
-    layers, n_features = network.layers, network.shape.features
-    reach = np.where(used < n_features, CLIP, 0.0)
-    t = 2.0 * np.clip(layers.centers[layer, slot, used], -reach, 1.0 + reach) - 1.0
-    weights = layers.consequents[layer, slot]
-    outputs = weights[:, 0] + weights[:, 2 * used + 1] @ t
-    outputs += weights[:, 2 * used + 2] @ (2.0 * t * t - 1.0)
-    is_logistic = config.consequent == "logistic"
-    shares: Floats = np.exp(outputs - outputs.max()) if is_logistic else np.maximum(outputs, 0.0)
-    if not shares.any():
-        shares[:] = 1.0
-    shares /= shares.sum()
-    return shares

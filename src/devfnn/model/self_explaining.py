@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from devfnn.kernels.state import Floats
-from devfnn.model import describing, lags
+from devfnn.model import describing, exporting, lags, wording
 from devfnn.model.config import Config
 from devfnn.model.engines import Engine
 from devfnn.model.explaining import Explanation, states_of
@@ -33,6 +33,12 @@ class _Model(Protocol):
     def feature_names(self) -> list[str]: ...
     @property
     def n_rows(self) -> int: ...
+    @property
+    def n_labels_used(self) -> int: ...
+    @property
+    def n_parameters(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
     def _known(self) -> Engine: ...
     def _n_features(self) -> int | None: ...
     def _as_row(self, x: Any) -> Floats: ...
@@ -72,11 +78,14 @@ class SelfExplaining:
         Terms are low, medium and high: the thirds of the known range of an input. Rules without
         any condition, as those of lines, are left out.
         """
-        texts = (describing.in_simpful(rule) for rule in self.rules(False, class_names))
-        return [text for text in texts if text]
+        rules = self.rules(False, class_names)
+        words = describing.Words.of(rules)
+        return [text for rule in rules if (text := describing.in_simpful(rule, words))]
 
     def describe(self: _Model, terms: bool = False, class_names: ClassNames | None = None) -> str:
         """All layers and their rules as text, the weightiest layer first.
+
+        Then what was merged, as far as `history` knows, and which features are left out.
 
         Parameters
         ----------
@@ -95,8 +104,39 @@ class SelfExplaining:
         used, mask = network.used_features(self.config), network.feature_mask
         states = states_of(row[0], used, mask, network.scaler.is_clock)
         left_out = [(name, state) for name, state in zip(names, states, strict=True)]
+        rules, history = self.rules(True, class_names), self._logbook.history(self.n_rows)
+        return describing.description(describing.Subject(reasons, rules, left_out, history), terms)
+
+    def to_dict(
+        self: _Model, archived: bool = True, class_names: ClassNames | None = None
+    ) -> dict[str, Any]:
+        """The whole model as plain data, for JSON: what `describe` tells, in numbers.
+
+        Parameters, features with ranges and states, classes, layers with their say, rules, events.
+        Labels are written such that their types are known, as in `Rule.to_dict`; a number that is
+        not finite is None.
+        """
         rules = self.rules(True, class_names)
-        return describing.description(reasons, rules, left_out, terms)
+        network, layers = self._network, []
+        if network is not None:
+            layers = exporting.layers_of(network, rules, self.config)
+        classes = [(class_names or {}).get(label, label) for label in self.classes]
+        names = self.feature_names
+        data = {
+            "class": type(self).__name__,
+            "config": self.config.to_dict(),
+            "features": exporting.features_of(network, names, self._late, self.config),
+            "classes": [wording.label_to_json(label) for label in classes],
+            "rows": self.n_rows,
+            "labels_used": self.n_labels_used,
+            "layers": layers,
+            "parameters": self.n_parameters,
+            "bytes": self.nbytes,
+            "rules": [rule.to_dict() for rule in rules if archived or not rule.is_archived],
+            "history": self._logbook.history(self.n_rows).to_dict(),
+        }
+        plain: dict[str, Any] = exporting.finite(data)
+        return plain
 
     def explain(self: _Model, x: Any, class_names: ClassNames | None = None) -> Explanation:
         """Why the model says what it says of one row: what layers, rules and features add to it.

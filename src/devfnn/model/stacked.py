@@ -25,8 +25,9 @@ from devfnn.model.inputs import scaled, switch_inputs
 from devfnn.model.intake import exploration_draws
 from devfnn.model.label_budget import is_bounded
 from devfnn.model.network import Network, Rows
-from devfnn.model.rules import Rule, rules_of
+from devfnn.model.rules import Rule
 from devfnn.model.stacked_explaining import reasons_of
+from devfnn.model.stacked_rules import rules_of
 from devfnn.model.state import parameter_count
 
 

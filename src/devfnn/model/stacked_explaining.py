@@ -1,4 +1,8 @@
-"""What the layers of a stacked network say of one row, and why; see `model/explaining.py`."""
+"""What the layers of a stacked network say of one row, and why; see `model/explaining.py`.
+
+An input contributes the mean, over the rules that fire, of the difference between its terms at the
+row and at the centre of each rule.
+"""
 
 import itertools
 from collections.abc import Hashable, Sequence
@@ -18,7 +22,8 @@ from devfnn.model.explaining import (
 )
 from devfnn.model.inputs import scaled
 from devfnn.model.network import Network
-from devfnn.model.rules import Names
+from devfnn.model.stacked_rules import Names
+from devfnn.scaling import CLIP
 
 LEAST_FIRING = 1e-3
 """With `normalisation="floor"`, a total of firing strengths that is read as 1."""
@@ -122,20 +127,42 @@ def _say(network: Network, layer: int, inputs: Floats, config: Config) -> _Said:
     strengths = _strengths(network, layer, rules, np.where(is_there, inputs, np.nan), config)
     if _output_is(config) == LOG_PROBABILITIES and not strengths.any():
         return _nothing(n, m)
-    line = np.where(is_there, 2.0 * inputs - 1.0, 0.0)
-    curve = np.where(is_there, 2.0 * line * line - 1.0, 0.0)
     weights = layers.consequents[layer, rules]  # (r, m, p)
-    parts = weights[:, :, 1 : 2 * n + 1 : 2] * line + weights[:, :, 2 : 2 * n + 2 : 2] * curve
+    usually, parts = _terms(weights, _centers(network, layer, rules, n), inputs, is_there)
     shares, rest = strengths[:, None], np.zeros(m)
     if _output_is(config) == LOG_PROBABILITIES:
-        shares, rest = _mixed(weights[:, :, 0] + parts.sum(axis=2), strengths)
-    bias = rest + (shares * weights[:, :, 0]).sum(axis=0)
+        shares, rest = _mixed(usually + parts.sum(axis=2), strengths)
+    bias = rest + (shares * usually).sum(axis=0)
     contributions = (shares[:, :, None] * parts).sum(axis=0).T
     output = bias + contributions.sum(axis=0)
     order = np.argsort(-strengths, kind="stable")
     pairs = zip(rules[order].tolist(), strengths[order].tolist(), strict=True)
     fired = tuple(FiredRule(*pair) for pair in pairs)
     return _Said(bias, contributions, fired, _raw(output, config))
+
+
+def _centers(network: Network, layer: int, rules: Ints, n: int) -> Floats:
+    """Centres (r, n) of rules, clipped as inputs are."""
+    reach = np.where(np.arange(n) < network.shape.features, CLIP, 0.0)
+    centers: Floats = np.clip(network.layers.centers[layer, rules, :n], -reach, 1.0 + reach)
+    return centers
+
+
+def _terms(
+    weights: Floats, centers: Floats, inputs: Floats, is_there: Flags
+) -> tuple[Floats, Floats]:
+    """What rules say at their centres (r, m), and what inputs add beyond them (r, m, n).
+
+    weights: (r, m, p) · centers: (r, n) · inputs, is_there: (n,) those that are not count for 0
+    """
+    n, here, usual = inputs.size, 2.0 * inputs - 1.0, 2.0 * centers - 1.0
+    lines, curves = weights[:, :, 1 : 2 * n + 1 : 2], weights[:, :, 2 : 2 * n + 2 : 2]
+    line = np.where(is_there, here - usual, 0.0)
+    curve = np.where(is_there, 2.0 * (here * here - usual * usual), 0.0)
+    parts = lines * line[:, None] + curves * curve[:, None]
+    line, curve = np.where(is_there, usual, 0.0), np.where(is_there, 2.0 * usual * usual - 1.0, 0.0)
+    usually = lines * line[:, None] + curves * curve[:, None]
+    return weights[:, :, 0] + usually.sum(axis=2), parts
 
 
 def _mixed(logits: Floats, strengths: Floats) -> tuple[Floats, Floats]:

@@ -1,13 +1,18 @@
 """Numbers and labels of rules as text, and labels as JSON can hold them."""
 
+import collections
+import itertools
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 LARGE, MOST_DECIMALS = 1e7, 6
 """Numbers of more digits than that are written with a power of ten."""
+
+PLAIN = str.maketrans("", "", "-,.")
+"""What stands between the digits of a number."""
 
 
 def about(center: float, spread: float) -> tuple[str, str]:
@@ -31,6 +36,32 @@ def about(center: float, spread: float) -> tuple[str, str]:
     return f"{value + 0.0:,.{n_decimals}f}", f"{reach:,.{shown}f}"  # + 0.0: no negative zero
 
 
+def alike(values: Sequence[float], spread: float) -> list[str]:
+    """Values as `about` writes them, all with as many decimals.
+
+    >>> alike((54.0, 48.0, 60.0), 6.0), alike((0.9, 0.7, 1.0), 0.2)
+    (['54', '48', '60'], ['0.90', '0.70', '1.00'])
+    """
+    texts = [about(value, spread)[0] for value in values]
+    n_decimals = max(len(text.partition(".")[2]) for text in texts)
+    is_plain = all(text.translate(PLAIN).isdigit() for text in texts)
+    if not (n_decimals and is_plain):
+        return texts
+    return [text if "." in text else f"{text}.{'0' * n_decimals}" for text in texts]
+
+
+def share(value: float) -> str:
+    """A probability with two decimals, but for none and all.
+
+    >>> share(0.814), share(0.001), share(0.9999), share(1.0)
+    ('0.81', '< 0.01', '> 0.99', '1.00')
+    """
+    rounded = f"{value:.2f}"
+    if rounded == "0.00" and value > 0.0:
+        return "< 0.01"
+    return "> 0.99" if rounded == "1.00" and value < 1.0 else rounded
+
+
 def percent(share: float) -> str:
     """A share in whole percent, but for none and all.
 
@@ -47,6 +78,31 @@ def percent(share: float) -> str:
 
 def named(label: Hashable) -> str:
     return label if isinstance(label, str) else f"class {label}"
+
+
+def distinct(labels: Sequence[Hashable]) -> list[str]:
+    """Labels as texts of which no two are the same.
+
+    >>> distinct(["up", "down"]), distinct([1, "1"]), distinct([1, "1", "'1'"])
+    (['up', 'down'], ['1', "'1'"], ['1', "'1'", "'1' (2)"])
+    """
+    counts = collections.Counter(map(str, labels))
+    texts = (str(label) if counts[str(label)] == 1 else repr(label) for label in labels)
+    return told_apart(texts, " ({})")
+
+
+def told_apart(texts: Iterable[str], suffix: str) -> list[str]:
+    """Texts of which no two are the same: those that came before get a number, from 2.
+
+    >>> told_apart(["a_b", "a_b", "c"], "_{}")
+    ['a_b', 'a_b_2', 'c']
+    """
+    found: dict[str, None] = {}
+    for text in texts:
+        others = (text + suffix.format(number) for number in itertools.count(2))
+        free = (each for each in itertools.chain([text], others) if each not in found)
+        found[next(free)] = None
+    return list(found)
 
 
 def rows(n_rows: float) -> str:

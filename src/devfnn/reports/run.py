@@ -294,7 +294,11 @@ def _rules(result: Result) -> dict[str, Any]:
             )
         )
     texts = [
-        {"text": rule.text(), "layer": rule.layer, "weight": percent(rule.voting_weight, 1)}
+        {
+            "text": f"{rule.text()}  {rule.remark()}",
+            "layer": rule.layer,
+            "weight": percent(rule.voting_weight, 1),
+        }
         for rule in rules[:MOST_LISTED]
     ]
     more = max(len(rules) - MOST_LISTED, 0)

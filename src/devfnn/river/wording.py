@@ -28,5 +28,5 @@ def debug_text(model: DEVFNN, features: Features, x: Mapping[Any, Any]) -> str:
     ordered = sorted(zip(model.classes, probabilities, strict=True), key=lambda each: -each[1])
     lines += [f"  {label}: {percent(float(share))}" for label, share in ordered]
     lines.append(f"Rules ({model.n_rules} in {model.n_live_layers} layers)")
-    lines += [f"  {rule.text()}" for rule in model.rules()[:MOST_RULES]]
+    lines += [f"  {rule.text()}  {rule.remark()}" for rule in model.rules()[:MOST_RULES]]
     return "\n".join(lines)

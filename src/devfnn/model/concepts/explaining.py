@@ -1,9 +1,14 @@
 """What the layers of a concept network say of one row, and why; see `model/explaining.py`.
 
+Lines, curves and boxes: a feature contributes the difference between its terms at the row and at
+the mean of the rows of the rule that fires.
+
 Clouds: every class has the density of its clouds in reach, and all have the same doubt on top, so
 that the log of the sum is the log probability, up to what all classes share. Contributions are of
 the log density of all clouds of the class, in reach or not, such that they also tell why a class is
-out of reach; the bias holds the masses and widths of the clouds, the doubt, and the rest.
+out of reach: the difference between the row and the mean of all clouds by their mass, in what a
+feature adds to the clouds of the class, by their shares at the row. The bias holds what they add at
+that mean, masses and widths of the clouds, the doubt, and the rest.
 """
 
 from collections.abc import Sequence
@@ -25,12 +30,13 @@ from devfnn.kernels.concept_state import (
     STEADY_LINE,
     Concepts,
 )
-from devfnn.kernels.state import Flags, Floats
+from devfnn.kernels.state import Flags, Floats, Ints
 from devfnn.model.concepts.inputs import layer_inputs
 from devfnn.model.concepts.network import ConceptNetwork
 from devfnn.model.concepts.rules import NO_SAY
 from devfnn.model.config import Config
 from devfnn.model.explaining import LOG_PROBABILITIES, LOGITS, FiredRule, LayerReasons, softmax
+from devfnn.scaling import CLIP
 
 LAYER_KINDS = {
     QUICK_LINE: "quick line",
@@ -111,9 +117,7 @@ def _said_by_all(state: Concepts, row: Floats) -> _Said:
     ruled = speaks & (state.kinds != CLOUDS)
     layers = ruled.nonzero()[0].tolist()
     rules = [holding_rule(state, layer, row) for layer in layers]
-    weights = state.weights[rules]
-    bias[layers] = weights[:, :, 0]
-    contributions[layers] = _logistic(weights, state.kinds[layers] == BOXES, row)
+    bias[layers], contributions[layers] = _of_rules(state, rules, state.kinds[layers], row)
     fired: dict[int, tuple[FiredRule, ...]] = {
         layer: (FiredRule(rule, 1.0),) for layer, rule in zip(layers, rules, strict=True)
     }
@@ -123,15 +127,18 @@ def _said_by_all(state: Concepts, row: Floats) -> _Said:
     return _Said(speaks, bias, contributions, fired)
 
 
-def _logistic(weights: Floats, is_curved: Flags, row: Floats) -> Floats:
-    """What features add to the logits of rules, (r, n, m): weights (r, m, p) times features."""
-    n = row.size
-    is_there = ~np.isnan(row)
-    line = np.where(is_there, 2.0 * row - 1.0, 0.0)
-    curve = np.where(is_there, 2.0 * line * line - 1.0, 0.0)
-    parts = weights[:, :, 1 : 1 + n] * line
-    parts[is_curved] += weights[is_curved, :, 1 + n :] * curve
-    return parts.swapaxes(1, 2)
+def _of_rules(state: Concepts, rules: list[int], kinds: Ints, row: Floats) -> tuple[Floats, Floats]:
+    """The bias (r, m) and contributions (r, n, m) of lines, curves and boxes. kinds: (r,)"""
+    n, weights, is_there = row.size, state.weights[rules], ~np.isnan(row)
+    is_curved = is_there & (kinds == BOXES)[:, None]
+    here, usual = 2.0 * row - 1.0, 2.0 * np.clip(state.means[rules], -CLIP, 1.0 + CLIP) - 1.0
+    usually = np.ones((len(rules), 2 * n + 1))
+    usually[:, 1 : 1 + n] = np.where(is_there, usual, 0.0)
+    usually[:, 1 + n :] = np.where(is_curved, 2.0 * usual * usual - 1.0, 0.0)
+    line = np.where(is_there, here - usual, 0.0)
+    curve = np.where(is_curved, 2.0 * (here * here - usual * usual), 0.0)
+    parts = weights[:, :, 1 : 1 + n] * line[:, None] + weights[:, :, 1 + n :] * curve[:, None]
+    return (weights @ usually[:, :, None])[:, :, 0], parts.swapaxes(1, 2)
 
 
 def holding_rule(state: Concepts, layer: int, row: Floats) -> int:
@@ -152,18 +159,24 @@ def _of_clouds(
     bias, contributions = np.zeros(n_classes), np.zeros((row.size, n_classes))
     if not count:
         return bias, contributions, ()
-    away = np.where(np.isnan(row)[:, None], 0.0, row[:, None] - state.cloud_centers[:, :count])
-    parts = -0.5 * away * away / state.cloud_spreads[:count]
-    heights = state.cloud_heights[:count] + parts.sum(axis=0)
+    centers, spreads = state.cloud_centers[:, :count], state.cloud_spreads[:count]
+    is_there = ~np.isnan(row)
+    away = np.where(is_there[:, None], row[:, None] - centers, 0.0)
+    heights = state.cloud_heights[:count] - 0.5 * (away * away).sum(axis=0) / spreads
     densities = np.exp(heights - heights.max())
     densities[heights.max() - heights >= OUT_OF_REACH] = 0.0
     densities /= densities.sum()
     labels = state.cloud_labels[:count]
     shares = np.bincount(labels, densities, n_classes)
     output = np.log((1.0 - DOUBT) * shares + DOUBT / n_classes)
+    masses = state.cloud_masses[:count]
+    usual = centers @ (masses / masses.sum())
+    beyond = np.where(is_there, row - usual, 0.0)
     for own in np.unique(labels).tolist():
         clouds = np.flatnonzero(labels == own)
-        contributions[:, own] = parts[:, clouds] @ softmax(heights[clouds])
+        pulls = softmax(heights[clouds]) / spreads[clouds]
+        middle = np.where(is_there, 0.5 * (row + usual), 0.0)
+        contributions[:, own] = beyond * (centers[:, clouds] @ pulls - middle * pulls.sum())
     bias[:] = output - contributions.sum(axis=0)
     order = np.argsort(-densities, kind="stable")[: np.count_nonzero(densities)].tolist()
     return bias, contributions, tuple(FiredRule(c, float(densities[c])) for c in order)

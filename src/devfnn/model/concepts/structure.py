@@ -18,6 +18,7 @@ from devfnn.model.concepts.network import ConceptNetwork
 from devfnn.model.concepts.state import packed, unpacked
 from devfnn.model.config import Config
 from devfnn.model.features import feature_scores, updated_mask, updated_stats
+from devfnn.model.mergers import IS_LIKE, SAYS_THE_SAME
 from devfnn.model.network import Rows
 
 JOINING_ROWS = 1000
@@ -81,7 +82,7 @@ def join_rules(network: ConceptNetwork, config: Config) -> list[Event]:
         return []
     first, second, difference, limit = found
     _unite(state, first, second)
-    reason = f"difference from rule {first}"
+    reason = IS_LIKE.format(first)
     share = float(state.class_counts[first].sum())
     return [RulePruned(network.n_rows, BOX_LAYER, second, reason, difference, limit, share)]
 
@@ -173,7 +174,7 @@ def merge_layers(network: ConceptNetwork, config: Config) -> list[Event]:
             if enough and share < config.merge_disagreement:
                 worse = first if state.scores[first] < state.scores[second] else second
                 other = first + second - worse
-                reason = f"differs from layer {other} in too few rows"
+                reason = SAYS_THE_SAME.format(other)
                 limit = config.merge_disagreement
                 events.append(LayerDropped(network.n_rows, worse, reason, share, limit))
                 drop_layer(state, worse)
