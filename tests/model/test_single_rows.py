@@ -121,5 +121,5 @@ def test_events_are_in_the_history_also_after_loading():
     for row, label in zip(X[250:].tolist(), y[250:], strict=True):
         events += single.learn(row, label)
     history = single.model.history()
-    assert list(history) == events != []
-    assert history.since_row == 250
+    assert list(history) == [*model.history(), *events]
+    assert events and history.since_row == 0

@@ -150,7 +150,7 @@ class Fleet:
         """A copy of one model, to look at, to save, or to go on with.
 
         It goes on as the fleet would, bit for bit: without joining and merging, and with the shared
-        scaling map as it is now.
+        scaling map as it is now. Its history begins here; a fleet keeps none.
         """
         (place,) = as_ids([index], 1, self.n_models).tolist()
         state = Concepts._make(array.copy() for array in self._state_of(place))
