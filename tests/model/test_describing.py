@@ -1,6 +1,7 @@
 """Rules in words: sentences, terms, tables, and the grammar of simpful."""
 
 import dataclasses
+import collections
 import json
 import re
 
@@ -242,7 +243,7 @@ def test_the_table_has_a_line_for_each_rule(network):
 @each_network
 def test_a_description_names_layers_and_all_their_rules(network):
     model = learned(network)
-    text = model.describe(class_names={0: "dry", 1: "rain"})
+    text = model.describe(class_names={0: "dry", 1: "rain"}, most=None)
     lines = text.splitlines()
     assert sum(line.startswith("  IF ") for line in lines) == len(model.rules(archived=True))
     assert sum(line.startswith("Layer ") for line in lines) == model.n_layers
@@ -250,6 +251,17 @@ def test_a_description_names_layers_and_all_their_rules(network):
     assert "class 0" not in text
     if network == "stacked":
         assert "layer 0 says rain is about" in text
+
+
+def test_a_description_counts_rules_that_it_does_not_name():
+    model = learned("concepts")
+    every, few = (model.describe(most=most).splitlines() for most in (None, 2))
+    sizes = collections.Counter(rule.layer for rule in model.rules(archived=True))
+    larger = {layer: size for layer, size in sizes.items() if size > 2}
+    assert larger and sorted(line for line in few if "more" in line) == sorted(
+        f"  ... and {size - 2} more" for size in larger.values()
+    )
+    assert [line for line in few if "more" not in line] == [line for line in every if line in few]
 
 
 @each_network

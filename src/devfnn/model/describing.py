@@ -147,15 +147,27 @@ class Subject(NamedTuple):
     history: History
 
 
-def description(model: Subject, terms: bool) -> str:
-    """A whole model as text. terms: whether to say low, medium and high"""
+def description(model: Subject, terms: bool, most: int | None) -> str:
+    """A whole model as text.
+
+    Parameters
+    ----------
+    model
+        What there is to tell.
+    terms
+        Whether to say low, medium and high.
+    most
+        Rules to name in a layer, the weightiest; the others are counted. None: all.
+    """
     mergers = list(mergers_in(model.history))
     lines = []
     for layer in sorted(model.layers, key=lambda each: -each.voting_weight):
         own = [rule for rule in model.rules if rule.layer == layer.layer]
         lines.append(_heading(layer, own, mergers))
         if layer.state != "merged":
-            lines += [f"  {rule.text(terms=terms)}{leaning(rule)}{_remark(rule)}" for rule in own]
+            shown = own if most is None else own[:most]
+            lines += [f"  {rule.text(terms=terms)}{leaning(rule)}{_remark(rule)}" for rule in shown]
+            lines += [f"  ... and {len(own) - len(shown):,} more"] if len(own) > len(shown) else []
     headed = {layer.layer for layer in model.layers if layer.state == "merged"}
     others = [each for each in mergers if each.what == "rule" or each.gone not in headed]
     lines += _told(others, "layer") + _told(others, "rule")

@@ -7,12 +7,16 @@ import numpy as np
 
 from devfnn.kernels.state import Floats
 from devfnn.model import describing, exporting, lags, wording
+from devfnn.model.asking import QueryLog
 from devfnn.model.config import Config
 from devfnn.model.engines import Engine
 from devfnn.model.explaining import Explanation, states_of
 from devfnn.model.history import History, Logbook
 from devfnn.model.intake import as_rows
 from devfnn.model.rules import Rule
+
+MOST_RULES = 10
+"""Rules that a description names in a layer unless told otherwise."""
 
 ClassNames = Mapping[Hashable, str]
 """What labels are called, where they are but numbers."""
@@ -26,6 +30,7 @@ class _Model(Protocol):
     _network: Engine | None
     _late: tuple[int, ...]
     _logbook: Logbook
+    _query_log: QueryLog
 
     @property
     def classes(self) -> list[Hashable]: ...
@@ -82,7 +87,12 @@ class SelfExplaining:
         words = describing.Words.of(rules)
         return [text for rule in rules if (text := describing.in_simpful(rule, words))]
 
-    def describe(self: _Model, terms: bool = False, class_names: ClassNames | None = None) -> str:
+    def describe(
+        self: _Model,
+        terms: bool = False,
+        class_names: ClassNames | None = None,
+        most: int | None = MOST_RULES,
+    ) -> str:
         """All layers and their rules as text, the weightiest layer first.
 
         Then what was merged, as far as `history` knows, and which features are left out.
@@ -93,6 +103,8 @@ class SelfExplaining:
             Say low, medium and high, the thirds of the known range of an input, not numbers.
         class_names
             What labels are called.
+        most
+            Rules to name in a layer, the weightiest; the others are counted. None: all.
         """
         if self._network is None:
             return "The model has not learned anything yet."
@@ -105,14 +117,16 @@ class SelfExplaining:
         states = states_of(row[0], used, mask, network.scaler.is_clock)
         left_out = [(name, state) for name, state in zip(names, states, strict=True)]
         rules, history = self.rules(True, class_names), self._logbook.history(self.n_rows)
-        return describing.description(describing.Subject(reasons, rules, left_out, history), terms)
+        subject = describing.Subject(reasons, rules, left_out, history)
+        return describing.description(subject, terms, most)
 
     def to_dict(
         self: _Model, archived: bool = True, class_names: ClassNames | None = None
     ) -> dict[str, Any]:
         """The whole model as plain data, for JSON: what `describe` tells, in numbers.
 
-        Parameters, features with ranges and states, classes, layers with their say, rules, events.
+        Parameters, features with ranges and states, classes, layers with their say, rules, events,
+        labels asked for.
         Labels are written such that their types are known, as in `Rule.to_dict`; a number that is
         not finite is None.
         """
@@ -134,6 +148,7 @@ class SelfExplaining:
             "bytes": self.nbytes,
             "rules": [rule.to_dict() for rule in rules if archived or not rule.is_archived],
             "history": self._logbook.history(self.n_rows).to_dict(),
+            "queries": [query._asdict() for query in self._query_log.newest],
         }
         plain: dict[str, Any] = exporting.finite(data)
         return plain
