@@ -1,7 +1,7 @@
 """Rules in words: sentences, terms, tables, and the grammar of simpful."""
 
-import dataclasses
 import collections
+import dataclasses
 import json
 import re
 
