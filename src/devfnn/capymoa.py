@@ -10,8 +10,8 @@ from devfnn.errors import InputError
 from devfnn.kernels.state import Floats
 from devfnn.model import devfnn as core
 from devfnn.model.config import Config
-from devfnn.model.intake import LARGEST
-from devfnn.model.single_rows import SingleRows, are_sound
+from devfnn.model.intake import LARGEST, are_sound
+from devfnn.model.single_rows import SingleRows
 
 provide_java()
 try:

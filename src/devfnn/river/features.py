@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from devfnn.errors import InputError
 from devfnn.kernels.state import Floats
-from devfnn.model.intake import LARGEST
-from devfnn.model.single_rows import are_sound
+from devfnn.model.intake import LARGEST, are_sound
 from devfnn.river.library import dataframe
 
 
