@@ -4,7 +4,7 @@ Working memory is made once, and a kernel is bound once to the types of what it 
 with: to look at thirty arrays before each call takes longer than the call.
 """
 
-import contextlib
+import functools
 import struct
 import threading
 from collections.abc import Callable, Sequence
@@ -32,8 +32,6 @@ NARROWEST = 1e-200
 
 LEAST, MOST = -CLIP, 1.0 + CLIP
 
-ALL_IS_WELL = contextlib.nullcontext()
-
 
 def bound(kernel: Any, *arguments: Any) -> Callable[[], Any]:
     """A kernel with its arguments, compiled for exactly these; what is in them may change."""
@@ -42,7 +40,7 @@ def bound(kernel: Any, *arguments: Any) -> Callable[[], Any]:
     compiled = kernel
     if not numba.config.DISABLE_JIT:
         compiled = kernel.compile(tuple(numba.typeof(argument) for argument in arguments))
-    return lambda: compiled(*arguments)
+    return functools.partial(compiled, *arguments)
 
 
 class OneRow:
@@ -189,7 +187,10 @@ class OneRow:
 
     def _scale(self) -> None:
         """The row as the layers see it: the same as `layer_inputs`."""
-        with np.errstate(over="ignore") if self._is_narrow else ALL_IS_WELL:
+        if self._is_narrow:
+            with np.errstate(over="ignore"):
+                np.divide(self._values - self._low, self._width, self._scaled)
+        else:
             np.subtract(self._values, self._low, self._scaled)
             np.divide(self._scaled, self._width, self._scaled)
         np.maximum(self._scaled, self._least, out=self._scaled)
