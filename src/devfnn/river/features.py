@@ -147,6 +147,8 @@ def read_table(X: Any) -> tuple[Any, list[Hashable], Floats]:
         kind = type(X).__name__
         problem = f"rows must be a table of pandas, Polars or PyArrow, not {kind}"
         raise InputError(f"{problem}; use learn_one for a single row") from None
+    except ValueError as error:  # narwhals refuses columns that are there twice
+        raise InputError(" ".join(str(error).split())) from None
     columns: list[Hashable] = list(frame.columns)
     rows = np.empty((len(frame), len(columns)))
     for place, series in enumerate(frame.iter_columns()):
