@@ -116,19 +116,18 @@ class ConflictSampler(active.base.ActiveLearningClassifier):
         """The newest labels that were asked for, and why; the oldest first."""
         return list(self._queries)
 
-    def predict_proba_one(
-        self, x: Mapping[Any, Any], **kwargs: Any
-    ) -> tuple[dict[Any, float], bool]:
+    def predict_proba_one(self, x: Mapping[Any, Any], **kwargs: Any) -> Any:
         """Probabilities by label, and whether the label is wanted."""
+        model: Any = self.classifier
         try:
-            answer: tuple[dict[Any, float], bool] = super().predict_proba_one(x, **kwargs)
+            shares: Any = model.predict_proba_one(x, **kwargs)
         except NotImplementedError:
-            kind = type(self.classifier).__name__
+            kind = type(model).__name__
             raise InputError(
                 f"{kind} gives no probabilities, so that nothing is known of its doubts; take a "
                 "classifier that has predict_proba_one"
             ) from None
-        return answer
+        return shares, self._ask_for_label(x, shares)
 
     def _ask_for_label(self, x: Mapping[Any, Any], y_pred: Mapping[Hashable, float]) -> bool:
         """Whether the label of a row is wanted; counts the row."""
