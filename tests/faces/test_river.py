@@ -17,6 +17,7 @@ from river import (
     evaluate,
     metrics,
     model_selection,
+    multiclass,
     preprocessing,
 )
 
@@ -238,6 +239,22 @@ def test_it_works_in_evaluation_pipelines_and_ensembles():
     assert accuracy(ensemble.BaggingClassifier(DEVFNNClassifier(), 2, seed=1), short) > 0.75
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        ensemble.ADWINBaggingClassifier(DEVFNNClassifier(), 2, seed=1),
+        ensemble.AdaBoostClassifier(DEVFNNClassifier(), 2, seed=1),
+        ensemble.SRPClassifier(DEVFNNClassifier(), 2, seed=1),
+        ensemble.StackingClassifier([DEVFNNClassifier(), DEVFNNClassifier()], DEVFNNClassifier()),
+        ensemble.VotingClassifier([DEVFNNClassifier(), DEVFNNClassifier(max_kept=1)]),
+        multiclass.OneVsRestClassifier(DEVFNNClassifier()),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_it_works_inside_of_others(model):
+    assert accuracy(model, datasets.Phishing().take(250)) > 0.75
+
+
 def test_it_can_be_selected_among_others():
     models = [DEVFNNClassifier(max_clouds=size) for size in (0, 20)]
     best = model_selection.SuccessiveHalvingClassifier(models, metrics.Accuracy(), budget=400)
@@ -288,6 +305,14 @@ def test_debug_one_says_what_the_model_makes_of_a_row():
         shown
         == [f"  {rule.text()}" for rule in model.rules() if (rule.layer, rule.rule) in fired][:5]
     )
+
+
+def test_a_pipeline_shows_what_the_model_makes_of_a_row():
+    X, y = rows(100)
+    model = preprocessing.StandardScaler() | DEVFNNClassifier()
+    for x, label in zip(as_dicts(X), y, strict=True):
+        model.learn_one(x, label)
+    assert "Rules that fired" in model.debug_one(as_dicts(X)[0])
 
 
 def test_a_row_is_explained_by_the_keys_of_its_features():

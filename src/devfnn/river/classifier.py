@@ -110,8 +110,7 @@ class DEVFNNClassifier(Telling, base.MiniBatchClassifier):
 
     def _unusual_row(self, x: Mapping[Any, Any], y: Hashable, w: float) -> Sequence[float]:
         """The values of a row with gaps or new features; makes room for these."""
-        is_learned = as_weights([w], 1)[0] > 0.0
-        if is_learned and self._features.are_new(x):
+        if self._features.are_new(x) and as_weights([w], 1)[0] > 0.0:
             for key, value in x.items():
                 as_number(value, key)
             plain_label(y, 0)
