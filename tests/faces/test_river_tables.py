@@ -195,3 +195,13 @@ def test_a_column_that_is_there_twice_is_refused():
     twice = pyarrow.table([[1.0], [2.0]], names=["a", "a"])
     with pytest.raises(InputError, match="'a'"):
         DEVFNNClassifier().learn_many(twice, [1])
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 2e100])
+def test_a_column_of_numbers_with_an_infinite_one_is_refused(value):
+    pandas = pytest.importorskip("pandas")
+    model = learned(*rows(50))
+    frame = pandas.DataFrame({"a": [1.0, np.nan], "b": [0.5, value]})
+    for act in (model.predict_many, lambda X: model.learn_many(X, [0, 1])):
+        with pytest.raises(InputError, match="feature 'b' is infinite or beyond 1e"):
+            act(frame)

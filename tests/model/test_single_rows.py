@@ -25,12 +25,13 @@ def rows(n_features, n_rows=500):
 
 @pytest.mark.parametrize("n_features", [2, 41])
 @pytest.mark.parametrize("scaling", ["online", "none"])
-def test_one_by_one_is_the_same_as_together(n_features, scaling):
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_one_by_one_is_the_same_as_together(n_features, scaling, kind):
     X, y = rows(n_features)
     config = Config(missing="skip", scaling=scaling, max_pool=12, max_clouds=20, chunk_rows=100)
     together, alone = DEVFNN(config), DEVFNN(config)
     single, events = SingleRows(alone), []
-    for row, label in zip(X.tolist(), y, strict=True):
+    for row, label in zip(map(kind, X.tolist()), y, strict=True):
         said = single.probabilities(row)
         assert said == (alone.predict_proba([row])[0].tolist() if alone.classes else [])
         events += single.learn(row, label)

@@ -65,7 +65,7 @@ class OneRow:
         state = self._state = network.state
         habits, work = config.habits(), work_for(state)
         self._pack = struct.Struct(f"{network.n_features}d").pack_into
-        self._taken: Sequence[float] | None = None  # the row in `_values`, if it cannot change
+        self._taken: Sequence[float] | None = None  # the row in `_values`
         self._is_scaled = False
         self._may_lack = config.missing == "skip"
         self._row: Floats = np.zeros((1, network.n_features))
@@ -118,8 +118,7 @@ class OneRow:
             self._pack(self._values, 0, *values)
         except struct.error:  # too few or too many
             return False
-        if type(values) is tuple:
-            self._taken = values
+        self._taken = values  # a list never equals a tuple, so that it may change
         return True
 
     def probabilities(self) -> list[float]:
