@@ -145,17 +145,17 @@ def test_every_label_asked_for_reaches_a_model_of_another_kind():
     assert model.classifier.n_learned == len(asked) > 50
 
 
-@pytest.mark.parametrize(("budget", "window"), [(0.29, 100), (0.05, 20), (0.5, 7), (0.0, 10)])
-def test_the_budget_is_a_bound_on_every_window(budget, window):
+@pytest.mark.parametrize(
+    ("budget", "window", "most"), [(0.29, 100, 29), (0.05, 20, 1), (0.5, 7, 3), (0.0, 10, 0)]
+)
+def test_the_budget_is_a_bound_on_every_window(budget, window, most):
     model = ConflictSampler(
         naive_bayes.GaussianNB(), label_budget=budget, budget_window=window, exploration=1.0, seed=2
     )
-    model._uncertainty = 1e-9
     asked = np.zeros(1250)
     asked[fed(model, datasets.Phishing())] = 1
-    most = round(budget * window - 0.499)  # 29 of 100, though 0.29 * 100 is less as a float
-    assert np.convolve(asked, np.ones(window), "valid").max(initial=0) <= most
-    assert len(model._asked) <= window
+    assert np.convolve(asked, np.ones(window), "valid").max() <= most
+    assert asked.any() == (most > 0)
 
 
 def test_the_whole_budget_may_be_spent():
@@ -166,15 +166,14 @@ def test_the_whole_budget_may_be_spent():
 
 def test_queries_say_which_labels_were_asked_for_and_why():
     model = ConflictSampler(DEVFNNClassifier(), conflict_threshold=0.8, exploration=0.1, seed=0)
-    asked, margins, margin = [], [], 0.0
+    asked, margins = [], []
     for row, (x, y) in enumerate(datasets.Phishing().take(500)):
         shares, wants_label = model.predict_proba_one(x)
         first, second = sorted([0.0, 0.0, *shares.values()])[:-3:-1]
-        margin = first - second
         if wants_label:
             model.learn_one(x, y)
             asked.append(row)
-            margins.append(margin)
+            margins.append(first - second)
     queries = model.queries
     assert isinstance(queries, list) and isinstance(queries[0], Query)
     assert [query.row for query in queries] == asked
@@ -182,7 +181,7 @@ def test_queries_say_which_labels_were_asked_for_and_why():
     assert queries[0] == (0, "first", 0.0, 99)
     assert {query.reason for query in queries[1:]} == {"conflict", "explored"}
     for query in queries[1:]:  # certainty is (1 + margin) / 2, of two classes
-        assert (query.reason == "conflict") == (query.margin < 0.6) or query.row < 3
+        assert (query.reason == "conflict") == (query.margin < 0.6)
     for query in queries:
         in_window = sum(query.row - 98 <= row <= query.row for row in asked)
         assert query.budget_left == 100 - in_window
