@@ -11,7 +11,7 @@ DEVFNN_DATA ?= $(abspath $(wildcard ../shared/data))
 export DEVFNN_DATA
 
 .DEFAULT_GOAL := help
-.PHONY: install run test compiled test-plain test-most test-rest test-kernels check format cover bench flops fleet select record results reading soak build clean help
+.PHONY: install run test compiled test-plain test-most test-rest test-kernels check format cover bench flops fleet faces select record results reading soak build clean help
 
 install: $(TOOLS)  ## create .venv with the project and its tools, once and when pyproject.toml changes
 
@@ -70,6 +70,9 @@ flops: install  ## the learning kernel against a plain loop of as many floating 
 
 fleet: install  ## a thousand small models at once, against loops over them
 	$(BIN)/python benchmarks/fleet.py
+
+faces: install  ## rows predicted and learned one by one inside River and CapyMOA, against River's GaussianNB
+	$(BIN)/python benchmarks/faces.py $(ARGS)
 
 select: install  ## candidates for the default on generated streams and the first fifth of each file
 	$(BIN)/python benchmarks/selection.py $(ARGS)

@@ -1,6 +1,7 @@
 """DEVFNN inside CapyMOA: `pip install 'devfnn[capymoa]'`."""
 
 import warnings
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ from devfnn.errors import InputError
 from devfnn.kernels.state import Floats
 from devfnn.model import devfnn as core
 from devfnn.model.config import Config
-from devfnn.model.intake import LARGEST
-from devfnn.model.single_rows import SingleRows, are_sound
+from devfnn.model.explaining import Explanation
+from devfnn.model.intake import LARGEST, are_sound
+from devfnn.model.single_rows import SingleRows
+from devfnn.model.telling import Telling
 
 provide_java()
 try:
@@ -28,7 +31,7 @@ except (RuntimeError, ValueError, OSError) as error:  # Java starts when CapyMOA
 __all__ = ["DEVFNN"]
 
 
-class DEVFNN(Classifier):
+class DEVFNN(Telling, Classifier):
     """Deep evolving fuzzy neural network for streams that change.
 
     Instances are learned one by one. NaN is an absent value and left out.
@@ -78,18 +81,45 @@ class DEVFNN(Classifier):
     def train(self, instance: Any) -> None:
         """Learn an instance; one without a label changes nothing."""
         index = int(instance.y_index)
+        if index >= len(self._labels):
+            raise InputError(f"class {index} is not in the schema, which has {self._labels}")
         if index >= 0:
-            self._rows.learn(_values(instance), index)
+            self._rows.learn(self._values(instance), index)
 
     def predict_proba(self, instance: Any) -> Floats | None:
         """Probabilities by class index; None before the first instance."""
-        shares = self._rows.probabilities(_values(instance))
+        shares = self._rows.probabilities(self._values(instance))
         if not shares:
             return None
-        probabilities = np.zeros(len(self._about["categories"][self._about["target"]]))
+        probabilities = np.zeros(len(self._labels))
         indices: list[Any] = self.model.classes
         probabilities[indices] = shares
         return probabilities
+
+    # ---- what it tells, with the names of the schema
+
+    def explain(self, instance: Any) -> Explanation:
+        """Why the model says what it says of an instance: what layers, rules and attributes add."""
+        return self.model.explain(self._values(instance), self._class_names())
+
+    def _class_names(self) -> dict[Hashable, str]:
+        """The labels by class index."""
+        return dict(enumerate(self._labels))
+
+    @property
+    def _labels(self) -> list[str]:
+        """Names of the classes."""
+        labels: list[str] = self._about["categories"][self._about["target"]]
+        return labels
+
+    def _values(self, instance: Any) -> tuple[float, ...]:
+        """The attributes of an instance; those that are too large are named."""
+        values: tuple[float, ...] = tuple(instance.x.tolist())
+        if not are_sound(values):
+            for name, value in zip(self._about["features"], values, strict=False):
+                if abs(value) > LARGEST:
+                    raise InputError(f"attribute {name!r} is infinite or beyond {LARGEST:g}")
+        return values
 
     # ---- storing: a schema is an object of Java, which cannot be pickled
 
@@ -101,16 +131,6 @@ class DEVFNN(Classifier):
         self.__dict__.update(state)
         self.schema = Schema.from_custom(**self._about)
         self._params["schema"] = self.schema
-
-
-def _values(instance: Any) -> list[float]:
-    """The attributes of an instance, checked."""
-    values: list[float] = instance.x.tolist()
-    if not are_sound(values):
-        for place, value in enumerate(values):
-            if abs(value) > LARGEST:
-                raise InputError(f"attribute {place} is infinite or beyond {LARGEST:g}")
-    return values
 
 
 def _described(schema: Any) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from devfnn.model.concepts.explaining import DOUBT, OUT_OF_REACH
 from devfnn.model.concepts.inputs import used_features
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
+from devfnn.model.intake import LARGEST
 from devfnn.scaling import CLIP
 from devfnn.storage import write_whole
 
@@ -35,31 +36,44 @@ OPSET, IR_VERSION = 17, 8
 """Of 2022: runtimes of today and of some years ago read them."""
 
 
-def export(model: DEVFNN, path: str | os.PathLike[str]) -> None:
+FLOATS = {"float32": onnx.TensorProto.FLOAT, "float64": onnx.TensorProto.DOUBLE}
+"""What rows may be."""
+
+
+def export(model: DEVFNN, path: str | os.PathLike[str], *, dtype: str = "float64") -> None:
     """Write a model as it stands to an ONNX file.
+
+    The graph takes `rows`, (n, features). It gives `label`, the index of a class in
+    `model.classes`, and `probabilities`, float64 (n, classes). A graph cannot raise an error: for a
+    row that the model would refuse it gives the label -1 and probabilities that are NaN. These are
+    rows with infinity or a value beyond 1e100, and with NaN unless the model has `missing="skip"`,
+    for which NaN is an absent feature. The metadata of the file has the names of features and
+    classes, as JSON.
 
     Parameters
     ----------
     model
         A model that has learned something. Stacked networks and lags are refused.
     path
-        Where to; StorageError if the file cannot be written. The graph takes `rows`, float64
-        (n, features); NaN is an absent feature, whatever `missing` was. It gives `label`, the index
-        of a class in `model.classes`, and `probabilities`, float64 (n, classes). The metadata of
-        the file has the names of features and classes, as JSON.
+        Where to; StorageError if the file cannot be written.
+    dtype
+        Type of `rows`: "float64", or "float32" for callers that have no other. Within the graph all
+        is float64, so that the result is that of the model for the rounded rows.
     """
-    write_whole(path, as_graph(model).SerializeToString())
+    write_whole(path, as_graph(model, dtype=dtype).SerializeToString())
 
 
-def as_graph(model: DEVFNN) -> onnx.ModelProto:
+def as_graph(model: DEVFNN, *, dtype: str = "float64") -> onnx.ModelProto:
     """A model as it stands as an ONNX model; see `export`."""
     import devfnn
 
+    if dtype not in FLOATS:
+        raise InputError(f'dtype must be "float32" or "float64", not {dtype!r}')
     network = _exportable(model)
     graph = _Graph()
     _build(graph, network, model.config)
     n, m = network.n_features, network.n_classes
-    rows = helper.make_tensor_value_info("rows", onnx.TensorProto.DOUBLE, ["n_rows", n])
+    rows = helper.make_tensor_value_info("rows", FLOATS[dtype], ["n_rows", n])
     label = helper.make_tensor_value_info("label", onnx.TensorProto.INT64, ["n_rows"])
     shares = helper.make_tensor_value_info("probabilities", onnx.TensorProto.DOUBLE, ["n_rows", m])
     made: onnx.ModelProto = helper.make_model(
@@ -121,7 +135,8 @@ class _Graph:
 def _build(graph: _Graph, network: ConceptEngine, config: Config) -> None:
     """The whole way from rows to label and probabilities."""
     state = network.state
-    present, scaled = _scaled_rows(graph, network, config)
+    rows = graph.add("Cast", "rows", to=onnx.TensorProto.DOUBLE)
+    present, scaled = _scaled_rows(graph, rows, network, config)
     expanded = _expanded_rows(graph, present, scaled)
     shares = _voting_shares(state, config)
     has_say = shares > 0.0
@@ -135,8 +150,22 @@ def _build(graph: _Graph, network: ConceptEngine, config: Config) -> None:
         else:
             said = _said_by_boxes(graph, state, layer, (present, scaled, expanded))
         votes.append(graph.add("Mul", said, float(shares[layer])))
-    graph.add("Sum", *votes, name="probabilities")
-    graph.add("ArgMax", "probabilities", name="label", axis=1, keepdims=0)
+    said = graph.add("Sum", *votes)
+    is_sound = _soundness(graph, rows, config)
+    graph.add("Where", is_sound, said, np.nan, name="probabilities")
+    best = graph.add("ArgMax", said, axis=1, keepdims=1)
+    label = graph.add("Where", is_sound, best, -1)
+    graph.add("Squeeze", label, np.array([1]), name="label")
+
+
+def _soundness(graph: _Graph, rows: str, config: Config) -> str:
+    """Which rows the model would not refuse, (n_rows, 1)."""
+    is_good = graph.add("LessOrEqual", graph.add("Abs", rows), LARGEST)
+    if config.missing == "skip":
+        is_good = graph.add("Or", is_good, graph.add("IsNaN", rows))
+    flags = graph.add("Cast", is_good, to=onnx.TensorProto.INT32)
+    lowest = graph.add("ReduceMin", flags, axes=[1], keepdims=1)
+    return graph.add("Cast", lowest, to=onnx.TensorProto.BOOL)
 
 
 def _voting_shares(state: Concepts, config: Config) -> Floats:
@@ -148,15 +177,17 @@ def _voting_shares(state: Concepts, config: Config) -> Floats:
     return shares
 
 
-def _scaled_rows(graph: _Graph, network: ConceptEngine, config: Config) -> tuple[str, str]:
+def _scaled_rows(
+    graph: _Graph, rows: str, network: ConceptEngine, config: Config
+) -> tuple[str, str]:
     """Which features a row has (n_rows, n), and their scaled values; 0.5 for the others."""
     used = used_features(network, config)
     low, width = np.zeros(used.size), np.ones(used.size)
     if config.scaling == "online":
         low[used], width[used] = network.scaler.low[used], network.scaler.width[used]
-    is_there = graph.add("Not", graph.add("IsNaN", "rows"))
+    is_there = graph.add("Not", graph.add("IsNaN", rows))
     present = graph.add("And", is_there, used)
-    units = graph.add("Div", graph.add("Sub", "rows", low), width)
+    units = graph.add("Div", graph.add("Sub", rows, low), width)
     clipped = graph.add("Clip", graph.add("Where", present, units, 0.5), -CLIP, 1.0 + CLIP)
     return present, clipped
 

@@ -12,7 +12,7 @@ import devfnn
 SOURCES = str(pathlib.Path(devfnn.__file__).parent.parent)
 
 
-@pytest.mark.parametrize("library", ["river", "capymoa", "mlflow", "onnx"])
+@pytest.mark.parametrize("library", ["sklearn", "river", "capymoa", "mlflow", "onnx"])
 def test_a_face_without_its_library_says_what_to_install(library):
     code = f"import sys; sys.modules[{library!r}] = None; import devfnn; import devfnn.{library}"
     finished = subprocess.run(
@@ -23,4 +23,6 @@ def test_a_face_without_its_library_says_what_to_install(library):
         timeout=120,
     )
     assert finished.returncode == 1
-    assert f"pip install 'devfnn[{library}]'" in finished.stderr
+    told = finished.stderr.strip().splitlines()[-1]
+    assert told.startswith(f"ImportError: devfnn.{library} needs ")
+    assert f"pip install 'devfnn[{library}]'" in told

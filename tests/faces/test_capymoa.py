@@ -1,5 +1,6 @@
 """DEVFNN inside CapyMOA: next to MOA's learners, and the same results as the model itself."""
 
+import math
 import pickle
 import types
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from devfnn import DEVFNN as Core
-from devfnn import Config, InputError
+from devfnn import Config, InputError, NotLearnedError
 
 pytest.importorskip("devfnn.capymoa", exc_type=ImportError)
 
@@ -58,10 +59,16 @@ def test_it_runs_next_to_learners_of_moa(stream, tmp_path):
         stream, learners, max_instances=ROWS, window_size=200
     )
     assert results["ours"].accuracy() > 80.0
+    assert results["theirs"].accuracy() > 60.0
+    for result in results.values():
+        assert result.windowed.accuracy()[-1] > 50.0
+        assert len(result.metrics_per_window()) == ROWS // 200
+    assert results["ours"].learner == "DEVFNN"
     plot_windowed_results(
         *results.values(), metric="accuracy", figure_path=f"{tmp_path}/", figure_name="windows"
     )
-    assert list(tmp_path.iterdir())
+    (figure,) = tmp_path.iterdir()
+    assert figure.stat().st_size > 10_000
 
 
 def test_nothing_is_said_before_learning_and_absent_classes_have_no_chance():
@@ -110,3 +117,63 @@ def test_an_instance_without_a_label_is_not_learned():
         learner.train(labelled)
     learner.train(types.SimpleNamespace(x=np.array([0.2]), y_index=-1))
     assert list(learner.model.classes) == [1]
+
+
+@pytest.fixture
+def learned():
+    """A learner of named attributes and classes, and its instances."""
+    schema = Schema.from_custom(
+        ["heat", "class", "wind"], "class", {"class": ["dry", "rain", "snow"]}, "weather"
+    )
+    X = np.random.default_rng(0).random((600, 2))
+    labels = np.where(X[:, 0] > 0.5, 0, 2)
+    rows = [
+        LabeledInstance.from_array(schema, x, label)
+        for x, label in zip(X, labels.tolist(), strict=True)
+    ]
+    learner = DEVFNN(schema)
+    for each in rows:
+        learner.train(each)
+    return learner, rows
+
+
+def test_it_tells_in_the_names_of_the_schema(learned):
+    learner, rows = learned
+    why = learner.explain(rows[0])
+    assert why.features == ("heat", "wind")
+    assert set(why.labels) == {"dry", "snow"}
+    shares = dict(zip(why.labels, why.probabilities.tolist(), strict=True))
+    expected = learner.predict_proba(rows[0]).tolist()
+    assert [shares["dry"], 0.0, shares["snow"]] == pytest.approx(expected, abs=1e-12)
+    assert next(iter(why.contributions())) == "heat"
+    rules = learner.rules()
+    assert set(rules[0].probabilities) == {"dry", "snow"}
+    assert set(rules[0].inputs) <= {"heat", "wind"}
+    assert "snow" in learner.describe() and "heat" in learner.describe(terms=True)
+    added = learner.history().of_kind("ClassAdded")
+    assert {event.label for event in added} == {"dry", "snow"}
+    assert len(learner.history()) == len(learner.model.history())
+
+
+def test_before_learning_there_is_nothing_to_tell():
+    learner = DEVFNN(SEA().get_schema())
+    assert learner.rules() == [] and len(learner.history()) == 0
+    assert learner.describe() == "The model has not learned anything yet."
+    with pytest.raises(NotLearnedError):
+        learner.explain(SEA().next_instance())
+
+
+@pytest.mark.parametrize(
+    ("x", "index", "message"),
+    [
+        ([0.5, math.inf], 0, "attribute 'wind' is infinite"),
+        ([0.5], 0, "rows have 1 features, the model knows 2"),
+        ([0.5, 0.5], 3, r"class 3 is not in the schema, which has \['dry', 'rain', 'snow'\]"),
+    ],
+)
+def test_what_is_refused_changes_nothing(learned, x, index, message):
+    learner, _ = learned
+    before = learner.model.__getstate__()
+    with pytest.raises(InputError, match=message):
+        learner.train(types.SimpleNamespace(x=np.array(x), y_index=index))
+    assert learner.model.__getstate__() == before

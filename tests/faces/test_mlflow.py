@@ -83,6 +83,27 @@ def test_the_signature_is_inferred_from_an_example(model, table, tmp_path):
         function.predict(table.drop(columns="wind"))
 
 
+def test_columns_are_taken_by_name_also_without_a_signature(model, table, tmp_path):
+    save_model(model, tmp_path / "saved")
+    function = mlflow.pyfunc.load_model(str(tmp_path / "saved"))
+    turned = table[["wind", "warm", "wet"]]
+    assert np.array_equal(function.predict(turned), model.predict(table))
+    for wrong, message in (
+        (table.drop(columns="wind"), "column 'wind' is absent"),
+        (table.assign(sun=1.0), "unknown column 'sun'"),
+        (table.assign(wind="strong"), "must be numbers"),
+        (table.assign(wind=np.nan), 'use missing="skip"'),
+    ):
+        with pytest.raises(InputError, match=message):
+            function.predict(wrong)
+
+
+def test_an_example_that_does_not_fit_is_refused_before_anything_is_written(model, table, tmp_path):
+    with pytest.raises(InputError, match="column 'wind' is absent"):
+        save_model(model, tmp_path / "saved", input_example=table[["warm", "wet"]])
+    assert not (tmp_path / "saved").exists()
+
+
 def test_an_example_may_be_an_array(table, labels, tmp_path):
     X = table.to_numpy()
     model = DEVFNN()

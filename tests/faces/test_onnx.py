@@ -94,6 +94,44 @@ def test_absent_features_are_left_out(rng):
     assert_same(model, X)
 
 
+@pytest.mark.parametrize("missing", ["skip", "error"])
+def test_rows_that_the_model_refuses_have_no_label(rng, missing):
+    X, y = drifting(rng, 1000, 3)
+    model = learned(Config(missing=missing), X, y)
+    rows = X[:5].copy()
+    rows[1, 2], rows[2, 0], rows[3, 1] = np.nan, np.inf, -2e100
+    labels, probabilities = run(as_graph(model), rows)
+    is_refused = []
+    for row, label, shares in zip(rows, labels, probabilities, strict=True):
+        try:
+            expected = model.predict_proba([row])[0]
+        except InputError:
+            assert label == -1 and np.isnan(shares).all()
+            is_refused.append(True)
+        else:
+            np.testing.assert_allclose(shares, expected, rtol=0.0, atol=1e-9)
+            assert label == expected.argmax()
+            is_refused.append(False)
+    assert is_refused == [False, missing == "error", True, True, False]
+
+
+def test_rows_may_be_float32(rng, tmp_path):
+    X, y = drifting(rng, 4000, 3)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    model = learned(Config(missing="skip"), X, y)
+    short = X.astype(np.float32)
+    labels, probabilities = run(as_graph(model, dtype="float32"), short)
+    assert probabilities.dtype == np.float64
+    expected = model.predict_proba(short)
+    np.testing.assert_allclose(probabilities, expected, rtol=0.0, atol=1e-9)
+    assert (labels == expected.argmax(axis=1)).mean() > 0.999
+    export(model, tmp_path / "model.onnx", dtype="float32")
+    session = runtime.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
+    assert session.get_inputs()[0].type == "tensor(float)"
+    with pytest.raises(InputError, match="not 'int8'"):
+        as_graph(model, dtype="int8")
+
+
 def test_features_that_sleep_or_are_masked_are_left_out(rng):
     X, y = drifting(rng, 3000, 2)
     X = np.column_stack([X, np.full(3000, 7.0)])

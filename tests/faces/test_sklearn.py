@@ -2,11 +2,7 @@
 
 import dataclasses
 import inspect
-import os
-import pathlib
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -17,8 +13,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks, get_tags
+from sklearn.utils.validation import has_fit_parameter
 
-import devfnn
 from devfnn import DEVFNN, Config, GClass, InputError
 from devfnn.sklearn import DEVFNNClassifier, GClassClassifier
 
@@ -229,13 +225,93 @@ def test_what_is_refused_changes_nothing(act, message, stream):
     assert np.array_equal(model.predict_proba(X), before)
 
 
-def test_without_scikit_learn_it_says_what_to_install():
-    code = "import sys; sys.modules['sklearn'] = None; import devfnn; import devfnn.sklearn"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | {"PYTHONPATH": str(pathlib.Path(devfnn.__file__).parents[1])},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert "pip install 'devfnn[sklearn]'" in done.stderr
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sample_weight": [1.0]}, "1 weights for 903 rows"),
+        ({"sample_weight": -1.0}, "weights must lie between"),
+        ({"sample_weight": np.full(903, np.nan)}, "weights must lie between"),
+        ({"sample_weight": "2"}, "weights must be numbers"),
+        ({"classes": NAMES[:2]}, "name all classes"),
+        ({"classes": None}, "classes must be passed"),
+        ({"X": np.full((903, 3), np.nan)}, "is NaN"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_a_refused_first_chunk_leaves_nothing_behind(change, message, stream):
+    X, y = stream
+    classifier = DEVFNNClassifier()
+    before = dict(vars(classifier))
+    with pytest.raises(InputError, match=message):
+        classifier.partial_fit(**({"X": X, "y": y, "classes": NAMES} | change))
+    assert vars(classifier) == before
+    classifier.partial_fit(X[:, :2], y == "low", classes=[False, True])  # other features and labels
+    assert classifier.n_features_in_ == 2
+
+
+def test_a_refused_chunk_changes_nothing(stream):
+    X, y = stream
+    classifier = DEVFNNClassifier().partial_fit(X, y, NAMES)
+    before = pickle.dumps(classifier)
+    for change in ({"sample_weight": -1.0}, {"X": X[:, :2]}, {"y": ["strange"] * len(y)}):
+        with pytest.raises(ValueError, match=r"weights must|features|not among the classes"):
+            classifier.partial_fit(**({"X": X, "y": y} | change))
+    assert pickle.dumps(classifier) == before
+
+
+def test_one_weight_may_be_for_all_rows(stream):
+    X, y = stream
+    same = DEVFNNClassifier().partial_fit(X, y, NAMES, np.full(len(X), 3.0))
+    for weight in (3, 3.0, np.float32(3)):
+        classifier = DEVFNNClassifier().partial_fit(X, y, NAMES, sample_weight=weight)
+        assert np.array_equal(classifier.predict_proba(X), same.predict_proba(X))
+
+
+def test_fit_says_where_weights_are_taken(stream):
+    X, y = stream
+    classifier = DEVFNNClassifier()
+    with pytest.raises(TypeError, match=r"use partial_fit\(X, y, classes=..., sample_weight=...\)"):
+        classifier.fit(X, y, sample_weight=np.ones(len(X)))
+    with pytest.raises(TypeError, match="fit takes no epochs"):
+        classifier.fit(X, y, epochs=2)
+    assert classifier.fit(X, y, sample_weight=None).score(X, y) > 0.9
+    assert not has_fit_parameter(classifier, "sample_weight")
+
+
+def test_weights_and_repeated_rows_differ_for_a_learner_that_minds_the_order():
+    # Why fit takes none: it would be a failure that is to be expected.
+    with pytest.raises(AssertionError, match="sample_weight"):
+        estimator_checks.check_sample_weight_equivalence_on_dense_data("Weighted", Weighted())
+
+
+def test_it_tells_in_the_names_of_its_user(stream):
+    X, y = pd.DataFrame(stream[0], columns=["a", "b", "c"]), stream[1]
+    classifier = DEVFNNClassifier().fit(X, y)
+    why = classifier.explain(X[:1])
+    assert why.features == ("a", "b", "c")
+    assert why.label == classifier.predict(X[:1])[0]
+    shares = dict(zip(why.labels, why.probabilities.tolist(), strict=True))
+    expected = classifier.predict_proba(X[:1])[0]
+    assert [shares[label] for label in classifier.classes_] == pytest.approx(expected, abs=1e-12)
+    assert set(classifier.rules_[0].probabilities) == set(NAMES)
+    assert set(classifier.rules_[0].inputs) <= {"a", "b", "c"}
+    assert "middle" in classifier.describe()
+    assert classifier.describe(terms=True) == classifier.model_.describe(terms=True)
+    added = classifier.history().of_kind("ClassAdded")
+    assert {event.label for event in added} == set(NAMES)
+    with pytest.raises(InputError, match="one row is explained at a time, not 2"):
+        classifier.explain(X[:2])
+    unnamed = DEVFNNClassifier().fit(*stream)
+    assert unnamed.explain(stream[0][0]).text() == unnamed.explain(stream[0][:1]).text()
+
+
+def test_before_learning_there_is_nothing_to_tell(stream):
+    classifier = DEVFNNClassifier()
+    for tell in (
+        lambda: classifier.rules_,
+        lambda: classifier.explain(stream[0][0]),
+        classifier.describe,
+        classifier.history,
+    ):
+        with pytest.raises(NotFittedError):
+            tell()

@@ -1,5 +1,6 @@
 """Rows one at a time give what rows together give, bit for bit."""
 
+import math
 import pickle
 import threading
 
@@ -7,7 +8,6 @@ import numpy as np
 import pytest
 
 from devfnn import DEVFNN, Config, InputError
-from devfnn.model.concepts import one_row
 from devfnn.model.single_rows import SingleRows
 
 
@@ -23,14 +23,15 @@ def rows(n_features, n_rows=500):
     return X, y.tolist()
 
 
-@pytest.mark.parametrize("n_features", [2, one_row.FEW_FEATURES + 1])
+@pytest.mark.parametrize("n_features", [2, 41])
 @pytest.mark.parametrize("scaling", ["online", "none"])
-def test_one_by_one_is_the_same_as_together(n_features, scaling):
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_one_by_one_is_the_same_as_together(n_features, scaling, kind):
     X, y = rows(n_features)
     config = Config(missing="skip", scaling=scaling, max_pool=12, max_clouds=20, chunk_rows=100)
     together, alone = DEVFNN(config), DEVFNN(config)
     single, events = SingleRows(alone), []
-    for row, label in zip(X.tolist(), y, strict=True):
+    for row, label in zip(map(kind, X.tolist()), y, strict=True):
         said = single.probabilities(row)
         assert said == (alone.predict_proba([row])[0].tolist() if alone.classes else [])
         events += single.learn(row, label)
@@ -96,6 +97,80 @@ def test_every_thread_has_working_memory_of_its_own():
 def test_what_cannot_be_learned_is_refused(values, label, weight):
     with pytest.raises(InputError):
         SingleRows(DEVFNN()).learn(values, label, weight)
+
+
+@pytest.mark.parametrize("missing", ["skip", "error"])
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([0.5], "rows have 1 features, the model knows 3"),
+        ([0.5] * 4, "rows have 4 features"),
+        ([0.5, 0.5, "1"], "must be numbers"),
+        (["a", "b", "c"], "must be numbers"),
+        ("abc", "must be numbers"),
+        ([0.5, math.inf, 0.5], "row 0, feature 1 is infinite"),
+        ([0.5, 0.5, -2e100], "row 0, feature 2 is infinite"),
+        ([math.nan, 0.5, 2e100], "row 0, feature 2 is infinite"),
+        ([0.5, 0.5, 10**400], "too large"),
+        ([[0.5, 0.5, 0.5]] * 3, "must be a matrix"),
+        ([0.5, 0.5, 1j], "must be numbers"),
+    ],
+)
+def test_the_quick_way_refuses_what_the_slow_way_refuses(values, message, missing):
+    X, y = rows(3)
+    model = DEVFNN(Config(missing=missing))
+    single = SingleRows(model)
+    model.learn_rows(np.nan_to_num(X), y)
+    before, said = model.__getstate__(), single.probabilities((0.5, 0.5, 0.5))
+    for act in (single.probabilities, lambda row: single.learn(row, 1)):
+        with pytest.raises(InputError, match=message):
+            act(values)
+    assert model.__getstate__() == before
+    assert single.probabilities((0.5, 0.5, 0.5)) == said
+
+
+def test_a_gap_is_refused_where_it_must_not_be():
+    X, y = rows(3)
+    single = SingleRows(DEVFNN())
+    single.model.learn_rows(np.nan_to_num(X), y)
+    before = single.model.__getstate__()
+    for act in (single.probabilities, lambda row: single.learn(row, 1)):
+        with pytest.raises(InputError, match='row 0, feature 1 is NaN; use missing="skip"'):
+            act([0.5, math.nan, 0.5])
+    assert single.model.__getstate__() == before
+
+
+@pytest.mark.parametrize("weight", ["2", None, math.nan, -1.0, math.inf, 10**400, 1j])
+def test_a_weight_that_is_none_is_refused(weight):
+    X, y = rows(3)
+    single = SingleRows(DEVFNN(Config(missing="skip")))
+    single.model.learn_rows(X, y)
+    before = single.model.__getstate__()
+    with pytest.raises(InputError, match="weights must"):
+        single.learn([0.5, 0.5, 0.5], 1, weight)
+    assert single.model.__getstate__() == before
+
+
+def test_a_row_that_changed_since_it_was_asked_is_learned_as_it_is():
+    X, y = rows(3)
+    models = [DEVFNN(Config(missing="skip")) for _ in range(2)]
+    for model in models:
+        model.learn_rows(X[:200], y[:200])
+    single, row = SingleRows(models[0]), [0.1, 0.2, 0.3]
+    single.probabilities(row)
+    row[0] = 0.9
+    single.learn(row, 1)
+    models[1].learn_one([0.9, 0.2, 0.3], 1)
+    assert models[0].__getstate__() == models[1].__getstate__()
+
+
+def test_very_narrow_ranges_do_no_harm():
+    X, y = rows(3, 300)
+    X = np.nan_to_num(X) * 1e-250
+    model = DEVFNN()
+    model.learn_rows(X, y)
+    row = [1e90, -1e90, 0.0]
+    assert SingleRows(model).probabilities(row) == model.predict_proba([row])[0].tolist()
 
 
 def test_what_was_said_before_a_row_is_not_used_after_it():

@@ -1,5 +1,6 @@
 """What comes in: rows to arrays, labels to class indices, all checked before a model changes."""
 
+import math
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
@@ -25,7 +26,7 @@ def as_rows(X: Any, names: Sequence[str] | None, n_features: int | None, missing
     if columns is not None:
         given = [str(column) for column in columns]
         X = _in_order(X, given, names if names is not None else given)
-    rows = _as_floats(X)
+    rows = _as_floats(X, "features", "encode categories first")
     if rows.ndim != 2:
         raise InputError(
             f"rows must be a matrix (rows x features), not an array of {rows.ndim} dimension(s); "
@@ -39,20 +40,20 @@ def as_rows(X: Any, names: Sequence[str] | None, n_features: int | None, missing
     return rows
 
 
-def _as_floats(X: Any) -> Floats:
+def _as_floats(X: Any, what: str, hint: str) -> Floats:
     """Numbers as float64; strings and other things are refused, not guessed."""
     try:
         raw = np.asarray(X)
     except ValueError as error:
-        raise InputError(f"rows must all have the same number of features: {error}") from None
+        raise InputError(f"rows must all have the same number of {what}: {error}") from None
     if raw.dtype == object and any(isinstance(value, str | bytes) for value in raw.flat):
-        raise InputError("features must be numbers, not text; encode categories first")
+        raise InputError(f"{what} must be numbers, not text; {hint}")
     if raw.dtype.kind not in "fiubO":
-        raise InputError(f"features must be numbers, not {raw.dtype}; encode categories first")
+        raise InputError(f"{what} must be numbers, not {raw.dtype}; {hint}")
     try:
         return np.require(raw, np.float64, ("C", "A", "W"))  # the arrays kernels know
-    except (TypeError, ValueError) as error:
-        raise InputError(f"features must be numbers: {error}") from None
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{what} must be numbers: {error}") from None
 
 
 def _in_order(X: Any, columns: list[str], names: Sequence[str]) -> Any:
@@ -87,14 +88,37 @@ def check_values(rows: Floats, missing: str) -> None:
         raise InputError(f"row {row}, feature {feature} is NaN; {hint}")
 
 
+def are_sound(values: Iterable[Any]) -> bool:
+    """Whether all values of a row are numbers of an allowed size; False too if there is a doubt.
+
+    >>> are_sound((1, True, 2.5)), are_sound((1.0, float("nan"))), are_sound(("1", 2.0))
+    (True, False, False)
+    >>> are_sound((2e100, -2e100)), are_sound((None,)), are_sound((10**400,)), are_sound(())
+    (False, False, False, True)
+    """
+    try:
+        return math.hypot(*values) <= LARGEST  # NaN is not, infinity neither
+    except (TypeError, ValueError, OverflowError):  # text and the like; integers without end
+        return False
+
+
+def are_sound_or_absent(values: Iterable[Any]) -> bool:
+    """The same for rows with gaps.
+
+    >>> are_sound_or_absent((1, float("nan"))), are_sound_or_absent((2e100, float("nan")))
+    (True, False)
+    """
+    try:
+        return all(abs(value) <= LARGEST or value != value for value in values)
+    except (TypeError, ValueError, ArithmeticError):
+        return False
+
+
 def as_weights(weights: Any, n_rows: int) -> Floats:
     """Row weights: 1 unless given, never negative."""
     if weights is None:
         return np.ones(n_rows)
-    try:
-        array = np.require(weights, np.float64, ("C", "A", "W"))
-    except (TypeError, ValueError):
-        raise InputError("weights must be numbers") from None
+    array = _as_floats(weights, "weights", "convert them first")
     if array.shape != (n_rows,):
         raise InputError(f"{array.size} weights for {n_rows} rows")
     if not ((array >= 0.0) & (array <= LARGEST_WEIGHT)).all():
@@ -191,7 +215,11 @@ def plain_label(label: Any, row: int) -> Hashable:
         raise InputError(
             f"the label of row {row} is a {type(plain).__name__}, which cannot name a class"
         ) from None
-    if plain is None or plain != plain:  # NaN, in whatever type, is not equal to itself
+    try:
+        is_missing = plain is None or bool(plain != plain)  # NaN, of any type, is not itself
+    except TypeError:  # pandas' NA is neither
+        is_missing = True
+    if is_missing:
         raise InputError(f"the label of row {row} is missing; leave such rows out")
     result: Hashable = plain
     return result

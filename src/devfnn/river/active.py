@@ -1,11 +1,13 @@
 """Which labels to ask for, as River's active learners say it."""
 
+import math
 from collections import deque
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 from devfnn.errors import InputError
-from devfnn.river.classifier import DEVFNNClassifier
+from devfnn.model.asking import BY_CHANCE, MOST_QUERIES, NOTHING_KNOWN, UNSURE, Query
+from devfnn.river.classifier import DEVFNNClassifier, asked_for
 from devfnn.river.library import active, base
 
 RATE = 0.002
@@ -17,6 +19,8 @@ class ConflictSampler(active.base.ActiveLearningClassifier):
 
     `predict_one` and `predict_proba_one` return the prediction and whether the label is wanted;
     evaluators of River then pass only those labels on. Every call counts as a row of the stream.
+    What was asked for is learned in any case: a DEVFNN, also one inside of a pipeline or an
+    ensemble, does not choose among labels that were paid for.
 
     Parameters
     ----------
@@ -27,12 +31,17 @@ class ConflictSampler(active.base.ActiveLearningClassifier):
     exploration
         Share of rows whose label is wanted whatever the certainty.
     label_budget
-        Most labels per row, over any `budget_window` rows in a row; 1 is no limit. The chance of a
-        row then follows its uncertainty, so that no part of the stream is without labels.
+        Most labels per row: no `budget_window` rows in a row have more. 1 is no limit. The chance
+        of a row follows its uncertainty, so that no part of the stream is without labels.
     budget_window
         Rows over which the budget counts.
     seed
         Seed of the choice.
+
+    Attributes
+    ----------
+    queries
+        The newest labels that were asked for, and why, as a list of `Query`.
 
     Examples
     --------
@@ -47,6 +56,8 @@ class ConflictSampler(active.base.ActiveLearningClassifier):
     ...         model.learn_one(x, y)
     >>> asked <= 250, right > 1000
     (True, True)
+    >>> model.queries[0]
+    Query(row=0, reason='nothing known yet', certainty=0.5, n_left=19)
     """
 
     def __init__(
@@ -75,31 +86,61 @@ class ConflictSampler(active.base.ActiveLearningClassifier):
         self.exploration = exploration
         self.label_budget = label_budget
         self.budget_window = budget_window
+        self._most = math.floor(label_budget * budget_window + 1e-9)
         self._n_rows = 0
         self._uncertainty = 0.0
-        self._last_asked: deque[bool] = deque(maxlen=budget_window - 1)
+        self._asked: deque[int] = deque()  # rows of the window whose label was asked for
+        self._queries: deque[Query] = deque(maxlen=MOST_QUERIES)
+
+    @property
+    def queries(self) -> list[Query]:
+        """The newest labels that were asked for, and why; the oldest first."""
+        return list(self._queries)
+
+    def predict_proba_one(self, x: Mapping[Any, Any], **kwargs: Any) -> Any:
+        """Probabilities by label, and whether the label is wanted."""
+        model: Any = self.classifier
+        try:
+            shares: Any = model.predict_proba_one(x, **kwargs)
+        except NotImplementedError:
+            kind = type(model).__name__
+            raise InputError(
+                f"{kind} gives no probabilities, so that nothing is known of its doubts; take a "
+                "classifier that has predict_proba_one"
+            ) from None
+        return shares, self._ask_for_label(x, shares)
 
     def _ask_for_label(self, x: Mapping[Any, Any], y_pred: Mapping[Hashable, float]) -> bool:
         """Whether the label of a row is wanted; counts the row."""
-        unsure = 2.0 * (1.0 - certainty(y_pred))
+        row, asked = self._n_rows, self._asked
         self._n_rows += 1
-        rate = max(RATE, 1.0 / self._n_rows)
-        self._uncertainty += rate * (unsure - self._uncertainty)
-        asks = self._may_ask() and (not y_pred or self._rng.random() < self._chance(unsure))
-        self._last_asked.append(asks)
-        return asks
+        unsure = 2.0 * (1.0 - certainty(y_pred))
+        self._uncertainty += max(RATE, 1.0 / self._n_rows) * (unsure - self._uncertainty)
+        while asked and asked[0] <= row - self.budget_window:
+            asked.popleft()
+        reason = self._reason(unsure, bool(y_pred)) if len(asked) < self._most else None
+        if reason is None:
+            return False
+        asked.append(row)
+        left = self._most - len(asked) if self.label_budget < 1.0 else None
+        self._queries.append(Query(row, reason, 1.0 - 0.5 * unsure, left))
+        return True
 
-    def _may_ask(self) -> bool:
-        """Whether one more label stays inside the budget."""
-        return sum(self._last_asked) + 1 <= self.label_budget * self.budget_window
-
-    def _chance(self, unsure: float) -> float:
-        """Chance of a row; under a budget, by its uncertainty against that of the others."""
-        if self.label_budget >= 1.0:
-            is_sure = 1.0 - 0.5 * unsure >= self.conflict_threshold
-            return self.exploration if is_sure else 1.0
-        relative = unsure / max(self._uncertainty, 1e-6)
-        return self.label_budget * ((1.0 - self.exploration) * relative + self.exploration)
+    def _reason(self, unsure: float, has_answer: bool) -> str | None:
+        """Why to ask for a row, if at all; under a budget by its uncertainty against the others."""
+        if not has_answer:
+            return NOTHING_KNOWN
+        draw: float = self._rng.random()
+        if self.label_budget < 1.0:
+            explored = self.label_budget * self.exploration
+            relative = unsure / max(self._uncertainty, 1e-6)
+            conflict = self.label_budget * (1.0 - self.exploration) * relative
+        else:
+            explored = self.exploration
+            conflict = 1.0 if 1.0 - 0.5 * unsure < self.conflict_threshold else 0.0
+        if draw < conflict:
+            return UNSURE
+        return BY_CHANCE if draw < conflict + explored else None
 
     def learn_one(self, x: Mapping[Any, Any], y: Hashable, **kwargs: Any) -> None:
         """Learn a row whose label was asked for.
@@ -114,9 +155,8 @@ class ConflictSampler(active.base.ActiveLearningClassifier):
             Whatever the classifier takes, as `w`.
         """
         model: Any = self.classifier
-        if isinstance(model, DEVFNNClassifier):  # or a pipeline that ends with one
-            kwargs["asked"] = True
-        model.learn_one(x, y, **kwargs)
+        with asked_for():
+            model.learn_one(x, y, **kwargs)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

@@ -1,25 +1,45 @@
 """DEVFNN as a classifier of River."""
 
-from collections.abc import Hashable, Mapping
-from typing import Any
+import contextlib
+import numbers
+import os
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any, Self
 
 import numpy as np
 
+from devfnn.errors import InputError
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
-from devfnn.model.intake import as_weights, plain_label
+from devfnn.model.explaining import Explanation
+from devfnn.model.intake import as_labels, as_weights, plain_label
 from devfnn.model.single_rows import SingleRows
-from devfnn.river.features import Features, as_label_list, as_number, read_table
+from devfnn.model.telling import Telling
+from devfnn.river.features import Features, as_list, as_number, read_table
 from devfnn.river.library import base, dataframe
 from devfnn.river.wording import debug_text
 
+_ASKED: ContextVar[bool] = ContextVar("asked", default=False)
 
-class DEVFNNClassifier(base.MiniBatchClassifier):
+
+@contextlib.contextmanager
+def asked_for() -> Iterator[None]:
+    """Within it, labels were asked for: every DEVFNN uses them, also inside of other models."""
+    token = _ASKED.set(True)
+    try:
+        yield
+    finally:
+        _ASKED.reset(token)
+
+
+class DEVFNNClassifier(Telling, base.MiniBatchClassifier):
     """Deep evolving fuzzy neural network for streams that change.
 
     Rows are learned one by one; `learn_many` is the same as `learn_one` in a loop. Features may
-    come and go: what a row does not have, or has as None or NaN, is left out, not guessed. Labels
-    may be anything that can be a key of a dictionary, and new ones may come at any time.
+    come and go: what a row does not have, or has as None, NaN or NA, is left out, not guessed.
+    Labels may be anything that can be a key of a dictionary, and new ones may come at any time.
+    A call that is refused changes nothing.
 
     Parameters
     ----------
@@ -67,7 +87,7 @@ class DEVFNNClassifier(base.MiniBatchClassifier):
     def learn_one(
         self, x: Mapping[Any, Any], y: Hashable, w: float = 1.0, asked: bool = False
     ) -> None:
-        """Learn a row.
+        """Learn a row; without any feature that is known, before the first label, nothing.
 
         Parameters
         ----------
@@ -76,23 +96,40 @@ class DEVFNNClassifier(base.MiniBatchClassifier):
         y
             Its label.
         w
-            How strongly it is learned; a row of weight 0 is passed over.
+            How strongly it is learned. A row of weight 0 is passed over: neither its label nor
+            features that are new are looked at.
         asked
             Whether the label was asked for: it is then used in any case, however sure the model.
         """
         values = self._features.whole_row(x)
         if values is None:
-            if w != 0.0 and self._features.are_new(x):
-                _check_row(x, y, w)
-                self._add_features(x)
-            values = self._features.row(x)
-        if len(values):
-            self._rows.learn(values, y, w, asked)
+            values = self._unusual_row(x, y, w)
+            if not values:
+                return
+        self._rows.learn(values, y, w, asked or _ASKED.get())
+
+    def _unusual_row(self, x: Mapping[Any, Any], y: Hashable, w: float) -> Sequence[float]:
+        """The values of a row with gaps or new features; makes room for these."""
+        if self._features.are_new(x) and as_weights([w], 1)[0] > 0.0:
+            for key, value in x.items():
+                as_number(value, key)
+            plain_label(y, 0)
+            self._add_features(x)
+        return self._features.row(x)
 
     def predict_proba_one(self, x: Mapping[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Probabilities by label; none before the first label."""
         shares = self._rows.probabilities(self._features.row(x))
-        return dict(zip(self.model.classes, shares, strict=True))
+        return dict(zip(self.model._labels.classes, shares, strict=True))
+
+    def predict_one(self, x: Mapping[Any, Any], **kwargs: Any) -> Any:
+        """The most probable label; None before the first."""
+        shares = self._rows.probabilities(self._features.row(x))
+        return self.model._labels.classes[shares.index(max(shares))] if shares else None
+
+    def explain_one(self, x: Mapping[Any, Any]) -> Explanation:
+        """Why the model says what it says of a row: what layers, rules and features add to it."""
+        return self.model.explain(np.array(self._features.row(x), np.float64))
 
     def debug_one(self, x: Mapping[Any, Any]) -> str:
         """What the model makes of a row, as text."""
@@ -110,14 +147,16 @@ class DEVFNNClassifier(base.MiniBatchClassifier):
         y
             Their labels: a column of the same kind, a list or an array.
         w
-            Their weights, 1 if not given: one for all, or one for each.
+            Their weights, 1 if not given: one for all, or one for each. Rows of weight 0 are passed
+            over, and their labels not looked at.
         """
         _, columns, rows = read_table(X)
-        labels = as_label_list(y)
-        weights = as_weights(_as_weight_list(w, len(rows)), len(rows))
-        for row, label in enumerate(labels):
-            plain_label(label, row)
-        if not weights.any():
+        labels = as_labels(as_list(y, "labels"), len(rows))
+        weights = _as_row_weights(w, len(rows))
+        is_learned = weights > 0.0
+        for row in np.flatnonzero(is_learned).tolist():
+            plain_label(labels[row], row)
+        if not is_learned.any():
             return
         if self._features.are_new(columns):
             self._add_features(columns)
@@ -126,7 +165,10 @@ class DEVFNNClassifier(base.MiniBatchClassifier):
             self._label_name = getattr(y, "name", None)
 
     def predict_proba_many(self, X: Any) -> Any:
-        """Probabilities of rows in a table of the caller's kind, a column for every label."""
+        """Probabilities of rows in a table of the caller's kind, a column for every label.
+
+        Before the first label there is no column; only tables of pandas keep their rows then.
+        """
         frame, columns, rows = read_table(X)
         shares = np.empty((len(rows), 0))
         if self.model.classes:
@@ -154,17 +196,53 @@ class DEVFNNClassifier(base.MiniBatchClassifier):
             names = self.model.feature_names + names
             self._rows = SingleRows(DEVFNN(self.model.config, names))
 
+    # ---- store
 
-def _check_row(x: Mapping[Any, Any], y: Hashable, w: float) -> None:
-    """Refuse what cannot be learned before anything is changed for it."""
-    for key, value in x.items():
-        as_number(value, key)
-    plain_label(y, 0)
-    as_weights([w], 1)
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file of `devfnn`, which runs no code when it is read.
+
+        Parameters
+        ----------
+        path
+            Where to. A file holds names that are text: with other keys it is refused. Then pickle
+            the classifier, or call `model.save`, and tell `load` the keys.
+        """
+        if strange := [key for key in self._features.keys if not isinstance(key, str)]:
+            raise InputError(
+                f"feature {strange[0]!r} is no text, which is all a file can hold; pickle the "
+                "classifier, or use `model.save(path)` and `load(path, keys=...)`"
+            )
+        self.model.save(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], keys: Sequence[Hashable] | None = None) -> Self:
+        """Read a file that `save`, or `save` of a DEVFNN with `missing="skip"`, has written.
+
+        Parameters
+        ----------
+        path
+            The file.
+        keys
+            What rows call the features, in the order of `model.feature_names`; by default the same.
+
+        Returns
+        -------
+        DEVFNNClassifier
+            A classifier that goes on learning as the saved one would have.
+        """
+        model = DEVFNN.load(path)
+        if model.config.missing != "skip":
+            raise InputError('rows of River may lack features; the model needs missing="skip"')
+        loaded = cls(model.config)
+        loaded._features = Features(model.feature_names, keys)
+        loaded._rows = SingleRows(model)
+        return loaded
 
 
-def _as_weight_list(w: Any, n_rows: int) -> Any:
+def _as_row_weights(w: Any, n_rows: int) -> Any:
     """A weight for each row, from one for all, a column, or nothing."""
-    if w is None or isinstance(w, int | float):
-        return [1.0 if w is None else float(w)] * n_rows
-    return as_label_list(w)
+    if w is None:
+        return np.ones(n_rows)
+    if isinstance(w, numbers.Number | np.generic | str | bytes):
+        return np.full(n_rows, as_weights([w], 1)[0])
+    return as_weights(as_list(w, "weights"), n_rows)

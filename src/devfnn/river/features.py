@@ -1,6 +1,7 @@
 """From River's rows, whose features come and go, to rows of a model."""
 
 import operator
+import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -9,8 +10,7 @@ import numpy.typing as npt
 
 from devfnn.errors import InputError
 from devfnn.kernels.state import Floats
-from devfnn.model.intake import LARGEST
-from devfnn.model.single_rows import are_sound
+from devfnn.model.intake import LARGEST, are_sound
 from devfnn.river.library import dataframe
 
 
@@ -27,12 +27,28 @@ class Features:
     [nan, 5.0]
     >>> features.add({1: 3.0, "1": 4.0})
     ['1', "'1'"]
+
+    Parameters
+    ----------
+    names
+        What a model calls the features that it has already.
+    keys
+        What rows call them; the same if not given.
     """
 
-    def __init__(self) -> None:
-        self._places: dict[Hashable, int] = {}
-        self._names: dict[str, None] = {}  # in order, so that pickles are the same
+    def __init__(self, names: Sequence[str] = (), keys: Sequence[Hashable] | None = None) -> None:
+        known = list(names) if keys is None else list(keys)
+        self._places: dict[Hashable, int] = {key: place for place, key in enumerate(known)}
+        self._names: dict[str, None] = dict.fromkeys(names)  # in order: pickles are the same
         self._pick: Callable[[Mapping[Any, Any]], Sequence[Any]] | None = None
+        if not len(self._places) == len(known) == len(self._names):
+            raise InputError(f"keys must be {len(self._names)} different ones, one for each name")
+        self._choose()
+
+    @property
+    def keys(self) -> list[Hashable]:
+        """What rows call the features, in the order of the columns."""
+        return list(self._places)
 
     def __len__(self) -> int:
         return len(self._places)
@@ -49,9 +65,13 @@ class Features:
         for key in fresh:
             self._places[key] = len(self._places)
             names.append(self._name(key))
+        self._choose()
+        return names
+
+    def _choose(self) -> None:
+        """Get ready to take the values of whole rows; a single one would come without its tuple."""
         if len(self._places) > 1:
             self._pick = operator.itemgetter(*self._places)
-        return names
 
     def _name(self, key: Hashable) -> str:
         """A name that no other feature has: 1 and "1" are two features."""
@@ -97,12 +117,14 @@ def as_number(value: Any, key: Hashable) -> float:
     ...
     devfnn.errors.InputError: feature 'colour' is 'red', not a number; encode categories first
     """
-    if value is None:
+    if value is None or _is_na(value):
         return float("nan")
     try:
         if isinstance(value, str | bytes):
             raise TypeError
         number = float(value)
+    except OverflowError:  # of an integer without end
+        number = float("inf")
     except (TypeError, ValueError):
         problem = f"feature {key!r} is {value!r}, not a number; encode categories first"
         raise InputError(problem) from None
@@ -111,9 +133,22 @@ def as_number(value: Any, key: Hashable) -> float:
     return number
 
 
+def _is_na(value: Any) -> bool:
+    """Whether a value is what pandas has where there is none, whatever the type of the column."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and value is pandas.NA
+
+
 def read_table(X: Any) -> tuple[Any, list[Hashable], Floats]:
     """A table as narwhals sees it, its columns, and its rows as numbers."""
-    frame = dataframe.into_frame(X)
+    try:
+        frame = dataframe.into_frame(X)
+    except TypeError:
+        kind = type(X).__name__
+        problem = f"rows must be a table of pandas, Polars or PyArrow, not {kind}"
+        raise InputError(f"{problem}; use learn_one for a single row") from None
+    except ValueError as error:  # narwhals refuses columns that are there twice
+        raise InputError(" ".join(str(error).split())) from None
     columns: list[Hashable] = list(frame.columns)
     rows = np.empty((len(frame), len(columns)))
     for place, series in enumerate(frame.iter_columns()):
@@ -128,17 +163,21 @@ def _as_numbers(series: Any, key: Hashable) -> npt.NDArray[Any]:
     """A column as floats; NaN where there is no value."""
     if series.dtype.is_numeric() and not series.is_null().any():
         numbers: npt.NDArray[Any] = series.to_numpy().astype(np.float64)
-        if (np.abs(numbers) <= LARGEST).all():
+        if not (np.abs(numbers) > LARGEST).any():
             return numbers
     return np.array([as_number(value, key) for value in series.to_list()], np.float64)
 
 
-def as_label_list(y: Any) -> list[Any]:
-    """Labels of any kind of column as a list."""
-    if isinstance(y, list | tuple):
-        return list(y)
-    if isinstance(y, np.ndarray):
-        listed: list[Any] = y.tolist()
+def as_list(column: Any, what: str) -> list[Any]:
+    """A column of any kind as a list."""
+    if isinstance(column, list | tuple):
+        return list(column)
+    if isinstance(column, np.ndarray):
+        listed: list[Any] = column.tolist()
         return listed
-    listed = dataframe.into_series(y).to_list()
+    try:
+        listed = dataframe.into_series(column).to_list()
+    except TypeError:
+        kind = type(column).__name__
+        raise InputError(f"{what} must be a column, a list or an array, not {kind}") from None
     return listed

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import numbers
 import os
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Self
@@ -13,7 +14,11 @@ from devfnn.errors import InputError
 from devfnn.kernels.state import Floats, Ints
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
+from devfnn.model.explaining import Explanation
+from devfnn.model.history import History
 from devfnn.model.intake import check_values
+from devfnn.model.rules import Rule
+from devfnn.model.self_explaining import MOST_RULES
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -44,11 +49,12 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):
 
     # ---- learn
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, **refused: Any) -> Self:
         """Forget everything and learn the rows once, in chunks of `chunk_rows`.
 
-        There are no sample weights here: scikit-learn promises that a weight of 2 is the row twice,
-        in whatever order, and what a stream teaches depends on order. `partial_fit` takes weights.
+        There are no sample weights here: scikit-learn promises that rows with weights, in any other
+        order, are the same as rows repeated, and what a stream teaches depends on its order.
+        `partial_fit` takes weights.
 
         Parameters
         ----------
@@ -56,23 +62,26 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):
             Rows, the oldest first.
         y : array-like of shape (n_samples,)
             Their labels.
+        refused
+            Nothing else; `sample_weight` is refused with a word on what to do.
 
         Returns
         -------
         DEVFNNClassifier
             The classifier itself.
         """
+        _refuse(refused)
         with self._unchanged_if_refused():
             rows, labels = self._checked(X, y, reset=True)
             model = self._new_model()
-        for first in range(0, len(rows), model.config.chunk_rows):
-            chunk = slice(first, first + model.config.chunk_rows)
-            model.learn(rows[chunk], labels[chunk])
-        self.classes_, self.model_ = np.unique(labels), model
+            for first in range(0, len(rows), model.config.chunk_rows):
+                chunk = slice(first, first + model.config.chunk_rows)
+                model.learn(rows[chunk], labels[chunk])
+            self.classes_, self.model_ = np.unique(labels), model
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn one more chunk.
+        """Learn one more chunk. A call that is refused changes nothing.
 
         Parameters
         ----------
@@ -82,7 +91,7 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):
             Their labels.
         classes : array-like of shape (n_classes,), optional
             All labels that may ever come; needed in the first call.
-        sample_weight : array-like of shape (n_samples,), optional
+        sample_weight : array-like of shape (n_samples,) or a number, optional
             How strongly each row is learned, 1 by default. Rows of weight 0 are passed over.
 
         Returns
@@ -91,12 +100,15 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):
             The classifier itself.
         """
         is_first = not hasattr(self, "model_")
-        every = self._all_classes(classes)
-        rows, labels = self._checked(X, y, reset=is_first)
-        _check_labels(np.unique(labels).tolist(), every)
-        model = self._new_model() if is_first else self._unchanged_model()
-        model.learn(rows, labels, sample_weight)
-        self.classes_, self.model_ = every, model
+        with self._unchanged_if_refused():
+            every = self._all_classes(classes)
+            rows, labels = self._checked(X, y, reset=is_first)
+            _check_labels(np.unique(labels).tolist(), every)
+            model = self._new_model() if is_first else self._unchanged_model()
+            if isinstance(sample_weight, numbers.Number):
+                sample_weight = [sample_weight] * len(rows)
+            model.learn(rows, labels, sample_weight)
+            self.classes_, self.model_ = every, model
         return self
 
     # ---- predict
@@ -152,6 +164,49 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):
         logs: Floats = np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
         return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs
 
+    # ---- tell
+
+    @property
+    def rules_(self) -> list[Rule]:
+        """The active rules, the weightiest first; `rules` is a parameter."""
+        return self._fitted_model().rules()
+
+    def explain(self, x: Any) -> Explanation:
+        """Why the model says what it says of one row: what layers, rules and features add to it.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features)
+            The row; a table of one row if features have names.
+        """
+        model = self._fitted_model()
+        row = x if hasattr(x, "columns") else np.atleast_2d(np.asarray(x))
+        if len(row) != 1:
+            raise InputError(f"one row is explained at a time, not {len(row)}")
+        return model.explain(validate_data(self, row, reset=False, **_ROWS)[0])
+
+    def describe(self, terms: bool = False, most: int | None = MOST_RULES) -> str:
+        """All layers and their rules as text, the weightiest layer first.
+
+        Parameters
+        ----------
+        terms
+            Say low, medium and high, the thirds of the known range of an input, not numbers.
+        most
+            Rules to name in a layer, the weightiest; the others are counted. None: all.
+        """
+        return self._fitted_model().describe(terms, None, most)
+
+    def history(self) -> History:
+        """Every structural event so far, the newest 1,000; they are stored."""
+        return self._fitted_model().history()
+
+    def _fitted_model(self) -> DEVFNN:
+        """The model, once it has learned something."""
+        check_is_fitted(self)
+        model: DEVFNN = self.model_
+        return model
+
     # ---- store
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -162,8 +217,7 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):
         path
             Where to. Classes that no row had so far are not in the file: name them to `load`.
         """
-        check_is_fitted(self)
-        self.model_.save(path)
+        self._fitted_model().save(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], classes: Any = None) -> Self:
@@ -264,6 +318,18 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):
         place = {label: index for index, label in enumerate(self.classes_.tolist())}
         columns = np.array([place[label] for label in self.model_.classes])
         return self.model_.predict_proba(rows), columns
+
+
+def _refuse(arguments: dict[str, Any]) -> None:
+    """Refuse what `fit` does not take."""
+    given = [name for name, value in arguments.items() if value is not None]
+    if "sample_weight" in given:
+        raise TypeError(
+            "fit takes no sample_weight, since a stream depends on the order of its rows; use "
+            "partial_fit(X, y, classes=..., sample_weight=...)"
+        )
+    if unknown := sorted(arguments.keys() - {"sample_weight"}):
+        raise TypeError(f"fit takes no {unknown[0]}")
 
 
 def _check_labels(labels: Iterable[Any], classes: npt.NDArray[Any]) -> None:

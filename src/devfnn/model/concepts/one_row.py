@@ -4,6 +4,8 @@ Working memory is made once, and a kernel is bound once to the types of what it 
 with: to look at thirty arrays before each call takes longer than the call.
 """
 
+import functools
+import struct
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,14 +21,14 @@ from devfnn.model.concepts.learning import empty_diary, events_of
 from devfnn.model.concepts.state import work_for
 from devfnn.model.concepts.structure import take_steps
 from devfnn.model.config import Config
-from devfnn.model.intake import exploration_draws
+from devfnn.model.intake import are_sound, are_sound_or_absent, exploration_draws
 from devfnn.scaling import CLIP, SETTLING_ROWS
 
 DRAWS = 1024
 """Random numbers that are made at a time."""
 
-FEW_FEATURES = 40
-"""So many are scaled faster one by one than by NumPy."""
+NARROWEST = 1e-200
+"""Values that are allowed cannot overflow when they are divided by this."""
 
 LEAST, MOST = -CLIP, 1.0 + CLIP
 
@@ -38,7 +40,7 @@ def bound(kernel: Any, *arguments: Any) -> Callable[[], Any]:
     compiled = kernel
     if not numba.config.DISABLE_JIT:
         compiled = kernel.compile(tuple(numba.typeof(argument) for argument in arguments))
-    return lambda: compiled(*arguments)
+    return functools.partial(compiled, *arguments)
 
 
 class OneRow:
@@ -62,10 +64,18 @@ class OneRow:
         self._thread = threading.get_ident()
         state = self._state = network.state
         habits, work = config.habits(), work_for(state)
+        self._pack = struct.Struct(f"{network.n_features}d").pack_into
+        self._taken: Sequence[float] | None = None  # the row in `_values`
+        self._is_scaled = False
+        self._may_lack = config.missing == "skip"
         self._row: Floats = np.zeros((1, network.n_features))
         self._values = self._row[0]
         self._inputs = np.zeros_like(self._row)
         self._scaled = self._inputs[0]
+        self._least, self._most = (
+            np.full_like(self._scaled, LEAST),
+            np.full_like(self._scaled, MOST),
+        )
         outputs = np.zeros((1, state.kinds.size, network.n_classes))
         self._probabilities = np.zeros((1, network.n_classes))
         labels, labelled = np.zeros(1, np.int64), np.zeros(1, np.int64)
@@ -96,25 +106,43 @@ class OneRow:
         self._read_map()
         self._draw_anew()
 
-    def probabilities(self, values: Sequence[float]) -> list[float]:
-        """Class probabilities of a row."""
-        self._values[:] = values
-        self._scale()
+    def takes(self, values: Sequence[float]) -> bool:
+        """Take in a row for what is called next; False if it is none, or may be none."""
+        if not are_sound(values) and not (self._may_lack and are_sound_or_absent(values)):
+            return False
+        if type(values) is tuple and values == self._taken:  # it was asked before it is learned
+            return True
+        self._taken = None
+        self._is_scaled = False
+        try:
+            self._pack(self._values, 0, *values)
+        except struct.error:  # too few or too many
+            return False
+        self._taken = values  # a list never equals a tuple, so that it may change
+        return True
+
+    def probabilities(self) -> list[float]:
+        """Class probabilities of the row that was taken."""
+        if not self._is_scaled:
+            self._scale()
         self._forward()
         self._vote()
         shares: list[float] = self._probabilities[0].tolist()
         return shares
 
-    def learn(self, values: Sequence[float], label: int, weight: float, asked: bool) -> list[Event]:
-        """Learn a row of a known class; the same, bit for bit, as `learn_rows` of `learning.py`."""
+    def learn(self, label: int, weight: float, asked: bool) -> list[Event]:
+        """Learn the row that was taken, of a known class.
+
+        The same, bit for bit, as `learn_rows` of `learning.py`.
+        """
         events: list[Event] = []
         network, lessons, diary = self._network, self._lessons, self._diary
         network.forget_said()
-        self._values[:] = values
         if not self._absorb():
             events += change_map(network, self._names, self._config)
             self._read_map()
-        self._scale()
+        if not self._is_scaled:
+            self._scale()
         place = self._n_rows - self._first_draw
         if place == DRAWS:
             self._draw_anew()
@@ -148,7 +176,8 @@ class OneRow:
         is_scaled = self._config.scaling == "online"
         self._low = scaler.low.copy() if is_scaled else np.zeros_like(scaler.low)
         self._width = np.where(used, scaler.width if is_scaled else 1.0, np.nan)
-        self._lows, self._widths = self._low.tolist(), self._width.tolist()
+        self._is_scaled = False
+        self._is_narrow = bool((self._width < NARROWEST).any())
         self._watch = None
         if is_scaled and scaler.n_first >= SETTLING_ROWS:
             outside = (scaler.outside_share, scaler.outside_level, scaler.escapes)
@@ -157,16 +186,15 @@ class OneRow:
 
     def _scale(self) -> None:
         """The row as the layers see it: the same as `layer_inputs`."""
-        if len(self._lows) <= FEW_FEATURES:
-            units = zip(self._values.tolist(), self._lows, self._widths, strict=True)
-            self._scaled[:] = [
-                LEAST if (unit := (value - low) / width) < LEAST else MOST if unit > MOST else unit
-                for value, low, width in units
-            ]
-            return
-        np.subtract(self._values, self._low, out=self._scaled)
-        np.divide(self._scaled, self._width, out=self._scaled)
-        np.clip(self._scaled, LEAST, MOST, out=self._scaled)
+        if self._is_narrow:
+            with np.errstate(over="ignore"):
+                np.divide(self._values - self._low, self._width, self._scaled)
+        else:
+            np.subtract(self._values, self._low, self._scaled)
+            np.divide(self._scaled, self._width, self._scaled)
+        np.maximum(self._scaled, self._least, out=self._scaled)
+        np.minimum(self._scaled, self._most, out=self._scaled)
+        self._is_scaled = True
 
     def _draw_anew(self) -> None:
         """Random numbers for the next rows."""

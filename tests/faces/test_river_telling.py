@@ -1,0 +1,103 @@
+"""What River's face tells of itself, and its files."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("river", minversion="0.26")
+
+from river import preprocessing
+
+from devfnn import DEVFNN, InputError, NotLearnedError
+from devfnn.river import DEVFNNClassifier
+from river_rows import NAMES, as_dicts, learned, rows, said
+
+# ---- what it tells
+
+
+def test_debug_one_says_what_the_model_makes_of_a_row():
+    model = learned(*rows())
+    assert DEVFNNClassifier().debug_one({"a": 1.0}) == "The model has not learned anything yet."
+    text = model.debug_one({"a": 0.25, "b": None, "d": 1})
+    for part in ("a: 0.25", "b: missing", "'d': never seen", "Probabilities", "IF "):
+        assert part in text
+    label = model.predict_one({"a": 0.25})
+    assert f"  For class {label}: usually " in text and ", a +" in text
+    shown = text[text.index("Rules that fired") :].splitlines()[1:]
+    assert 0 < len(shown) <= 5
+    fired = {
+        (layer.layer, rule.rule)
+        for layer in model.explain_one({"a": 0.25}).layers
+        for rule in layer.fired
+    }
+    assert (
+        shown
+        == [f"  {rule.text()}" for rule in model.rules() if (rule.layer, rule.rule) in fired][:5]
+    )
+
+
+def test_a_pipeline_shows_what_the_model_makes_of_a_row():
+    X, y = rows(100)
+    model = preprocessing.StandardScaler() | DEVFNNClassifier()
+    for x, label in zip(as_dicts(X), y, strict=True):
+        model.learn_one(x, label)
+    assert "Rules that fired" in model.debug_one(as_dicts(X)[0])
+
+
+def test_a_row_is_explained_by_the_keys_of_its_features():
+    X, y = rows()
+    model = DEVFNNClassifier()
+    for row, label in zip(X.tolist(), y, strict=True):
+        model.learn_one({2: row[2], 0: row[0], "one": row[1]}, label)
+    x = {0: 0.9, "one": 0.2}
+    why = model.explain_one(x)
+    shares = dict(zip(why.labels, why.probabilities.tolist(), strict=True))
+    assert shares == pytest.approx(model.predict_proba_one(x), abs=1e-12)
+    assert why.features == ("0", "2", "one")
+    assert dict(zip(why.features, why.states, strict=True))["2"] == "missing"
+    assert "  0: 0.9\n  2: missing\n  one: 0.2" in model.debug_one(x)
+    with pytest.raises(NotLearnedError):
+        DEVFNNClassifier().explain_one(x)
+
+
+def test_rules_description_and_history_are_those_of_the_model():
+    model = learned(*rows())
+    told = [rule.text() for rule in model.rules()]
+    assert told == [rule.text() for rule in model.model.rules()] != []
+    assert model.describe(terms=True) == model.model.describe(terms=True)
+    assert model.history() == model.model.history()
+    assert len(model.history()) > 0
+
+
+# ---- files
+
+
+def test_a_model_goes_on_after_it_was_a_file(tmp_path):
+    X, y = rows()
+    whole, part = learned(X, y, max_kept=2), learned(X[:300], y[:300], max_kept=2)
+    part.save(tmp_path / "model")
+    loaded = DEVFNNClassifier.load(tmp_path / "model")
+    for x, label in zip(as_dicts(X[300:]), y[300:], strict=True):
+        loaded.learn_one(x, label)
+    assert np.array_equal(said(loaded, X), said(whole, X))
+    assert loaded.clone().model.config == whole.model.config
+    loaded.learn_one({"a": 1.0, "new": 1.0}, 1)
+    assert loaded.model.feature_names == [*NAMES, "new"]
+
+
+def test_keys_that_are_no_text_need_to_be_told(tmp_path):
+    model = DEVFNNClassifier()
+    for row in range(50):
+        model.learn_one({1: row % 7, ("x", 2): row % 3}, row % 2)
+    with pytest.raises(InputError, match=r"feature 1 is no text.*pickle"):
+        model.save(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+    model.model.save(tmp_path / "model")
+    loaded = DEVFNNClassifier.load(tmp_path / "model", keys=[1, ("x", 2)])
+    x = {1: 5, ("x", 2): 1}
+    assert loaded.predict_proba_one(x) == model.predict_proba_one(x)
+    for keys in ([1], [1, 1], [1, 2, 3]):
+        with pytest.raises(InputError, match="2 different ones"):
+            DEVFNNClassifier.load(tmp_path / "model", keys=keys)
+    DEVFNN().save(tmp_path / "other")
+    with pytest.raises(InputError, match='needs missing="skip"'):
+        DEVFNNClassifier.load(tmp_path / "other")
