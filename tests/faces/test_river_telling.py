@@ -29,10 +29,8 @@ def test_debug_one_says_what_the_model_makes_of_a_row():
         for layer in model.explain_one({"a": 0.25}).layers
         for rule in layer.fired
     }
-    assert (
-        shown
-        == [f"  {rule.text()}" for rule in model.rules() if (rule.layer, rule.rule) in fired][:5]
-    )
+    rules_fired = [rule for rule in model.rules() if (rule.layer, rule.rule) in fired][:5]
+    assert shown == [f"  {rule.text()}  {rule.remark()}" for rule in rules_fired]
 
 
 def test_a_pipeline_shows_what_the_model_makes_of_a_row():
