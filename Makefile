@@ -90,8 +90,8 @@ docs: install  ## the documentation as a site, in site/index.html; makes its fig
 	$(BIN)/python docs/figures.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
-tutorials: install  ## run the tutorials, and write down what they print
-	$(BIN)/python tests/tutorials.py --write
+tutorials: install  ## run the code of the pages, and write down what it prints
+	$(BIN)/python docs/pages.py --write
 
 build: install  ## a wheel in dist/
 	$(PIP) wheel --quiet --no-deps --wheel-dir dist .
