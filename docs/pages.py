@@ -18,7 +18,10 @@ import tempfile
 import time
 from typing import NamedTuple
 
-FOLDER = pathlib.Path(__file__).parent
+FOLDER = pathlib.Path(__file__).resolve().parent
+
+SOURCE = str(FOLDER.parent / "src")
+"""Where the package is that the pages are about, whatever else is installed."""
 
 PAGES = (
     "start.md",
@@ -71,7 +74,7 @@ def outputs_of(page: str, folder: pathlib.Path) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", "\n".join(marked)],
         cwd=folder,
-        env=os.environ | {"PYTHONIOENCODING": "utf-8", "MPLBACKEND": "agg"},
+        env=os.environ | {"PYTHONPATH": SOURCE, "PYTHONIOENCODING": "utf-8", "MPLBACKEND": "agg"},
         capture_output=True,
         encoding="utf-8",
         check=False,
