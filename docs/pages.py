@@ -35,6 +35,9 @@ PAGES = (
 )
 """Pages whose code runs."""
 
+WARNINGS = ("-W", "error", "-W", "ignore::UserWarning:mlflow.types.type_hints")
+"""All are errors, but for one that MLflow gives of itself when it is imported."""
+
 BLOCK = re.compile(
     r"^```python\n(.*?)^```\n(?:\n*^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE
 )
@@ -72,7 +75,7 @@ def outputs_of(page: str, folder: pathlib.Path) -> list[str]:
     blocks = blocks_of(page)
     marked = (f'print("{MARK.format(i)}")\n{block.code}' for i, block in enumerate(blocks))
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", "\n".join(marked)],
+        [sys.executable, *WARNINGS, "-c", "\n".join(marked)],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": SOURCE, "PYTHONIOENCODING": "utf-8", "MPLBACKEND": "agg"},
         capture_output=True,
