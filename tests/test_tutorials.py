@@ -47,7 +47,7 @@ def test_a_page_prints_what_it_says(page: str, tmp_path: pathlib.Path) -> None:
     check_needs(page)
     blocks = pages.blocks_of(page)
     outputs = pages.outputs_of(page, tmp_path)
-    assert len(blocks) >= 3
+    assert blocks
     for block, output in zip(blocks, outputs, strict=True):
         assert output == block.output, block.code
     saved = {path.name for path in tmp_path.iterdir()}
