@@ -26,7 +26,7 @@ from devfnn.evaluation import iter_prequential
 from devfnn.experiments import evaluate
 from devfnn.figures.style import BLUE, GREY, INK, ORANGE, PALE, RED, SKY, STYLE
 from devfnn.model.drift import ErrorTrack, Level
-from devfnn.streams import Stream, agrawal, from_arrays, sea, sine
+from devfnn.streams import Stream, from_arrays, sea, sine
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import pages
@@ -280,19 +280,18 @@ def label_choice() -> Axes:
 @figure
 def explanation() -> Axes:
     """What each feature adds to a prediction."""
-    stream = agrawal(20_000, functions=(3,), rows_per_concept=20_000)
-    model = learned(stream, Config(max_clouds=0))[0]
-    row = list(stream)[-1].X[0]
-    why = model.explain(row)
-    parts = dict(list(why.contributions().items())[:5])
-    names = [f"{name} = {row[stream.feature_names.index(name)]:,.0f}" for name in parts]
+    stream = sea(20_000, thresholds=(8.0,), noise=0.05)
+    row = [1.0, 4.5, 7.0]
+    why = learned(stream)[0].explain(row)
+    parts = why.contributions()
+    names = [f"{name} = {row[stream.feature_names.index(name)]:g}" for name in parts]
     place = why.labels.index(why.label)
     rest = sum(
         layer.voting_weight * (layer.bias[place] - np.delete(layer.bias, place).mean())
         for layer in why.layers
     )
     names, values = ["what needs no feature", *names], [rest, *parts.values()]
-    ax = axes(size=(6.4, 2.8))
+    ax = axes(size=(6.4, 2.2))
     ax.barh(names[::-1], values[::-1], color=[BLUE if each > 0 else RED for each in values[::-1]])
     ax.axvline(0.0, color=INK, linewidth=0.8)
     ax.grid(axis="x", color=PALE, linewidth=0.5)
