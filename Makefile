@@ -11,7 +11,7 @@ DEVFNN_DATA ?= $(abspath $(wildcard ../shared/data))
 export DEVFNN_DATA
 
 .DEFAULT_GOAL := help
-.PHONY: install run test compiled test-plain test-most test-rest test-kernels check format cover bench flops fleet faces select record results reading soak build clean help
+.PHONY: install run test compiled test-plain test-most test-rest test-kernels check format cover bench flops fleet faces select record results reading soak docs tutorials build clean help
 
 install: $(TOOLS)  ## create .venv with the project and its tools, once and when pyproject.toml changes
 
@@ -89,12 +89,19 @@ reading: install  ## speed of generators, and of a 1 GB CSV file against pyarrow
 soak: install  ## ten million rows that try to break the arithmetic
 	$(BIN)/python benchmarks/soak.py $(ARGS)
 
+docs: install  ## the documentation as a site, in site/index.html; makes its figures first
+	$(BIN)/python docs/figures.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+tutorials: install  ## run the code of the pages, and write down what it prints
+	$(BIN)/python docs/pages.py --write
+
 build: install  ## a wheel in dist/
 	$(PIP) wheel --quiet --no-deps --wheel-dir dist .
 
 clean:  ## remove everything that can be made again, .venv too
-	rm -rf $(VENV) dist build .coverage .*_cache .hypothesis
+	rm -rf $(VENV) dist build site docs/figures .coverage .*_cache .hypothesis
 	find src tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2> /dev/null || true
 
 help:  ## this list
-	@sed -n 's/^\([a-z]*\):.*  ## /\1|/p' Makefile | while IFS='|' read -r verb text; do printf '%-8s %s\n' "$$verb" "$$text"; done
+	@sed -n 's/^\([a-z]*\):.*  ## /\1|/p' Makefile | while IFS='|' read -r verb text; do printf '%-9s %s\n' "$$verb" "$$text"; done
