@@ -11,7 +11,6 @@ import sys
 
 import pytest
 
-
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 

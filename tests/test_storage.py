@@ -218,7 +218,9 @@ def test_the_shapes_of_any_network_are_known_before_it_is_made(kind: str) -> Non
 
 def test_nothing_of_a_model_lies_outside_what_is_stored() -> None:
     known = {"config", "_names", "_labels", "_network", "_late", "_logbook", "_query_log"}
-    assert vars(DEVFNN()).keys() == known
+    made_anew = {"_rows"}
+    assert vars(DEVFNN()).keys() == known | made_anew
+    assert DEVFNN()._rows is None
     names = {kind: schema(kind).tensors.keys() for kind in SAMPLES}
     for kind, ranges in checks.RANGES.items():
         assert ranges.keys() <= names[kind]

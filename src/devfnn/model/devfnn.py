@@ -20,6 +20,7 @@ from devfnn.model.label_budget import spend_early
 from devfnn.model.network import Rows
 from devfnn.model.rowwise import split_at_new_classes
 from devfnn.model.self_explaining import SelfExplaining
+from devfnn.model.single_rows import SingleRows, plain_row
 
 
 class DEVFNN(Asking, SelfExplaining):
@@ -57,6 +58,7 @@ class DEVFNN(Asking, SelfExplaining):
         self._network: Engine | None = None
         self._logbook = Logbook()
         self._query_log = QueryLog()
+        self._rows: SingleRows | None = None  # made when needed, never saved
         self._late: tuple[int, ...] = ()  # with lags, columns of features that were added later
 
     # ---- what a user may look at
@@ -129,12 +131,20 @@ class DEVFNN(Asking, SelfExplaining):
 
     def predict_proba_one(self, x: Any) -> dict[Hashable, float]:
         """Class probabilities of one row, by label."""
-        probabilities = self.predict_proba(self._as_row(x))[0]
-        return dict(zip(self._labels.classes, probabilities.tolist(), strict=True))
+        return dict(zip(self._labels.classes, self._shares_of(x), strict=True))
 
     def predict_one(self, x: Any) -> Hashable:
         """Label of one row."""
-        return self._labels.classes[int(self.predict_proba(self._as_row(x))[0].argmax())]
+        shares = self._shares_of(x)
+        return self._labels.classes[shares.index(max(shares))]
+
+    def _shares_of(self, x: Any) -> list[float]:
+        """Class probabilities of one row."""
+        values = plain_row(x)
+        if values is not None and (shares := self._single_rows().quick_probabilities(values)):
+            return shares
+        said: list[float] = self.predict_proba(self._as_row(x))[0].tolist()
+        return said
 
     # ---- learn
 
@@ -167,6 +177,11 @@ class DEVFNN(Asking, SelfExplaining):
 
     def learn_one(self, x: Any, y: Hashable, weight: float = 1.0) -> list[Event]:
         """Learn one row at once; structural steps follow every `chunk_rows` rows."""
+        values = plain_row(x)
+        if values is not None:
+            events = self._single_rows().learn_quickly(values, y, weight, asked=False)
+            if events is not None:
+                return events
         return self.learn_rows(self._as_row(x), [y], [weight])
 
     def learn_rows(self, X: Any, y: Any, weights: Any = None, *, chosen: Any = None) -> list[Event]:
@@ -217,6 +232,12 @@ class DEVFNN(Asking, SelfExplaining):
         if self._network is not None:
             return self._network.n_features - self.config.lags * len(self._labels)
         return len(self._names) if self._names is not None else None
+
+    def _single_rows(self) -> SingleRows:
+        """The quick way for single rows; it knows nothing that the model does not."""
+        if self._rows is None:
+            self._rows = SingleRows(self)
+        return self._rows
 
     def _as_row(self, x: Any) -> Floats:
         """One row as a matrix."""
