@@ -1,5 +1,6 @@
 """The site builds without a warning, has every page in its navigation, and every public name."""
 
+import doctest
 import importlib
 import importlib.util
 import os
@@ -98,6 +99,16 @@ def test_nothing_is_loaded_from_elsewhere(site: pathlib.Path) -> None:
         assert loaded.findall(page.read_text(encoding="utf-8")) == []
     for sheet in site.rglob("*.css"):
         assert re.findall(r"url\([\"']?https?:", sheet.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("name", ["hooks", "docstrings"])
+def test_what_the_build_does_to_pages(name: str) -> None:
+    spec = importlib.util.spec_from_file_location(f"site_{name}", ROOT / "docs" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    outcome = doctest.testmod(module)
+    assert outcome.attempted and not outcome.failed
 
 
 def test_formulas_are_drawn(site: pathlib.Path) -> None:
