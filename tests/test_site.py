@@ -12,7 +12,6 @@ import sys
 
 import pytest
 
-
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 
@@ -138,9 +137,10 @@ def test_the_figures_of_the_site_are_made_by_code(tmp_path: pathlib.Path) -> Non
         "for name, draw in figures.OWN.items():\n    figures.make(name, draw)\n"
     )
     paths = os.pathsep.join([str(ROOT / "src"), str(ROOT / "docs")])
+    compiled = {key: value for key, value in os.environ.items() if key != "NUMBA_DISABLE_JIT"}
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
-        env=os.environ | {"PYTHONPATH": paths},
+        env=compiled | {"PYTHONPATH": paths},
         capture_output=True,
         encoding="utf-8",
         check=False,
