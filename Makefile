@@ -101,7 +101,7 @@ build: install  ## a wheel in dist/
 
 clean:  ## remove everything that can be made again, .venv too
 	rm -rf $(VENV) dist build site docs/figures .coverage .*_cache .hypothesis
-	find src tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2> /dev/null || true
+	find src tests benchmarks examples docs -name __pycache__ -prune -exec rm -rf {} + 2> /dev/null || true
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*  ## /\1|/p' Makefile | while IFS='|' read -r verb text; do printf '%-9s %s\n' "$$verb" "$$text"; done

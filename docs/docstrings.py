@@ -24,13 +24,8 @@ class Readable(griffe.Extension):  # type: ignore[misc]
 def readable(text: str) -> str:
     """A docstring as the site needs it.
 
-    >>> print(readable("A word.\\n\\n>>> 1 + 1\\n2"))
-    A word.
-    <BLANKLINE>
-    ```pycon
-    >>> 1 + 1
-    2
-    ```
+    >>> readable("A word.\\n\\n>>> 1 + 1\\n2")
+    'A word.\\n\\n```pycon\\n>>> 1 + 1\\n2\\n```'
     """
     text = text.replace(ALL_PARAMETERS, "Parameters are those of `devfnn.Config`, by name.")
     head, *sections = re.split(r"(?=^\w[\w ]*\n-{3,}$)", text, flags=re.MULTILINE)

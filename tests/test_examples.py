@@ -63,7 +63,17 @@ def test_the_readme_names_the_commands_that_exist() -> None:
         assert re.search(rf"^{verb}:", makefile, re.MULTILINE), verb
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/evaluation.md", "docs/streams.md"])
+PAGES = [
+    "README.md",
+    "docs/evaluation.md",
+    "docs/extending.md",
+    "docs/start.md",
+    "docs/streams.md",
+]
+"""Pages with commands."""
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_pages_name_the_options_that_exist(page: str) -> None:
     from typer.main import get_command
 

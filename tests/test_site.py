@@ -1,5 +1,6 @@
 """The site builds without a warning, has every page in its navigation, and every public name."""
 
+import doctest
 import importlib
 import importlib.util
 import os
@@ -99,6 +100,16 @@ def test_nothing_is_loaded_from_elsewhere(site: pathlib.Path) -> None:
         assert re.findall(r"url\([\"']?https?:", sheet.read_text(encoding="utf-8")) == []
 
 
+@pytest.mark.parametrize("name", ["hooks", "docstrings"])
+def test_what_the_build_does_to_pages(name: str) -> None:
+    spec = importlib.util.spec_from_file_location(f"site_{name}", ROOT / "docs" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    outcome = doctest.testmod(module)
+    assert outcome.attempted and not outcome.failed
+
+
 def test_formulas_are_drawn(site: pathlib.Path) -> None:
     page = (site / "paper.html").read_text(encoding="utf-8")
     assert page.count('<svg class="formula"') > 50
@@ -126,9 +137,10 @@ def test_the_figures_of_the_site_are_made_by_code(tmp_path: pathlib.Path) -> Non
         "for name, draw in figures.OWN.items():\n    figures.make(name, draw)\n"
     )
     paths = os.pathsep.join([str(ROOT / "src"), str(ROOT / "docs")])
+    compiled = {key: value for key, value in os.environ.items() if key != "NUMBA_DISABLE_JIT"}
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
-        env=os.environ | {"PYTHONPATH": paths},
+        env=compiled | {"PYTHONPATH": paths},
         capture_output=True,
         encoding="utf-8",
         check=False,
