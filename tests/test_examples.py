@@ -56,6 +56,13 @@ def test_the_code_of_the_page_on_evaluation_runs(tmp_path: pathlib.Path) -> None
     assert (tmp_path / "run.png").is_file() and (tmp_path / "run.html").is_file()
 
 
+def test_the_rules_of_the_readme_are_those_of_the_page_they_come_from() -> None:
+    shown = re.findall(r"^IF .*$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    page = (ROOT / "docs/explaining.md").read_text()
+    assert len(shown) == 3
+    assert "\n".join(shown) in page
+
+
 def test_the_readme_names_the_commands_that_exist() -> None:
     makefile = (ROOT / "Makefile").read_text()
     readme = (ROOT / "README.md").read_text()

@@ -220,8 +220,8 @@ class LayerKept(Event):
     score: float
 
     _explanation: ClassVar[str] = (
-        "after a drift, layer {source} was kept as layer {layer}, with its {n_rules} rules from "
-        "{learned_rows} rows; the share it had right was {score:.3f}"
+        "after a drift, layer {source} was kept as layer {layer}: number of rules {n_rules}, "
+        "learned rows {learned_rows}, share it had right {score:.3f}"
     )
 
 
