@@ -8,6 +8,7 @@ import os
 import pathlib
 import sys
 import tempfile
+import warnings
 from typing import Any
 
 from devfnn.errors import InputError
@@ -15,10 +16,13 @@ from devfnn.model.devfnn import DEVFNN
 from devfnn.storage import load
 
 try:
-    import mlflow.artifacts
-    import mlflow.pyfunc
-    from mlflow.models import Model, ModelSignature, infer_signature
-    from mlflow.models.model import ModelInfo
+    with warnings.catch_warnings():
+        # MLflow warns of its own type hints when it is imported.
+        warnings.filterwarnings("ignore", message=".*Any type hint is inferred")
+        import mlflow.artifacts
+        import mlflow.pyfunc
+        from mlflow.models import Model, ModelSignature, infer_signature
+        from mlflow.models.model import ModelInfo
 except ImportError as error:
     raise ImportError("devfnn.mlflow needs MLflow: pip install 'devfnn[mlflow]'") from error
 
