@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import wrightomega
 
-from devfnn.kernels.state import OFFERED, Floats
+from devfnn.kernels.state import ANSWERED, Floats
 from reference import softmax
 
 DOUBT, NEGLIGIBLE, OUT_OF_REACH = 0.02, 0.01, 10.0
@@ -254,7 +254,6 @@ class SlowPurse:
     window: int
     row: int
     n_bought: int
-    has_asked: bool
     owed: int
     bought: list[int]
 
@@ -263,15 +262,11 @@ class SlowPurse:
         return sum(row > self.row - self.window for row in self.bought) < self.most
 
     def note(self, labelled: int, is_bought: bool) -> None:
-        """Let a row go by; those that were asked about went by before."""
-        was_asked = self.has_asked and labelled != OFFERED
-        if was_asked and is_bought and self.owed:
-            self.owed -= 1
-            return
-        if is_bought:
-            self.n_bought += 1
-            self.bought.append(self.row)
-        self.row += not was_asked
+        """Let a row go by; those that are answers went by before."""
+        if labelled != ANSWERED:
+            self.n_bought += is_bought
+            self.bought += [self.row] * int(is_bought)
+            self.row += 1
 
 
 @dataclasses.dataclass

@@ -75,15 +75,15 @@ def slow_repeats(state: Concepts) -> SlowRepeats:
 
 def slow_purse(purse: Ints, window: int) -> SlowPurse:
     """The twin of a purse."""
-    gone_by, bought, has_asked, owed = purse[:FIRST_PLACE].tolist()
+    gone_by, bought, owed = purse[:FIRST_PLACE].tolist()
     rows = sorted(purse[FIRST_PLACE : FIRST_PLACE + bought].tolist())
     most = purse.size - FIRST_PLACE
-    return SlowPurse(most, window, gone_by, bought, bool(has_asked), owed, rows)
+    return SlowPurse(most, window, gone_by, bought, owed, rows)
 
 
 def assert_same_purse(purse: Ints, slow: SlowPurse) -> None:
     """Compare a purse with its twin; of the rows it has only the newest."""
-    counters = [slow.row, slow.n_bought, int(slow.has_asked), slow.owed]
+    counters = [slow.row, slow.n_bought, slow.owed]
     assert purse[:FIRST_PLACE].tolist() == counters
     rows = sorted(purse[FIRST_PLACE : FIRST_PLACE + slow.n_bought].tolist())
     assert rows == sorted(slow.bought)[len(slow.bought) - len(rows) :]

@@ -47,7 +47,7 @@ from devfnn.kernels.concept_state import (
     Habits,
     Lessons,
 )
-from devfnn.kernels.state import ASKED_FOR, OFFERED, Floats, Ints
+from devfnn.kernels.state import ANSWERED, ASKED_FOR, OFFERED, Floats, Ints
 from devfnn.model.drift import ErrorTrack, Level
 from reference import certainty, softmax
 
@@ -149,11 +149,11 @@ class SlowConcepts:
 
     def choose(self, probabilities: Floats, draw: float, labelled: int) -> bool:
         """Whether the label of a row is taken; counts how many were, and how unsure rows are."""
-        is_counted = labelled == OFFERED or not self.purse.has_asked
+        is_counted = labelled != ANSWERED
         if is_counted:
             unsure = 2.0 - 2.0 * certainty(probabilities)
             self.uncertainty += 0.002 * (unsure - self.uncertainty)
-        chosen = labelled == ASKED_FOR
+        chosen = labelled in (ASKED_FOR, ANSWERED)
         if labelled == OFFERED:
             chosen = self._is_worth(probabilities, draw)
         if is_counted:
@@ -164,7 +164,7 @@ class SlowConcepts:
     def _is_worth(self, probabilities: Floats, draw: float) -> bool:
         h, sure = self.habits, certainty(probabilities)
         if not h.active_learning:
-            return True
+            return h.label_budget >= 1.0 or self.purse.has_room()
         if h.label_budget >= 1.0:
             return draw < h.exploration or sure < h.conflict_threshold
         if not self.purse.has_room():

@@ -218,6 +218,7 @@ def test_the_shapes_of_any_network_are_known_before_it_is_made(kind: str) -> Non
 
 def test_nothing_of_a_model_lies_outside_what_is_stored() -> None:
     known = {"config", "_names", "_labels", "_network", "_late", "_logbook", "_query_log"}
+    known |= {"_early_purse"}
     made_anew = {"_rows"}
     assert vars(DEVFNN()).keys() == known | made_anew
     assert DEVFNN()._rows is None

@@ -30,6 +30,9 @@ except (RuntimeError, ValueError, OSError) as error:  # Java starts when CapyMOA
 
 __all__ = ["DEVFNN"]
 
+NO_LABEL = -1
+"""The class index of an instance without a label."""
+
 
 class DEVFNN(Telling, Classifier):
     """Deep evolving fuzzy neural network for streams that change.
@@ -80,11 +83,12 @@ class DEVFNN(Telling, Classifier):
 
     def train(self, instance: Any) -> None:
         """Learn an instance; one without a label changes nothing."""
-        index = int(instance.y_index)
+        values = self._values(instance)
+        index = int(getattr(instance, "y_index", NO_LABEL))
         if index >= len(self._labels):
             raise InputError(f"class {index} is not in the schema, which has {self._labels}")
         if index >= 0:
-            self._rows.learn(self._values(instance), index)
+            self._rows.learn(values, index)
 
     def predict_proba(self, instance: Any) -> Floats | None:
         """Probabilities by class index; None before the first instance."""
@@ -114,7 +118,10 @@ class DEVFNN(Telling, Classifier):
 
     def _values(self, instance: Any) -> tuple[float, ...]:
         """The attributes of an instance; those that are too large are named."""
-        values: tuple[float, ...] = tuple(instance.x.tolist())
+        if not hasattr(instance, "x"):
+            kind = type(instance).__name__
+            raise InputError(f"an instance of a stream of CapyMOA is needed, not {kind}")
+        values: tuple[float, ...] = tuple(np.asarray(instance.x, np.float64).tolist())
         if not are_sound(values):
             for name, value in zip(self._about["features"], values, strict=False):
                 if abs(value) > LARGEST:

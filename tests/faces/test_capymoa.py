@@ -6,6 +6,7 @@ import types
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 
 from devfnn import DEVFNN as Core
 from devfnn import Config, InputError, NotLearnedError
@@ -67,6 +68,7 @@ def test_it_runs_next_to_learners_of_moa(stream, tmp_path):
     plot_windowed_results(
         *results.values(), metric="accuracy", figure_path=f"{tmp_path}/", figure_name="windows"
     )
+    pyplot.close("all")  # it leaves its figure open
     (figure,) = tmp_path.iterdir()
     assert figure.stat().st_size > 10_000
 
@@ -177,3 +179,13 @@ def test_what_is_refused_changes_nothing(learned, x, index, message):
     with pytest.raises(InputError, match=message):
         learner.train(types.SimpleNamespace(x=np.array(x), y_index=index))
     assert learner.model.__getstate__() == before
+
+
+@pytest.mark.parametrize("instance", [None, np.zeros(3), [1.0]])
+def test_what_is_no_instance_is_refused(stream, instance):
+    model = DEVFNN(stream.get_schema())
+    model.train(stream.next_instance())
+    for call in (model.train, model.predict, model.predict_proba, model.explain):
+        with pytest.raises(InputError, match="an instance of a stream of CapyMOA is needed, not"):
+            call(instance)
+    assert model.model.n_rows == 1

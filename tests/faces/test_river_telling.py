@@ -99,3 +99,30 @@ def test_keys_that_are_no_text_need_to_be_told(tmp_path):
     DEVFNN().save(tmp_path / "other")
     with pytest.raises(InputError, match='needs missing="skip"'):
         DEVFNNClassifier.load(tmp_path / "other")
+
+
+# ---- what a row may be
+
+
+def test_a_series_is_a_row_too():
+    pandas = pytest.importorskip("pandas")
+    X, y = rows(100)
+    frame = pandas.DataFrame(X, columns=NAMES)
+    one, other = DEVFNNClassifier(), DEVFNNClassifier()
+    for place, label in enumerate(y):
+        one.learn_one(frame.iloc[place], label)
+        other.learn_one(frame.iloc[place].to_dict(), label)
+    assert one.predict_proba_one(frame.iloc[3]) == other.predict_proba_one(as_dicts(X)[3])
+    assert one.model.feature_names == other.model.feature_names
+
+
+@pytest.mark.parametrize("x", [None, [1.0, 2.0], np.zeros(3), 3, "abc"])
+def test_what_is_no_row_is_refused(x):
+    model = learned(*rows(50))
+    before = model.model.__getstate__()
+    for ask in (model.predict_one, model.predict_proba_one, model.explain_one, model.debug_one):
+        with pytest.raises(InputError, match="a row is a dictionary of features, not"):
+            ask(x)
+    with pytest.raises(InputError, match="use learn_many"):
+        model.learn_one(x, 1)
+    assert model.model.__getstate__() == before

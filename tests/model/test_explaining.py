@@ -413,12 +413,24 @@ def test_a_class_that_is_not_known_is_refused():
 
 def test_it_takes_no_more_than_some_predictions_do():
     model, X = striped_model()
-    model.predict_proba_one(X[0])
-    model.explain(X[0])
-    spans = {model.predict_proba_one: [], model.explain: []}
-    for ask in list(spans) * 10:
+    spans = {model.predict_proba: [], model.explain: []}
+    for ask in [*spans, *list(spans) * 10]:
         start = time.process_time()
         for x in X[:20]:
-            ask(x)
+            ask(x if ask == model.explain else x[None])
         spans[ask].append(time.process_time() - start)
-    assert min(spans[model.explain]) < 20.0 * min(spans[model.predict_proba_one])
+    assert min(spans[model.explain]) < 20.0 * min(spans[model.predict_proba])
+
+
+def test_two_classes_cannot_have_one_name():
+    model, X = striped_model()
+    first, second = model.classes[:2]
+    same = {first: "both", second: "both"}
+    for tell in (
+        model.rules,
+        model.describe,
+        model.to_dict,
+        lambda **names: model.explain(X[0], **names),
+    ):
+        with pytest.raises(InputError, match="calls two classes 'both'"):
+            tell(class_names=same)

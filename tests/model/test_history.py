@@ -53,8 +53,8 @@ def test_only_the_newest_are_kept(monkeypatch):
     assert [event.row for event in known] == [2, 3, 4]
     assert known.n_dropped == 2
     assert "5 events" in known.text()
-    assert "... 2 older ones" in known.text()
-    assert "... 4 older ones" in known.text(1)
+    assert "... and 2 before" in known.text()
+    assert "... and 4 before" in known.text(1)
     assert known.text(1).endswith(known.events[-1].explanation)
 
 

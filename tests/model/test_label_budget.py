@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from devfnn import DEVFNN, Config, InputError
+from devfnn.evaluation import Procedure, iter_prequential
+from devfnn.events import Event
 from devfnn.kernels.state import Flags, Ints
 from devfnn.model.asking import MOST_QUERIES
+from devfnn.streams import from_arrays
 from scenes import CHUNK, chunks, config_of, each_network, noisy, sloped
 
 X, Y = sloped(12)
@@ -71,12 +74,114 @@ def test_what_is_wanted_never_exceeds_the_budget(network: str, y: Ints) -> None:
 
 
 @each_network
-def test_the_first_question_keeps_to_the_budget_too(network: str) -> None:
+def test_before_the_first_answer_every_window_has_its_questions(network: str) -> None:
     model = DEVFNN(bounded(network))
-    assert model.wants_label(X[:500]).sum() == MOST
-    assert model.ask(X[:4]).all()
-    assert model.wants_label(X[:500]).sum() == MOST - 4
-    assert model.n_labels_owed == 4
+    wanted = model.wants_label(X[:450])
+    assert np.flatnonzero(wanted).tolist() == [row for row in range(450) if row % WINDOW < MOST]
+    rows = X[:2350]
+    asked = np.concatenate([model.ask(part) for part, _ in chunks(rows, Y[:2350], 70)])
+    assert fullest(asked) == MOST and asked[-WINDOW:].sum() == MOST
+    assert model.n_labels_owed == asked.sum()
+    assert [query.row for query in model.queries()] == np.flatnonzero(asked).tolist()
+    model.answer(rows[asked][:5], Y[:2350][asked][:5])
+    assert model.n_labels_owed == asked.sum() - 5
+    assert not model.wants_label(X[:1]).any()  # the last window has all of its labels
+
+
+@each_network
+def test_ways_of_asking_can_be_mixed(network: str) -> None:
+    """Every third chunk is asked about ahead, and answered late; the others are learned at once."""
+    model, taken, waiting = DEVFNN(bounded(network)), [], []
+    for turn, (rows, labels) in enumerate(chunks(X, HARD, 50)):
+        if turn % 3 == 0:
+            taken.append(model.ask(rows))
+            waiting.append((rows[taken[-1]], labels[taken[-1]]))
+        elif turn % 3 == 1:
+            taken.append(model.wants_label(rows))
+            model.learn(rows, labels, chosen=taken[-1])
+        else:
+            before = model.n_labels_used
+            model.learn(rows[:1], labels[:1])
+            taken.append(np.array([model.n_labels_used > before]))
+        if len(waiting) > 2:
+            model.answer(*waiting.pop(0))
+    flags = np.concatenate(taken)
+    assert fullest(flags) <= MOST and flags[-500:].mean() > 0.05
+    assert model.n_labels_owed == sum(len(labels) for _, labels in waiting)
+
+
+def test_answers_that_nobody_asked_for_are_refused() -> None:
+    model = DEVFNN(bounded("concepts"))
+    model.ask(X[:3])
+    before = model.__getstate__()
+    for rows, labels in ((X[:4], Y[:4]), (X[:2], [1, None]), (X[:2], Y[:3])):
+        with pytest.raises(InputError):
+            model.answer(rows, labels)
+        assert model.__getstate__() == before
+    with pytest.raises(InputError, match="4 answers, but 3 labels are owed; ask"):
+        model.answer(X[:4], Y[:4])
+    with pytest.raises(InputError):
+        model.ask([["x", "y", "z"]])
+    assert model.__getstate__() == before
+    assert model.ask(X[:0]).shape == (0,)
+
+
+@each_network
+@pytest.mark.parametrize("verb", ["learn", "learn_rows"])
+@pytest.mark.parametrize("lags", [0, 2])
+def test_labels_that_are_not_taken_are_not_read(network: str, verb: str, lags: int) -> None:
+    """Whatever they are: no class is opened for them, and no lag remembers them."""
+    config = bounded(network, lags=lags, exploration=0.2)
+    told, others = DEVFNN(config), DEVFNN(config)
+    for rows, labels in chunks(X[:1000], Y[:1000], 100):
+        wanted = []
+        for model, garbage in ((told, None), (others, "never")):
+            before = model.n_labels_used
+            if verb == "learn":
+                wanted.append(model.wants_label(rows))
+                mixed = np.where(wanted[-1], labels.astype(object), garbage or labels)
+                model.learn(rows, mixed)
+            else:
+                for row, label in zip(rows, labels.tolist(), strict=True):
+                    is_wanted = bool(model.wants_label(row[None])[0])
+                    model.learn_rows(row[None], [label if is_wanted else garbage or label])
+            assert model.n_labels_used > before or not model.n_rows
+    assert others.classes == told.classes
+    np.testing.assert_array_equal(others.predict_proba(X), told.predict_proba(X))
+    assert others.__getstate__() == told.__getstate__()
+
+
+@each_network
+def test_a_budget_holds_without_active_learning_too(network: str) -> None:
+    model, taken = DEVFNN(bounded(network, active_learning=False)), []
+    for row, label in zip(X[:500], Y[:500].tolist(), strict=True):
+        before = model.n_labels_used
+        model.learn_one(row, label)
+        taken.append(model.n_labels_used > before)
+    assert np.flatnonzero(taken).tolist() == [row for row in range(500) if row % WINDOW < MOST]
+    assert model.wants_label(X[:250]).sum() == 3 * MOST
+
+
+@pytest.mark.parametrize("by_row", [False, True])
+@each_network
+def test_an_experiment_keeps_to_the_budget_of_the_model(network: str, by_row: bool) -> None:
+    """From the first row on, also if the experiment hands out labels."""
+    given: list[Flags] = []
+
+    class Watched(DEVFNN):
+        def learn(self, *rows: object, chosen: Flags) -> list[Event]:
+            given.append(chosen)
+            return super().learn(*rows, chosen=chosen)
+
+        def learn_rows(self, *rows: object, chosen: Flags) -> list[Event]:
+            given.append(chosen)
+            return super().learn_rows(*rows, chosen=chosen)
+
+    stream = from_arrays(X[:600], HARD[:600]).chunks(rows=150)
+    how = Procedure(label_budget=0.1, by_row=by_row)
+    list(iter_prequential(Watched(bounded(network)), stream, how))
+    flags = np.concatenate(given)
+    assert flags.size == 600 and fullest(flags) <= MOST and flags.sum() > 20
 
 
 @each_network
@@ -88,7 +193,7 @@ def test_labels_that_come_late_are_bounded_when_they_are_asked_for(network: str)
         asked.append(model.ask(rows))
         waiting.append((rows[asked[-1]], labels[asked[-1]]))
         if len(waiting) > 3:
-            model.learn(*waiting.pop(0), chosen=True)
+            model.answer(*waiting.pop(0))
     flags = np.concatenate(asked)
     assert fullest(flags) <= MOST and flags.mean() > 0.05
     assert model.n_labels_owed == sum(len(labels) for _, labels in waiting)
@@ -155,8 +260,9 @@ def test_a_model_that_asked_before_it_learned_is_saved_too() -> None:
     model.ask(X[:7])
     other = copy.deepcopy(model)
     assert other.n_labels_owed == 7 and other.queries() == model.queries()
-    other.learn(X[:7], Y[:7], chosen=True)
-    assert other.n_labels_owed == 0
+    np.testing.assert_array_equal(other.ask(X[7:50]), model.ask(X[7:50]))
+    other.answer(X[:7], Y[:7])
+    assert other.n_labels_owed == 3
 
 
 def test_the_log_keeps_the_newest() -> None:

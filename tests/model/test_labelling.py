@@ -89,3 +89,12 @@ def test_exploration_differs_by_seed_but_not_by_batch() -> None:
         wanted.append(model.wants_label(X))
         np.testing.assert_array_equal(wanted[-1][:50], model.wants_label(X[:50]))
     assert 0.3 < (wanted[0] == wanted[1]).mean() < 0.9
+
+
+@each_network
+def test_rows_of_which_none_is_chosen_have_no_label(network: str) -> None:
+    model = DEVFNN(config_of(network))
+    model.learn(X[:CHUNK], Y[:CHUNK])
+    used = model.n_labels_used
+    model.learn(X[:CHUNK], [None] * CHUNK, chosen=False)
+    assert model.n_labels_used == used

@@ -198,3 +198,33 @@ def test_events_are_in_the_history_also_after_loading():
     history = single.model.history()
     assert list(history) == [*model.history(), *events]
     assert events and history.since_row == 0
+
+
+def test_the_values_of_a_series_are_matched_by_name():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    table = pandas.DataFrame(rng.random((300, 2)), columns=["heat", "wind"])
+    labels = np.where(table["heat"] > 0.5, "up", "down")
+    model = DEVFNN()
+    model.learn(table, labels)
+    row = table.iloc[7]
+    turned = row[::-1]
+    assert model.predict_proba_one(turned) == model.predict_proba_one(row)
+    assert model.predict_proba_one(row) == model.predict_proba_one(row.tolist())
+    for x in (turned, table.iloc[[7]], table.iloc[[7]][["wind", "heat"]]):
+        assert model.explain(x).values.tolist() == row.tolist()
+    with pytest.raises(InputError, match="rain"):
+        model.learn_one(turned.rename({"heat": "rain"}), "up")
+    model.learn_one(turned, "up")
+    assert model.n_rows == 301
+
+
+def test_a_weight_that_is_no_number_is_refused_and_nothing_changes():
+    X, y = rows(2)
+    model = DEVFNN(Config(missing="skip"))
+    model.learn_rows(X, y)
+    before = model.__getstate__()
+    for weight in (np.array([1.0, 2.0]), "1", None, math.nan, -1.0):
+        with pytest.raises(InputError):
+            model.learn_one([1.0, 2.0], 1, weight)
+        assert model.__getstate__() == before

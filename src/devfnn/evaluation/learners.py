@@ -30,6 +30,8 @@ class Learner(Protocol):
 
     asks_itself: bool
     """Whether it decides which labels it learns, so that it must be asked."""
+    asks_early: bool
+    """Whether it can say which labels it would like to have before it has learned anything."""
     answers_early: bool
     """Whether it can be asked before it has learned anything; it may then say nothing."""
     can_ask: bool
@@ -88,6 +90,7 @@ class _Native:
     def __init__(self, model: Any, by_row: bool) -> None:
         self._model = model
         self.can_ask = hasattr(model, "wants_label")
+        self.asks_early = bool(getattr(model, "asks_before_learning", False))
         self._learn = model.learn_rows if by_row and hasattr(model, "learn_rows") else model.learn
         self._gives_probabilities = hasattr(model, "predict_proba") and hasattr(model, "classes")
         self._takes_chosen = _takes(self._learn, "chosen")
@@ -120,7 +123,7 @@ def _takes(function: Callable[..., Any], name: str) -> bool:
 class _ScikitLearn:
     """A model with `partial_fit`."""
 
-    asks_itself = can_ask = answers_early = False
+    asks_itself = can_ask = asks_early = answers_early = False
 
     def __init__(self, model: Any, classes: Sequence[Hashable]) -> None:
         self._model = model
@@ -166,6 +169,7 @@ class _River:
         self._predict = _river_predictor(model)
         self._asked: tuple[Floats, list[bool]] = (np.empty((0, 0)), [])
         self.asks_itself = self.can_ask = _is_active(model)
+        self.asks_early = False
         self.answers_early = not self.asks_itself
 
     def predict(self, X: Floats) -> Predictions:
@@ -239,7 +243,7 @@ def _river_predictor(model: Any) -> Callable[[dict[str, float]], Any]:
 class _CapyMOA:
     """A model with `train`, for instances of its schema."""
 
-    asks_itself = can_ask = False
+    asks_itself = can_ask = asks_early = False
     answers_early = True
 
     def __init__(self, model: Any, classes: Sequence[Hashable]) -> None:

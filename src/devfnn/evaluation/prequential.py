@@ -183,12 +183,13 @@ class Prequential:
         return found
 
     def _chosen(self, X: Floats) -> npt.NDArray[np.bool_] | None:
-        """The rows whose labels the model gets, if it has to ask; the first ones anyway."""
+        """The rows whose labels the model gets, if it has to ask; all while it cannot ask yet."""
         budget = self.procedure.label_budget
         if budget is None and not self._learner.asks_itself:
             return None
         self._n_offered += len(X)
-        wanted = self._learner.wanted(X) if self._has_learned else np.ones(len(X), np.bool_)
+        may_ask = self._has_learned or self._learner.asks_early
+        wanted = self._learner.wanted(X) if may_ask else np.ones(len(X), np.bool_)
         if budget is None or wanted is None:
             return wanted
         n_left = max(0, int(budget * self._n_offered) - self._n_given)

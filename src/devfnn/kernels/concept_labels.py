@@ -4,7 +4,7 @@ from devfnn.kernels._jit import part
 from devfnn.kernels.concept_state import LABEL_RATE, UNCERTAINTY
 from devfnn.kernels.purse import can_buy, note_row
 from devfnn.kernels.selection import certainty
-from devfnn.kernels.state import ASKED_FOR, HAS_ASKED, OFFERED
+from devfnn.kernels.state import ANSWERED, ASKED_FOR, OFFERED
 
 RATE = 0.002
 """Of the running means of uncertainty and of labels taken."""
@@ -19,7 +19,7 @@ def is_worth_a_label(state, probabilities, draw, habits):
     labels were taken than the budget has, as it cuts them where unsure rows come in a row.
     """
     if not habits.active_learning:
-        return True
+        return habits.label_budget >= 1.0 or can_buy(state.purse, habits.budget_window)
     sure = certainty(probabilities)
     if habits.label_budget >= 1.0:
         return draw < habits.exploration or sure < habits.conflict_threshold
@@ -37,11 +37,11 @@ def is_chosen(state, labelled, probabilities, draw, habits):
 
     Rows that were asked about ahead of learning were counted then.
     """
-    is_counted = labelled == OFFERED or not state.purse[HAS_ASKED]
+    is_counted = labelled != ANSWERED
     if is_counted:
         unsure = 2.0 * (1.0 - certainty(probabilities))
         state.course[UNCERTAINTY] += RATE * (unsure - state.course[UNCERTAINTY])
-    chosen = labelled == ASKED_FOR
+    chosen = labelled == ASKED_FOR or labelled == ANSWERED
     if labelled == OFFERED:
         chosen = is_worth_a_label(state, probabilities, draw, habits)
     if is_counted:

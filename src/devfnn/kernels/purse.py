@@ -1,12 +1,12 @@
 """The label budget as a hard bound: any `window` rows in a row hold so many labels, and no more.
 
-A purse is one array: four counters, then the rows of the newest labels, as many as a window may
+A purse is one array: three counters, then the rows of the newest labels, as many as a window may
 hold. One more is allowed if the oldest of these lies a whole window back. A purse without room for
 rows belongs to a model without a budget, and only counts.
 """
 
 from devfnn.kernels._jit import kernel, part
-from devfnn.kernels.state import BOUGHT, FIRST_PLACE, GONE_BY, HAS_ASKED, OFFERED, OWED
+from devfnn.kernels.state import ANSWERED, BOUGHT, FIRST_PLACE, GONE_BY, OFFERED
 
 
 @part()
@@ -20,18 +20,15 @@ def can_buy(purse, window):
 
 @part()
 def note_row(purse, labelled, is_bought):
-    """Let a row go by. Rows that were asked about ahead of learning went by and were paid then."""
-    was_asked = purse[HAS_ASKED] and labelled != OFFERED
-    if was_asked and purse[OWED] > 0 and is_bought:
-        purse[OWED] -= 1
+    """Let a row go by, unless it did so when it was asked about."""
+    if labelled == ANSWERED:
         return
     if is_bought:
         room = purse.shape[0] - FIRST_PLACE
         if room > 0:
             purse[FIRST_PLACE + purse[BOUGHT] % room] = purse[GONE_BY]
         purse[BOUGHT] += 1
-    if not was_asked:
-        purse[GONE_BY] += 1
+    purse[GONE_BY] += 1
 
 
 @kernel()

@@ -21,12 +21,13 @@ FREE, ACTIVE, ARCHIVED = 0, 1, 2
 SEEN, USED, GROWN, RECALLED, TUNED, CONSEQUENT_ONLY = 0, 1, 2, 3, 4, 5
 """Columns of `Layer.counters`, in rows."""
 
-UNLABELLED, OFFERED, ASKED_FOR = 0, 1, 2
-"""A row's label: there is none; take it if it is worth it; it was asked for, so take it."""
+UNLABELLED, OFFERED, ASKED_FOR, ANSWERED = range(4)
+"""A row's label: there is none; take it if it is worth it; it was asked for, so take it; the same,
+but the row went by when it was asked about, and was paid for then."""
 
-GONE_BY, BOUGHT, HAS_ASKED, OWED, FIRST_PLACE = range(5)
-"""Places in a purse: rows so far; labels so far; 1 once the model has asked for labels ahead of
-learning; labels asked for that were not learned yet; the first row of those with a label."""
+GONE_BY, BOUGHT, OWED, FIRST_PLACE = range(4)
+"""Places in a purse: rows so far; labels so far; labels asked for ahead of learning that were not
+learned yet; the first row of those with a label."""
 
 LOG_LOSS, SQUARES, WITH_PROBABILITIES, MAJORITY, NO_CHANGE = range(5)
 N_TOTALS = 5

@@ -1,21 +1,21 @@
 """Asking for labels: which rows are worth one, inside the budget, and a log of what was asked."""
 
 import collections
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from devfnn.kernels.state import GONE_BY, HAS_ASKED, OWED, Flags, Floats, Ints
+from devfnn.errors import InputError
+from devfnn.events import Event
+from devfnn.kernels.state import ANSWERED, GONE_BY, OFFERED, OWED, Flags, Floats, Ints
 from devfnn.model import lags
+from devfnn.model.compiling import ensure_compiled
 from devfnn.model.config import Config
 from devfnn.model.engines import Engine
-from devfnn.model.intake import as_rows, exploration_draws
-from devfnn.model.label_budget import (
-    is_bounded,
-    labels_left,
-    most_labels,
-)
+from devfnn.model.intake import Labels, as_rows, as_weights, exploration_draws
+from devfnn.model.label_budget import empty_purse, in_budget, is_bounded, labels_left
+from devfnn.model.network import Rows
 
 MOST_QUERIES = 1000
 """Queries that a model keeps, the newest."""
@@ -59,31 +59,41 @@ class _Model(Protocol):
     _names: list[str] | None
     _network: Engine | None
     _late: tuple[int, ...]
+    _labels: Labels
     _query_log: QueryLog
+    _early_purse: Ints | None
 
     def _known(self) -> Engine: ...
     def _n_features(self) -> int | None: ...
+    def _learn_row_by_row(self, rows: Rows, labelled: Ints, fresh: Any) -> list[Event]: ...
+    def learn_rows(self, X: Any, y: Any, weights: Any, *, chosen: Any) -> list[Event]: ...
+    def _checked(self, X: Any, y: Any, weights: Any, chosen: Any) -> Any: ...
     def predict_proba(self, X: Any) -> Floats: ...
     def wants_label(self, X: Any) -> Flags: ...
+    @property
+    def n_labels_owed(self) -> int: ...
 
 
 class Asking:
     """A model that knows which labels it needs."""
 
+    asks_before_learning = True
+    """Whether `wants_label` has an answer before anything was learned: experiments ask then."""
+    _early_purse: Ints | None
+
     def wants_label(self: _Model, X: Any) -> Flags:
         """Which rows are worth labelling, as the model stands; nothing is changed.
 
-        Without active learning, all of them. Never more than the label budget allows. Then call
+        Without active learning, all of them; never more than the label budget allows. Then call
         `learn(X, y, chosen=wanted)`: labels of the other rows are not read, and the budget counts
-        on. If labels come later than the next rows, call `ask` instead.
+        on. If labels come later than the next rows, `ask` instead.
         """
         return _wanted(self, X, spend=False)
 
     def ask(self: _Model, X: Any) -> Flags:
         """Which rows to have labelled: as `wants_label`, but the budget is spent and it is logged.
 
-        Learn the labels when they come, in any order, with `learn(X, y, chosen=True)`, or together
-        with the rows that were not asked for with `chosen=mask`. They are paid for already.
+        When labels come, in any order, `answer` with them.
 
         Examples
         --------
@@ -95,23 +105,46 @@ class Asking:
         >>> for start in range(0, 1000, 100):
         ...     rows = slice(start, start + 100)
         ...     asked = model.ask(X[rows])
-        ...     events = model.learn(X[rows][asked], y[rows][asked], chosen=True)
-        >>> int(model.n_labels_used) <= 100
-        True
+        ...     events = model.answer(X[rows][asked], y[rows][asked])
+        >>> int(model.n_labels_used) <= 100, model.n_labels_owed
+        (True, 0)
         >>> model.queries()[0].reason
         'nothing known yet'
         """
-        if self._network is None:
-            wanted = self.wants_label(X)
-            _log_early(self._query_log, wanted, self.config)
-            return wanted
-        probabilities, network = self.predict_proba(X), self._known()
-        before, wanted = network.purse.copy(), _wanted(self, X, spend=True)
-        for query in _queries(before, wanted, probabilities, self.config):
+        as_rows(X, self._names, self._n_features(), self.config.missing)  # refused, if it is none
+        probabilities = self.predict_proba(X) if self._network is not None else None
+        before = _purse(self).copy()
+        if self._network is None and self._early_purse is None:
+            self._early_purse = before.copy()
+        wanted = _wanted(self, X, spend=True)
+        for query in _queries(self, before, wanted, probabilities):
             self._query_log.note(query)
-        network.purse[HAS_ASKED] = 1
-        network.purse[OWED] += int(np.count_nonzero(wanted))
+        _purse(self)[OWED] += int(np.count_nonzero(wanted))
         return wanted
+
+    def answer(self: _Model, X: Any, y: Any, weights: Any = None) -> list[Event]:
+        """Learn labels that `ask` asked for, row by row, and return what changed in the structure.
+
+        They were paid for when they were asked for. Rows that were not asked for do not belong
+        here; labels that nobody asked for go to `learn`.
+
+        Parameters
+        ----------
+        X, y
+            Rows and their labels, in any order. New labels open new classes.
+        weights
+            Weight of every row in training, 1 if not given.
+        """
+        n_answers = len(as_rows(X, self._names, self._n_features(), self.config.missing))
+        if n_answers > self.n_labels_owed:
+            raise InputError(
+                f"{n_answers} answers, but {self.n_labels_owed} labels are owed; ask(X) first, or "
+                "learn(X, y, chosen=True) labels that nobody asked for"
+            )
+        rows, labelled, fresh = self._checked(X, y, weights, True)
+        _purse(self)[OWED] -= n_answers
+        labelled[:] = ANSWERED
+        return self._learn_row_by_row(rows, labelled, fresh)
 
     def queries(self: _Model) -> list[Query]:
         """Labels that `ask` asked for, the newest 1,000, the oldest first. They are saved."""
@@ -119,44 +152,76 @@ class Asking:
 
     @property
     def n_labels_owed(self: _Model) -> int:
-        """Labels that `ask` asked for and that were not learned yet."""
-        return self._query_log.n_asked if self._network is None else int(self._network.purse[OWED])
+        """Labels that `ask` asked for and that were not answered yet."""
+        return int(_purse(self)[OWED])
+
+    # ---- labels that are all there
+
+    def _picked(self: _Model, X: Any, weights: Any) -> Flags:
+        """The rows of a chunk that the model takes inside its budget, before any label is read."""
+        rows = as_rows(X, self._names, self._n_features(), self.config.missing)
+        picked = as_weights(weights, rows.shape[0]) > 0.0
+        picked[picked] = self.wants_label(rows[picked])
+        return picked
+
+    def _learn_sparingly(self: _Model, rows: Rows, labels: list[Hashable]) -> list[Event]:
+        """Row by row inside a budget: what is not taken opens no class, and is no lag of others.
+
+        So rows of classes that are new, and all rows if there are lags, are asked about first.
+        """
+        events: list[Event] = []
+        start, told = 0, [labels[code] for code in rows.labels.tolist()]
+        for row, label in enumerate([*told, None]):
+            is_known = label is not None and self._labels.index_of(label) is not None
+            if is_known and not self.config.lags:
+                continue
+            part = rows.part(start, row)
+            part.labels = self._labels.encode(told[start:row])[0]
+            offered = np.full(len(part), OFFERED, np.int64)
+            events += self._learn_row_by_row(part, offered, [])
+            if row < len(rows):
+                x, weight = rows.X[row : row + 1], rows.weights[row]
+                events += self.learn_rows(x, [label], [weight], chosen=self.wants_label(x))
+            start = row + 1
+        return events
+
+
+def _purse(model: _Model) -> Ints:
+    """The label budget; until there is a network, one of its own."""
+    if model._network is not None:
+        return model._network.purse
+    return empty_purse(model.config) if model._early_purse is None else model._early_purse
 
 
 def _wanted(model: _Model, X: Any, spend: bool) -> Flags:
     """Which rows are worth a label, inside the budget, which is spent if told."""
     rows = as_rows(X, model._names, model._n_features(), model.config.missing)
-    if model._network is None:
-        return _before_learning(len(rows), model._query_log.n_asked, model.config)
+    if model._network is None:  # all that the budget allows
+        ensure_compiled(model.config.network)
+        purse = _purse(model) if spend else _purse(model).copy()
+        return in_budget(np.ones(len(rows), np.bool_), purse, model.config)
     network = model._known()
     return network.wanted(lags.at_once(network, rows, model._late), model.config, spend)
 
 
-def _before_learning(n_rows: int, n_asked: int, config: Config) -> Flags:
-    """What a model wants that knows nothing: all that the budget allows until it has learned."""
-    wanted = np.ones(n_rows, np.bool_)
-    if is_bounded(config):
-        wanted[max(most_labels(config) - n_asked, 0) :] = False
-    return wanted
-
-
-def _log_early(log: QueryLog, wanted: Flags, config: Config) -> None:
-    """Note what was asked for before anything was learned."""
-    for row in range(log.n_asked, log.n_asked + int(np.count_nonzero(wanted))):
-        left = most_labels(config) - row - 1 if is_bounded(config) else None
-        log.note(Query(row, NOTHING_KNOWN, 0.5, left))
-
-
-def _queries(purse: Ints, wanted: Flags, probabilities: Floats, config: Config) -> Iterator[Query]:
-    """What is being asked, and why."""
-    first = int(purse[GONE_BY])
+def _queries(
+    model: _Model, purse: Ints, wanted: Flags, probabilities: Floats | None
+) -> Iterator[Query]:
+    """What is being asked, and why. purse: as it was before"""
+    first, config = int(purse[GONE_BY]), model.config
     places = np.flatnonzero(wanted)
-    draws = exploration_draws(config.seed, first, len(wanted))[places]
-    certainties = _certainties(probabilities[places])
     lefts = labels_left(purse, first + places, config)
-    facts = zip(places.tolist(), draws.tolist(), certainties.tolist(), lefts, strict=True)
-    for place, draw, certainty, left in facts:
-        yield Query(first + place, _reason(certainty, draw, config), certainty, left)
+    if probabilities is None:
+        for place, left in zip(places.tolist(), lefts, strict=True):
+            yield Query(first + place, NOTHING_KNOWN, 0.5, left)
+        return
+    draws = exploration_draws(config.seed, first, len(wanted))
+    usual = float(np.mean(1.0 - _certainties(probabilities)))
+    certainties = _certainties(probabilities)
+    for place, left in zip(places.tolist(), lefts, strict=True):
+        doubt = (1.0 - certainties[place]) / max(usual, 1e-9)
+        reason = _reason(float(certainties[place]), doubt, float(draws[place]), config)
+        yield Query(first + place, reason, float(certainties[place]), left)
 
 
 def _certainties(probabilities: Floats) -> Floats:
@@ -166,14 +231,17 @@ def _certainties(probabilities: Floats) -> Floats:
     return shares
 
 
-def _reason(certainty: float, draw: float, config: Config) -> str:
-    """Why a row was asked for."""
+def _reason(certainty: float, doubt: float, draw: float, config: Config) -> str:
+    """Why a row was asked for; where it was for both, the weightier reason.
+
+    doubt: against the mean of the rows it was asked with
+    """
     if not config.active_learning:
         return EVERY_ROW
-    is_chance = draw < config.exploration * config.label_budget
-    is_unsure = certainty < config.conflict_threshold
-    if is_unsure and not (is_chance and is_bounded(config)):
+    if is_bounded(config) and config.network == "concepts":
+        chance = config.exploration
+        return UNSURE if (1.0 - chance) * doubt > chance else BY_CHANCE
+    if certainty < config.conflict_threshold:
         return UNSURE
-    if is_chance:
-        return BY_CHANCE
-    return UNSURE if config.network == "concepts" else UNLIKE_OTHERS
+    is_chance = draw < config.exploration * config.label_budget
+    return BY_CHANCE if is_chance else UNLIKE_OTHERS

@@ -54,7 +54,8 @@ def _use_network(X: Floats, y: Ints, network: Any) -> Any:
     model.predict(X)
     model.wants_label(X)
     sparing = DEVFNN(Config(network=network, label_budget=0.5))
-    sparing.ask(X)
+    asked = sparing.ask(X)
+    sparing.answer(X[asked], y[asked])
     sparing.learn(X, y)
     sparing.ask(X)
     _ = model.voting_weights

@@ -175,7 +175,7 @@ class Config:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             _check(field, getattr(self, field.name))
-        if 0.0 < self.label_budget * self.budget_window < 1.0:
+        if self.label_budget > 0.0 and self.label_budget * self.budget_window < 1.0 - 1e-9:
             enough = math.ceil(1.0 / self.label_budget)
             raise InputError(
                 f"label_budget {self.label_budget:g} of budget_window {self.budget_window} rows is "

@@ -16,7 +16,7 @@ from devfnn.model.config import Config
 from devfnn.model.engines import Engine, empty_engine
 from devfnn.model.history import Logbook
 from devfnn.model.intake import Labels, as_labelled, as_labels, as_rows, as_weights
-from devfnn.model.label_budget import spend_early
+from devfnn.model.label_budget import is_bounded
 from devfnn.model.network import Rows
 from devfnn.model.rowwise import split_at_new_classes
 from devfnn.model.self_explaining import SelfExplaining
@@ -58,6 +58,7 @@ class DEVFNN(Asking, SelfExplaining):
         self._network: Engine | None = None
         self._logbook = Logbook()
         self._query_log = QueryLog()
+        self._early_purse: Ints | None = None  # what was asked for before there was a network
         self._rows: SingleRows | None = None  # made when needed, never saved
         self._late: tuple[int, ...] = ()  # with lags, columns of features that were added later
 
@@ -162,6 +163,8 @@ class DEVFNN(Asking, SelfExplaining):
             Mask of the rows that `wants_label` picked, or True for all: they are learned in any
             case, the others have no label. By default all have one, and the model takes its pick.
         """
+        if chosen is None and is_bounded(self.config):
+            chosen = self._picked(X, weights)
         rows, labelled, fresh = self._checked(X, y, weights, chosen)
         if not len(rows):
             return []
@@ -187,6 +190,12 @@ class DEVFNN(Asking, SelfExplaining):
     def learn_rows(self, X: Any, y: Any, weights: Any = None, *, chosen: Any = None) -> list[Event]:
         """The same, bit for bit, as `learn_one` in a loop over the rows."""
         rows, labelled, fresh = self._checked(X, y, weights, chosen)
+        if chosen is None and is_bounded(self.config) and (fresh or self.config.lags):
+            return self._learn_sparingly(rows, [*self._labels.classes, *fresh])
+        return self._learn_row_by_row(rows, labelled, fresh)
+
+    def _learn_row_by_row(self, rows: Rows, labelled: Ints, fresh: list[Hashable]) -> list[Event]:
+        """Learn rows that were checked."""
         events: list[Event] = []
         if not len(rows):
             return events
@@ -239,8 +248,12 @@ class DEVFNN(Asking, SelfExplaining):
             self._rows = SingleRows(self)
         return self._rows
 
-    def _as_row(self, x: Any) -> Floats:
-        """One row as a matrix."""
+    def _as_row(self, x: Any) -> Any:
+        """One row as a matrix; as a table if its values have names."""
+        if hasattr(x, "to_frame") and all(isinstance(name, str) for name in x.index):
+            return x.to_frame().T  # a series of pandas, matched by name
+        if hasattr(x, "columns") and len(x) == 1:
+            return x
         try:
             array = np.asarray(x)
         except ValueError:
@@ -282,8 +295,9 @@ class DEVFNN(Asking, SelfExplaining):
         n_columns = rows.X.shape[1] + self.config.lags * n_classes
         if self._network is None:
             self._network = empty_engine(n_columns, n_classes, self.config)
-            if self._query_log.n_asked:
-                spend_early(self._network.purse, self._query_log.n_asked)
+            if self._early_purse is not None:
+                self._network.purse[:] = self._early_purse
+                self._early_purse = None
         elif fresh:
             lags.widen(self._network, n_columns, n_classes, self.config)
         self._logbook.begin(self._network.n_rows)

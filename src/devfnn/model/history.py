@@ -41,7 +41,7 @@ class History:
         shown = self.events[-most:] if most > 0 else ()
         n_hidden = len(self.events) - len(shown) + self.n_dropped
         lines = [f"from row {self.since_row:,}: {len(self.events) + self.n_dropped:,} events"]
-        lines += [f"... {n_hidden:,} older ones"] if n_hidden else []
+        lines += [f"... and {n_hidden:,} before"] if n_hidden else []
         return "\n".join(
             [*lines, *(f"row {each.row:,}  {each.kind}: {each.explanation}" for each in shown)]
         )

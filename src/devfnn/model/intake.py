@@ -140,11 +140,11 @@ def as_labels(y: Any, n_rows: int) -> list[Any]:
 
 
 def as_labelled(chosen: Any, n_rows: int) -> Ints:
-    """What is known of the rows' labels, from the mask of chosen rows, True for all, or nothing."""
-    if chosen is None or chosen is False:
+    """What is known of the rows' labels, from a mask of those chosen, a flag for all, or None."""
+    if chosen is None:
         return np.full(n_rows, OFFERED, np.int64)
-    if chosen is True:
-        return np.full(n_rows, ASKED_FOR, np.int64)
+    if isinstance(chosen, bool):
+        return np.full(n_rows, ASKED_FOR if chosen else UNLABELLED, np.int64)
     mask = np.asarray(chosen)
     if mask.shape != (n_rows,) or mask.dtype != np.bool_:
         raise InputError(f"chosen must be True or a mask of {n_rows} rows")

@@ -7,20 +7,13 @@ import math
 
 import numpy as np
 
-from devfnn.kernels.state import (
-    BOUGHT,
-    FIRST_PLACE,
-    HAS_ASKED,
-    OFFERED,
-    OWED,
-    Ints,
-)
+from devfnn.kernels.state import BOUGHT, FIRST_PLACE, OFFERED, Flags, Ints
 from devfnn.model.config import Config
 
 
 def is_bounded(config: Config) -> bool:
     """Whether a model may take only a share of the labels."""
-    return bool(config.active_learning and config.label_budget < 1.0)
+    return bool(config.label_budget < 1.0)
 
 
 def most_labels(config: Config) -> int:
@@ -38,12 +31,15 @@ def empty_purse(config: Config) -> Ints:
     return np.zeros(purse_size(config), np.int64)
 
 
-def spend_early(purse: Ints, n_asked: int) -> None:
-    """Pay for labels that were asked for before there was a purse, as if for the first rows."""
-    from devfnn.kernels.purse import note_rows
+def in_budget(wanted: Flags, purse: Ints, config: Config) -> Flags:
+    """As much of what is wanted as the budget allows; the purse is spent."""
+    from devfnn.kernels.purse import keep_to_budget, note_rows
 
-    note_rows(purse, np.full(n_asked, OFFERED), np.ones(n_asked, np.bool_))
-    purse[HAS_ASKED], purse[OWED] = int(n_asked > 0), n_asked
+    if is_bounded(config):
+        keep_to_budget(purse, config.budget_window, wanted)
+    else:
+        note_rows(purse, np.full(wanted.size, OFFERED), wanted)
+    return wanted
 
 
 def labels_left(purse: Ints, rows: Ints, config: Config) -> list[int | None]:

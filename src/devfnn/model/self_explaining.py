@@ -1,10 +1,11 @@
 """What a model tells about itself: rules, reasons and history, in the words of its user."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
+from devfnn.errors import InputError
 from devfnn.kernels.state import Floats
 from devfnn.model import describing, exporting, lags, wording
 from devfnn.model.asking import QueryLog
@@ -63,7 +64,7 @@ class SelfExplaining:
         """
         if self._network is None:
             return []
-        labels = [(class_names or {}).get(label, label) for label in self.classes]
+        labels = _called(self.classes, class_names)
         network = self._known()
         names = lags.names_of(network, self.feature_names, labels, self._late)
         return network.rules(labels, names, self.config, archived)
@@ -108,7 +109,7 @@ class SelfExplaining:
         """
         if self._network is None:
             return "The model has not learned anything yet."
-        labels = [(class_names or {}).get(label, label) for label in self.classes]
+        labels = _called(self.classes, class_names)
         network = self._known()
         names = lags.names_of(network, self.feature_names, labels, self._late)
         row = np.full((1, network.n_features), 0.5)
@@ -134,7 +135,7 @@ class SelfExplaining:
         network, layers = self._network, []
         if network is not None:
             layers = exporting.layers_of(network, rules, self.config)
-        classes = [(class_names or {}).get(label, label) for label in self.classes]
+        classes = _called(self.classes, class_names)
         names = self.feature_names
         data = {
             "class": type(self).__name__,
@@ -173,7 +174,7 @@ class SelfExplaining:
         network = self._known()
         rows = as_rows(self._as_row(x), self._names, self._n_features(), self.config.missing)
         rows = lags.at_once(network, rows, self._late)
-        labels = [(class_names or {}).get(label, label) for label in self.classes]
+        labels = _called(self.classes, class_names)
         names = lags.names_of(network, self.feature_names, labels, self._late)
         layers = network.reasons(rows, labels, names, self.config)
         probabilities = np.zeros(len(labels))
@@ -195,3 +196,12 @@ class SelfExplaining:
         They are saved with the model.
         """
         return self._logbook.history(self.n_rows)
+
+
+def _called(classes: Sequence[Hashable], class_names: ClassNames | None) -> list[Hashable]:
+    """What classes are called; raises InputError if two have one name."""
+    labels: list[Hashable] = [(class_names or {}).get(label, label) for label in classes]
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise InputError(f"class_names calls two classes {twice!r}; give each a name of its own")
+    return labels

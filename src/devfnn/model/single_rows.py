@@ -66,13 +66,14 @@ class SingleRows:
         return self.model.learn_rows([values], [label], [weight], chosen=chosen)
 
     def learn_quickly(
-        self, values: Sequence[float], label: Hashable, weight: float, asked: bool
+        self, values: Sequence[float], label: Hashable, weight: Any, asked: bool
     ) -> list[Event] | None:
         """The same; None if only the slow way can do it, or say what is wrong."""
         model = self.model
+        is_weight = isinstance(weight, int | float) and 0.0 < weight <= LARGEST_WEIGHT
         try:
-            index = model._labels.index_of(label) if 0.0 < weight <= LARGEST_WEIGHT else None
-        except TypeError:  # no label, or no weight; the slow way says so
+            index = model._labels.index_of(label) if is_weight else None
+        except TypeError:  # no label; the slow way says so
             index = None
         fast = self._fast_path() if index is not None else None
         if fast is None or index is None or not fast.takes(values):

@@ -23,7 +23,7 @@ from devfnn.model.explaining import LayerReasons
 from devfnn.model.growth import forward
 from devfnn.model.inputs import scaled, switch_inputs
 from devfnn.model.intake import exploration_draws
-from devfnn.model.label_budget import is_bounded
+from devfnn.model.label_budget import in_budget, is_bounded
 from devfnn.model.network import Network, Rows
 from devfnn.model.rules import Rule
 from devfnn.model.stacked_explaining import reasons_of
@@ -99,7 +99,7 @@ class StackedEngine(Network):
     def wanted(self, X: Floats, config: Config, spend: bool) -> Flags:
         """Which rows the winning layer asks for; `spend`: it really does, and spends the budget."""
         purse = self.purse if spend else self.purse.copy()
-        return _in_budget(self._worth(X, config), purse, config)
+        return in_budget(self._worth(X, config), purse, config)
 
     def _worth(self, X: Floats, config: Config) -> Flags:
         """Which rows the winning layer would ask for, were there no budget; all before learning."""
@@ -122,7 +122,7 @@ class StackedEngine(Network):
         self, rows: Rows, labelled: Ints, names: list[str], config: Config
     ) -> list[Event]:
         """Learn a chunk (paper: Algorithm 1)."""
-        labelled = self._chosen(rows, labelled, config)
+        self._let_by(labelled)
         return chunkwise.learn_chunk(self, rows, labelled, names, config)
 
     def learn_rows(
@@ -130,29 +130,21 @@ class StackedEngine(Network):
     ) -> list[Event]:
         """Learn row by row. With a budget, the winner of the moment chooses."""
         if not (is_bounded(config) and (labelled == OFFERED).any()):
-            labelled = self._chosen(rows, labelled, config)
+            self._let_by(labelled)
             return rowwise.learn_rows(self, rows, labelled, names, config)
         events: list[Event] = []
         for row in range(len(rows)):
             one = rows.part(row, row + 1)
-            chosen = self._chosen(one, labelled[row : row + 1], config)
+            is_taken = in_budget(self._worth(one.X, config), self.purse, config)
+            chosen = np.where(is_taken, ASKED_FOR, UNLABELLED)
             events += rowwise.learn_rows(self, one, chosen, names, config)
         return events
 
-    def _chosen(self, rows: Rows, labelled: Ints, config: Config) -> Ints:
-        """What is known of the labels, once the budget is spent.
-
-        Without a budget every layer takes its pick from the labels that are offered. With one, they
-        are chosen first, by the winner, and the others are not read at all, not for votes and
-        drift either.
-        """
+    def _let_by(self, labelled: Ints) -> None:
+        """Count rows whose labels were chosen before, or are all to be had."""
         from devfnn.kernels.purse import note_rows
 
-        if is_bounded(config) and (labelled == OFFERED).all():
-            wanted = _in_budget(self._worth(rows.X, config), self.purse, config)
-            return np.where(wanted, ASKED_FOR, UNLABELLED)
         note_rows(self.purse, labelled, labelled != UNLABELLED)
-        return labelled
 
     def close(self, names: list[str], config: Config) -> list[Event]:
         """Run the structural steps on rows that were learned one by one."""
@@ -163,14 +155,3 @@ class StackedEngine(Network):
         shape = dataclasses.replace(self.shape, features=n_features, classes=n_classes)
         self.resize(shape, config)
         switch_inputs(self, config)
-
-
-def _in_budget(wanted: Flags, purse: Ints, config: Config) -> Flags:
-    """As much of what is wanted as the budget allows; the purse is spent."""
-    from devfnn.kernels.purse import keep_to_budget, note_rows
-
-    if is_bounded(config):
-        keep_to_budget(purse, config.budget_window, wanted)
-    else:
-        note_rows(purse, np.full(wanted.size, OFFERED), wanted)
-    return wanted

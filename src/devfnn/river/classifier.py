@@ -16,7 +16,7 @@ from devfnn.model.explaining import Explanation
 from devfnn.model.intake import as_labels, as_weights, plain_label
 from devfnn.model.single_rows import SingleRows
 from devfnn.model.telling import Telling
-from devfnn.river.features import Features, as_list, as_number, read_table
+from devfnn.river.features import Features, as_list, as_mapping, as_number, read_table
 from devfnn.river.library import base, dataframe
 from devfnn.river.wording import debug_text
 
@@ -101,6 +101,7 @@ class DEVFNNClassifier(Telling, base.MiniBatchClassifier):
         asked
             Whether the label was asked for: it is then used in any case, however sure the model.
         """
+        x = as_mapping(x)
         values = self._features.whole_row(x)
         if values is None:
             values = self._unusual_row(x, y, w)
@@ -119,21 +120,21 @@ class DEVFNNClassifier(Telling, base.MiniBatchClassifier):
 
     def predict_proba_one(self, x: Mapping[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Probabilities by label; none before the first label."""
-        shares = self._rows.probabilities(self._features.row(x))
+        shares = self._rows.probabilities(self._features.row(as_mapping(x)))
         return dict(zip(self.model._labels.classes, shares, strict=True))
 
     def predict_one(self, x: Mapping[Any, Any], **kwargs: Any) -> Any:
         """The most probable label; None before the first."""
-        shares = self._rows.probabilities(self._features.row(x))
+        shares = self._rows.probabilities(self._features.row(as_mapping(x)))
         return self.model._labels.classes[shares.index(max(shares))] if shares else None
 
     def explain_one(self, x: Mapping[Any, Any]) -> Explanation:
         """Why the model says what it says of a row: what layers, rules and features add to it."""
-        return self.model.explain(np.array(self._features.row(x), np.float64))
+        return self.model.explain(np.array(self._features.row(as_mapping(x)), np.float64))
 
     def debug_one(self, x: Mapping[Any, Any]) -> str:
         """What the model makes of a row, as text."""
-        return debug_text(self.model, self._features, x)
+        return debug_text(self.model, self._features, as_mapping(x))
 
     # ---- many rows
 

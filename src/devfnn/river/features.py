@@ -107,6 +107,17 @@ class Features:
         return placed
 
 
+def as_mapping(x: Any) -> Mapping[Any, Any]:
+    """A row as a dictionary; a series of pandas has items, too."""
+    if type(x) is dict or isinstance(x, Mapping):
+        return x
+    if hasattr(x, "items") and hasattr(x, "keys") and getattr(x, "ndim", 1) == 1:
+        return dict(x.items())
+    kind = type(x).__name__
+    problem = f"a row is a dictionary of features, not {kind}"
+    raise InputError(f"{problem}; use learn_many and predict_many for tables")
+
+
 def as_number(value: Any, key: Hashable) -> float:
     """A feature's value; NaN if it is missing.
 

@@ -69,7 +69,7 @@ def dump(model: DEVFNN) -> bytes:
         counters={
             name: leaf for name, leaf in flat.items() if leaf is not None and name not in tensors
         },
-        notes=Notes(model._logbook, model._query_log),
+        notes=Notes(model._logbook, model._query_log, model._early_purse),
     )
     _check_shapes(header, {name: (CODES[a.dtype], a.shape) for name, a in tensors.items()})
     data = encode_header(header)
@@ -138,7 +138,7 @@ def _model(header: Header, tensors: Mapping[str, Array]) -> DEVFNN:
     """Put a model together."""
     model = KINDS[header.kind](header.config, header.feature_names)
     require(model.config == header.config, f"the configuration is not one of a {header.kind}")
-    model._logbook, model._query_log = header.notes
+    model._logbook, model._query_log, model._early_purse = header.notes
     if header.sizes is not None:
         flat = {**tensors, **header.counters, **dict.fromkeys(header.absent)}
         network = schema(header.config.network).network(flat, header.sizes)

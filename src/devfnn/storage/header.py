@@ -109,7 +109,7 @@ def decode_header(data: dict[str, Any]) -> Header:
         _check_columns(sizes, names, late, config.lags)
     scalars = kind.expected_scalars(absent) if sizes is not None else {}
     counters = _decode_counters(data["counters"], scalars)
-    notes = decode_notes(data["notes"])
+    notes = decode_notes(data["notes"], config)
     return Header(data["class"], config, names, classes, sizes, late, absent, counters, notes)
 
 

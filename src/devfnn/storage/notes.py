@@ -3,38 +3,46 @@
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from devfnn.errors import StorageError
 from devfnn.events import Event
+from devfnn.kernels.state import Ints
 from devfnn.model.asking import MOST_QUERIES, REASONS, Query, QueryLog
+from devfnn.model.config import Config
 from devfnn.model.history import MOST_EVENTS, Logbook
+from devfnn.model.label_budget import purse_size
 from devfnn.storage.container import is_count, require
+from devfnn.storage.values import check_purse
 
 NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 """Numbers that JSON does not know, by the texts that stand for them."""
 
 
 class Notes(NamedTuple):
-    """The history of a model, and the labels it asked for."""
+    """The history of a model, and the labels it asked for; the purse if it has not learned yet."""
 
     logbook: Logbook
     query_log: QueryLog
+    early_purse: Ints | None
 
 
 def encode_notes(notes: Notes) -> dict[str, Any]:
     """Notes as JSON data."""
-    logbook, log = notes
+    logbook, log, purse = notes
     return {
         "since": logbook.since,
         "n_events": logbook.n_noted,
         "events": [_encode_event(event) for event in logbook.newest],
         "n_queries": log.n_asked,
         "queries": [list(query) for query in log.newest],
+        "purse": None if purse is None else purse.tolist(),
     }
 
 
-def decode_notes(data: Any) -> Notes:
+def decode_notes(data: Any, config: Config) -> Notes:
     """Notes from JSON data; refuses what no model can have noted."""
-    keys = {"since", "n_events", "events", "n_queries", "queries"}
+    keys = {"since", "n_events", "events", "n_queries", "queries", "purse"}
     require(isinstance(data, dict) and set(data) == keys, "the notes in the header are malformed")
     events = [_decode_event(event) for event in _list(data["events"], MOST_EVENTS)]
     queries = [_decode_query(query) for query in _list(data["queries"], MOST_QUERIES)]
@@ -44,7 +52,20 @@ def decode_notes(data: Any) -> Notes:
     is_sound = is_sound and is_count(data["n_queries"]) and data["n_queries"] >= len(queries)
     require(is_sound, "the notes in the header count what cannot be")
     require(not (events and since is None), "the header has events from before the first row")
-    return Notes(Logbook(events, data["n_events"], since), QueryLog(queries, data["n_queries"]))
+    logbook = Logbook(events, data["n_events"], since)
+    purse = _decode_purse(data["purse"], config)
+    return Notes(logbook, QueryLog(queries, data["n_queries"]), purse)
+
+
+def _decode_purse(data: Any, config: Config) -> Ints | None:
+    """What was asked for before there was a network."""
+    if data is None:
+        return None
+    is_sound = isinstance(data, list) and len(data) == purse_size(config)
+    require(is_sound and all(map(is_count, data)), "the purse in the header is malformed")
+    purse = np.array(data, np.int64)
+    check_purse(purse)
+    return purse
 
 
 def _list(data: Any, most: int) -> list[Any]:

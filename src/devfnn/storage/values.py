@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from devfnn.errors import StorageError
-from devfnn.kernels.state import BOUGHT, FIRST_PLACE, GONE_BY, HAS_ASKED, OWED, Floats, Ints
+from devfnn.kernels.state import BOUGHT, FIRST_PLACE, GONE_BY, OWED, Floats, Ints
 from devfnn.model.config import Config
 from devfnn.model.intake import LARGEST
 from devfnn.model.network import Rows
@@ -81,7 +81,7 @@ def check_recent(recent: Ints, n_classes: int) -> None:
 
 def check_purse(purse: Ints) -> None:
     """The label budget: what was bought, and when."""
-    is_sound = purse[HAS_ASKED] <= 1 and purse[OWED] <= purse[BOUGHT]
+    is_sound = purse[OWED] <= purse[BOUGHT] <= purse[GONE_BY]
     is_sound = is_sound and (purse[FIRST_PLACE:] <= purse[GONE_BY]).all()
     require(bool(is_sound), "the counters of the label budget contradict each other")
 

@@ -108,7 +108,9 @@ class ConceptEngine(ConceptNetwork):
         if not spend:
             state = state._replace(course=state.course.copy(), purse=state.purse.copy())
         draws = exploration_draws(config.seed, int(self.purse[GONE_BY]), X.shape[0])
-        outputs = learning.forward(self, layer_inputs(self, X, config))
+        inputs = layer_inputs(self, X, config)
+        outputs = learning.forward(self, inputs)
+        self._said = (inputs, outputs)
         shares = learning.vote(self, outputs, config)
         wanted = np.zeros(X.shape[0], np.bool_)
         concepts.choose(state, shares, draws, config.habits(), wanted)
