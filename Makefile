@@ -40,7 +40,7 @@ compiled: install
 test-plain: check
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels
 
-SLOW := tests/baselines tests/streams
+SLOW := tests/baselines tests/streams tests/faces tests/test_site.py tests/test_tutorials.py
 
 test-most: compiled check
 	$(BIN)/python -m pytest --ignore tests/kernels $(SLOW:%=--ignore %)
