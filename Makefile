@@ -11,7 +11,7 @@ DEVFNN_DATA ?= $(abspath $(wildcard ../shared/data))
 export DEVFNN_DATA
 
 .DEFAULT_GOAL := help
-.PHONY: install run test compiled test-plain test-most test-rest test-kernels check format cover bench flops fleet faces select record results reading soak docs tutorials build clean help
+.PHONY: install run test compiled test-plain test-streams test-most test-rest test-kernels check format cover bench flops fleet faces select record results reading soak docs tutorials build clean help
 
 install: $(TOOLS)  ## create .venv with the project and its tools, once and when pyproject.toml changes
 
@@ -32,7 +32,7 @@ run: $(RUNTIME)  ## train on a stream with drift and show the result; options: m
 	$(BIN)/python -m devfnn run $(ARGS)
 
 test: install  ## check, the whole suite, and the kernels once more as plain Python; on two cores
-	@$(MAKE) --no-print-directory --jobs 2 compiled check test-most test-kernels test-rest
+	@$(MAKE) --no-print-directory --jobs 2 compiled check test-streams test-most test-kernels test-rest
 
 compiled: install
 	$(BIN)/python -c "from devfnn.model import compiling as c; [c.ensure_compiled(p) for p in c.PARTS]"
@@ -40,13 +40,17 @@ compiled: install
 test-plain: check
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels
 
-SLOW := tests/baselines tests/streams tests/faces tests/test_site.py tests/test_tutorials.py
+REST := tests/baselines tests/evaluation tests/faces tests/test_site.py tests/test_tutorials.py
+APART := tests/kernels tests/streams $(REST)
+
+test-streams: check
+	$(BIN)/python -m pytest tests/streams
 
 test-most: compiled check
-	$(BIN)/python -m pytest --ignore tests/kernels $(SLOW:%=--ignore %)
+	$(BIN)/python -m pytest $(APART:%=--ignore %)
 
 test-rest: compiled check
-	$(BIN)/python -m pytest $(SLOW)
+	$(BIN)/python -m pytest $(REST)
 
 test-kernels: compiled test-plain
 	$(BIN)/python -m pytest tests/kernels
