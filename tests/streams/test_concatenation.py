@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from devfnn.errors import InputError
@@ -223,16 +223,32 @@ def built(recipe, concepts):
         parts = [concepts.stream([3]).repeat() for _ in more[1]]
         return concatenate(parts, rows_per_concept=more[0])
     stream = built(more[1], concepts)
+    if verb == "repeat":  # a new start is told as a drift, also where the last concept is the first
+        seen = concepts_in(stream.take(60))
+        assume(not stream.drift_positions or not seen or seen[0] != seen[-1])
     return getattr(stream, verb)(more[0])
+
+
+def concepts_in(stream):
+    """The concept of every row."""
+    return [row[0][0] for chunk in stream for row in rows_of(chunk)]
 
 
 @given(recipe=st.recursive(LEAF, grown, max_leaves=5))
 def test_drifts_are_where_the_concept_changes_whatever_was_done_to_the_streams(recipe):
     stream = built(recipe, Concepts()).take(60)
-    seen = [row[0][0] for chunk in stream for row in rows_of(chunk)]
+    seen = concepts_in(stream)
     changes = [row for row in range(1, len(seen)) if seen[row] != seen[row - 1]]
     assert [position for position in stream.drift_positions if position < len(seen)] == changes
     assert stream.n_rows == len(seen)
+
+
+def test_each_new_start_of_a_stream_that_drifts_is_a_drift():
+    """Also of one that ends as it began: a stream knows where its concepts end, not what they are."""
+    concepts = Concepts()
+    whole = concatenate([concepts.stream([2]), concepts.stream([1])], positions=[1, 2])
+    assert concepts_in(whole) == [0.0, 1.0, 0.0]
+    assert whole.repeat(2).drift_positions == (1, 2, 3, 4, 5)
 
 
 # ---- laziness
