@@ -244,7 +244,7 @@ def test_drifts_are_where_the_concept_changes_whatever_was_done_to_the_streams(r
 
 
 def test_each_new_start_of_a_stream_that_drifts_is_a_drift():
-    """Also of one that ends as it began: a stream knows where its concepts end, not what they are."""
+    """Also of one that ends as it began: a stream knows where concepts end, not what they are."""
     concepts = Concepts()
     whole = concatenate([concepts.stream([2]), concepts.stream([1])], positions=[1, 2])
     assert concepts_in(whole) == [0.0, 1.0, 0.0]
