@@ -21,11 +21,11 @@ $(RUNTIME): pyproject.toml
 	@$(PYTHON) -c "import ensurepip, venv" 2> /dev/null || \
 	  { echo "Python's venv is incomplete; on Debian or Ubuntu: sudo apt install python3-venv"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet --editable .
+	$(PIP) install --quiet --no-compile --editable .
 	@touch $@
 
 $(TOOLS): $(RUNTIME)
-	$(PIP) install --quiet --editable ".[dev]"
+	$(PIP) install --quiet --no-compile --editable ".[dev]"
 	@touch $@
 
 run: $(RUNTIME)  ## train on a stream with drift and show the result; options: make run ARGS="--rows 20000"
