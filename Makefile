@@ -40,7 +40,7 @@ compiled: install
 test-plain: check
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels
 
-REST := tests/baselines tests/evaluation tests/faces tests/test_site.py tests/test_tutorials.py
+REST := tests/cli tests/baselines tests/evaluation tests/faces tests/test_examples.py tests/test_site.py tests/test_tutorials.py
 APART := tests/kernels tests/streams $(REST)
 
 test-streams: check
