@@ -29,8 +29,8 @@ class Rates(NamedTuple):
     theirs: float
 
 
-def river_feed(model: Any, data: Data) -> Feed:
-    """Rows through a classifier of River."""
+def feed_of(model: Any, data: list[tuple[Any, Any]]) -> Feed:
+    """Rows through a classifier of River, or whatever predicts and learns one row as these do."""
 
     def feed(start: int, stop: int) -> None:
         for x, y in data[start:stop]:
@@ -45,13 +45,7 @@ def core_feed(data: Data) -> Feed:
     rows = [(np.array(list(x.values()), np.float64), y) for x, y in data]
     model = DEVFNN()
     model.learn_one(*rows[0])
-
-    def feed(start: int, stop: int) -> None:
-        for x, y in rows[start:stop]:
-            model.predict_one(x)
-            model.learn_one(x, y)
-
-    return feed
+    return feed_of(model, rows)
 
 
 def capymoa_feed(data: Data) -> Feed:
@@ -96,13 +90,13 @@ def main() -> None:
     """Measure and print."""
     data = list(datasets.Phishing())
     print(f"{'face':12}{'rows/s':>10}{'at best':>10}{'GaussianNB':>12}{'ratio':>8}")
-    feeds = {"River": river_feed(DEVFNNClassifier(), data), "core": core_feed(data)}
+    feeds = {"River": feed_of(DEVFNNClassifier(), data), "core": core_feed(data)}
     try:
         feeds["CapyMOA"] = capymoa_feed(data)
     except ImportError as error:
         print(error)
     for name, feed in feeds.items():
-        rates = rates_of(feed, river_feed(naive_bayes.GaussianNB(), data), len(data))
+        rates = rates_of(feed, feed_of(naive_bayes.GaussianNB(), data), len(data))
         ours, theirs = (statistics.median(column) for column in zip(*rates, strict=True))
         best = max(each.ours for each in rates)
         ratio = statistics.median(each.ours / each.theirs for each in rates)

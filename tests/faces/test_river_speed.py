@@ -22,8 +22,8 @@ def rates():
     benchmark = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(benchmark)
     data = list(datasets.Phishing())
-    ours = benchmark.river_feed(DEVFNNClassifier(), data)
-    theirs = benchmark.river_feed(naive_bayes.GaussianNB(), data)
+    ours = benchmark.feed_of(DEVFNNClassifier(), data)
+    theirs = benchmark.feed_of(naive_bayes.GaussianNB(), data)
     return benchmark.rates_of(ours, theirs, len(data), n_rounds=4)
 
 

@@ -288,3 +288,16 @@ def test_a_window_without_room_for_a_label_is_refused() -> None:
     with pytest.raises(InputError, match="a budget_window of 1000 rows has room for one"):
         Config(label_budget=0.001)
     assert Config(label_budget=0.001, budget_window=1000).label_budget == 0.001
+
+
+@each_network
+def test_rows_asked_about_one_by_one_have_their_own_reasons(network: str) -> None:
+    model = DEVFNN(bounded(network, exploration=0.5))
+    model.learn(X[:500], HARD[:500])
+    for row in X[500:1100]:
+        model.ask(row[None])
+    queries = model.queries()
+    assert {query.reason for query in queries} >= {"unsure", "by chance"}
+    if network == "concepts":  # the surer, the more by chance
+        sure = [query.certainty for query in queries if query.reason == "by chance"]
+        assert min(sure) >= max(q.certainty for q in queries if q.reason == "unsure") - 0.1

@@ -11,6 +11,7 @@ from devfnn.events import Event
 from devfnn.kernels.state import ANSWERED, GONE_BY, OFFERED, OWED, Flags, Floats, Ints
 from devfnn.model import lags
 from devfnn.model.compiling import ensure_compiled
+from devfnn.model.concepts.engine import ConceptEngine
 from devfnn.model.config import Config
 from devfnn.model.engines import Engine
 from devfnn.model.intake import Labels, as_rows, as_weights, exploration_draws
@@ -68,7 +69,6 @@ class _Model(Protocol):
     def _learn_row_by_row(self, rows: Rows, labelled: Ints, fresh: Any) -> list[Event]: ...
     def learn_rows(self, X: Any, y: Any, weights: Any, *, chosen: Any) -> list[Event]: ...
     def _checked(self, X: Any, y: Any, weights: Any, chosen: Any) -> Any: ...
-    def predict_proba(self, X: Any) -> Floats: ...
     def wants_label(self, X: Any) -> Flags: ...
     @property
     def n_labels_owed(self) -> int: ...
@@ -88,7 +88,8 @@ class Asking:
         `learn(X, y, chosen=wanted)`: labels of the other rows are not read, and the budget counts
         on. If labels come later than the next rows, `ask` instead.
         """
-        return _wanted(self, X, spend=False)
+        rows = as_rows(X, self._names, self._n_features(), self.config.missing)
+        return _wanted(self, rows, spend=False)
 
     def ask(self: _Model, X: Any) -> Flags:
         """Which rows to have labelled: as `wants_label`, but the budget is spent and it is logged.
@@ -111,13 +112,12 @@ class Asking:
         >>> model.queries()[0].reason
         'nothing known yet'
         """
-        as_rows(X, self._names, self._n_features(), self.config.missing)  # refused, if it is none
-        probabilities = self.predict_proba(X) if self._network is not None else None
+        rows = as_rows(X, self._names, self._n_features(), self.config.missing)
         before = _purse(self).copy()
         if self._network is None and self._early_purse is None:
             self._early_purse = before.copy()
-        wanted = _wanted(self, X, spend=True)
-        for query in _queries(self, before, wanted, probabilities):
+        wanted = _wanted(self, rows, spend=True)
+        for query in _queries(self, before, wanted, rows):
             self._query_log.note(query)
         _purse(self)[OWED] += int(np.count_nonzero(wanted))
         return wanted
@@ -193,9 +193,8 @@ def _purse(model: _Model) -> Ints:
     return empty_purse(model.config) if model._early_purse is None else model._early_purse
 
 
-def _wanted(model: _Model, X: Any, spend: bool) -> Flags:
+def _wanted(model: _Model, rows: Floats, spend: bool) -> Flags:
     """Which rows are worth a label, inside the budget, which is spent if told."""
-    rows = as_rows(X, model._names, model._n_features(), model.config.missing)
     if model._network is None:  # all that the budget allows
         ensure_compiled(model.config.network)
         purse = _purse(model) if spend else _purse(model).copy()
@@ -204,24 +203,22 @@ def _wanted(model: _Model, X: Any, spend: bool) -> Flags:
     return network.wanted(lags.at_once(network, rows, model._late), model.config, spend)
 
 
-def _queries(
-    model: _Model, purse: Ints, wanted: Flags, probabilities: Floats | None
-) -> Iterator[Query]:
+def _queries(model: _Model, purse: Ints, wanted: Flags, rows: Floats) -> Iterator[Query]:
     """What is being asked, and why. purse: as it was before"""
-    first, config = int(purse[GONE_BY]), model.config
+    first, config, network = int(purse[GONE_BY]), model.config, model._network
     places = np.flatnonzero(wanted)
     lefts = labels_left(purse, first + places, config)
-    if probabilities is None:
+    if network is None:
         for place, left in zip(places.tolist(), lefts, strict=True):
             yield Query(first + place, NOTHING_KNOWN, 0.5, left)
         return
     draws = exploration_draws(config.seed, first, len(wanted))
-    usual = float(np.mean(1.0 - _certainties(probabilities)))
-    certainties = _certainties(probabilities)
+    seen = lags.at_once(network, rows, model._late)
+    certainties = _certainties(network.probabilities(seen, config))
     for place, left in zip(places.tolist(), lefts, strict=True):
-        doubt = (1.0 - certainties[place]) / max(usual, 1e-9)
-        reason = _reason(float(certainties[place]), doubt, float(draws[place]), config)
-        yield Query(first + place, reason, float(certainties[place]), left)
+        certainty = float(certainties[place])
+        reason = _reason(certainty, float(draws[place]), network, config)
+        yield Query(first + place, reason, certainty, left)
 
 
 def _certainties(probabilities: Floats) -> Floats:
@@ -231,14 +228,12 @@ def _certainties(probabilities: Floats) -> Floats:
     return shares
 
 
-def _reason(certainty: float, doubt: float, draw: float, config: Config) -> str:
-    """Why a row was asked for; where it was for both, the weightier reason.
-
-    doubt: against the mean of the rows it was asked with
-    """
+def _reason(certainty: float, draw: float, network: Engine, config: Config) -> str:
+    """Why a row was asked for; where it was for both, the weightier reason."""
     if not config.active_learning:
         return EVERY_ROW
-    if is_bounded(config) and config.network == "concepts":
+    if is_bounded(config) and isinstance(network, ConceptEngine):
+        doubt = (1.0 - certainty) / max(network.usual_doubt, 1e-9)
         chance = config.exploration
         return UNSURE if (1.0 - chance) * doubt > chance else BY_CHANCE
     if certainty < config.conflict_threshold:

@@ -6,7 +6,14 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from devfnn.events import Event
-from devfnn.kernels.concept_state import BOXES, CLOUD_LAYER, CLOUDS, LINE, NO_LAYER
+from devfnn.kernels.concept_state import (
+    BOXES,
+    CLOUD_LAYER,
+    CLOUDS,
+    LINE,
+    NO_LAYER,
+    UNCERTAINTY,
+)
 from devfnn.kernels.state import GONE_BY, Flags, Floats, Ints
 from devfnn.model.concepts import learning
 from devfnn.model.concepts.explaining import reasons_of
@@ -95,10 +102,15 @@ class ConceptEngine(ConceptNetwork):
 
     def probabilities(self, X: Floats, config: Config) -> Floats:
         """Class probabilities of rows; what the layers said is kept for learning them."""
-        inputs = layer_inputs(self, X, config)
-        outputs = learning.forward(self, inputs)
-        self._said = (inputs, outputs)
-        return learning.vote(self, outputs, config)
+        inputs, said = layer_inputs(self, X, config), self._said
+        if said is None or not np.array_equal(inputs, said[0], equal_nan=True):
+            self._said = said = (inputs, learning.forward(self, inputs))
+        return learning.vote(self, said[1], config)
+
+    @property
+    def usual_doubt(self) -> float:
+        """How far from sure it was of late, from 0 to 0.5; see `Query.certainty`."""
+        return 0.5 * float(self.state.course[UNCERTAINTY])
 
     def wanted(self, X: Floats, config: Config, spend: bool) -> Flags:
         """Which rows are worth a label; `spend`: they are asked for, and the budget is spent."""
@@ -108,10 +120,7 @@ class ConceptEngine(ConceptNetwork):
         if not spend:
             state = state._replace(course=state.course.copy(), purse=state.purse.copy())
         draws = exploration_draws(config.seed, int(self.purse[GONE_BY]), X.shape[0])
-        inputs = layer_inputs(self, X, config)
-        outputs = learning.forward(self, inputs)
-        self._said = (inputs, outputs)
-        shares = learning.vote(self, outputs, config)
+        shares = self.probabilities(X, config)
         wanted = np.zeros(X.shape[0], np.bool_)
         concepts.choose(state, shares, draws, config.habits(), wanted)
         return wanted
