@@ -14,7 +14,7 @@ from devfnn.model.config import Config
 from devfnn.model.explaining import Explanation
 from devfnn.model.intake import LARGEST, are_sound
 from devfnn.model.single_rows import SingleRows
-from devfnn.model.telling import Telling
+from devfnn.model.telling import TellingRules
 
 provide_java()
 try:
@@ -34,7 +34,7 @@ NO_LABEL = -1
 """The class index of an instance without a label."""
 
 
-class DEVFNN(Telling, Classifier):
+class DEVFNN(TellingRules, Classifier):
     """Deep evolving fuzzy neural network for streams that change.
 
     Instances are learned one by one. NaN is an absent value and left out.

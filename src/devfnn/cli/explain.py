@@ -7,7 +7,7 @@ import rich.console
 import typer
 
 from devfnn.cli.choosing import Choice, DataDir, Options, Seed
-from devfnn.cli.models import ModelFile, opened_model, usable, with_features_of
+from devfnn.cli.models import ModelFile, learned_model, usable, with_features_of
 from devfnn.cli.pictures import check_picture, save_picture
 from devfnn.cli.refusals import refusing_bad_data
 from devfnn.cli.results import (
@@ -62,9 +62,7 @@ def explain(
         check_outputs(inputs, figure=figure, json=json_file, csv=csv_path)
         if figure is not None:
             check_picture(figure)
-        model = opened_model(model_file)
-        if not model.n_rows:
-            raise DataError(f"the model in {model_file} has learned nothing yet")
+        model = learned_model(model_file)
         is_file = name not in GENERATORS and name not in DATA_SETS
         choice = Choice(
             name=name,

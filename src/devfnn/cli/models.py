@@ -43,6 +43,14 @@ def opened_model(path: pathlib.Path) -> DEVFNN:
         raise DataError(f"{error}" if str(path) in str(error) else f"{path}: {error}") from None
 
 
+def learned_model(path: pathlib.Path) -> DEVFNN:
+    """The same; DataError also if it has learned nothing."""
+    model = opened_model(path)
+    if not model.n_rows:
+        raise DataError(f"the model in {path} has learned nothing yet")
+    return model
+
+
 def with_features_of(model: DEVFNN, stream: Stream, name: str) -> Stream:
     """The stream with exactly the features of a model, in its order.
 

@@ -10,7 +10,7 @@ import typer
 
 from devfnn.cli.choosing import Choice, ChunkRows, DataDir, Options, Rows, Seed, Skip
 from devfnn.cli.describing import show_bad_rows
-from devfnn.cli.models import ModelFile, opened_model, usable, with_features_of
+from devfnn.cli.models import ModelFile, learned_model, usable, with_features_of
 from devfnn.cli.refusals import finishing, interrupted, refusing_bad_data
 from devfnn.cli.results import (
     CsvFile,
@@ -66,9 +66,7 @@ def predict(
     progress = rich.console.Console(stderr=True, quiet=quiet)
     with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as table:
         check_outputs({"MODEL": model_file, "FILE": name}, json=json_file, csv=csv_path)
-        model = opened_model(model_file)
-        if not model.n_rows:
-            raise DataError(f"the model in {model_file} has learned nothing yet")
+        model = learned_model(model_file)
         is_file = name not in GENERATORS and name not in DATA_SETS
         choice = Choice(
             name=name,

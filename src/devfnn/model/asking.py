@@ -13,7 +13,7 @@ from devfnn.model import lags
 from devfnn.model.compiling import ensure_compiled
 from devfnn.model.concepts.engine import ConceptEngine
 from devfnn.model.config import Config
-from devfnn.model.engines import Engine
+from devfnn.model.engines import Engine, OfEngine
 from devfnn.model.intake import Labels, as_rows, as_weights, exploration_draws
 from devfnn.model.label_budget import empty_purse, in_budget, is_bounded, labels_left
 from devfnn.model.network import Rows
@@ -53,19 +53,13 @@ class QueryLog:
         self.n_asked += 1
 
 
-class _Model(Protocol):
+class _Model(OfEngine, Protocol):
     """What is asked of a model here."""
 
-    config: Config
-    _names: list[str] | None
-    _network: Engine | None
-    _late: tuple[int, ...]
     _labels: Labels
     _query_log: QueryLog
     _early_purse: Ints | None
 
-    def _known(self) -> Engine: ...
-    def _n_features(self) -> int | None: ...
     def _learn_row_by_row(self, rows: Rows, labelled: Ints, fresh: Any) -> list[Event]: ...
     def learn_rows(self, X: Any, y: Any, weights: Any, *, chosen: Any) -> list[Event]: ...
     def _checked(self, X: Any, y: Any, weights: Any, chosen: Any) -> Any: ...

@@ -56,6 +56,18 @@ class Engine(Protocol):
     def widen(self, n_features: int, n_classes: int, config: Config) -> None: ...
 
 
+class OfEngine(Protocol):
+    """A model with an engine, as the parts of it see one another."""
+
+    config: Config
+    _names: list[str] | None
+    _network: Engine | None
+    _late: tuple[int, ...]
+
+    def _known(self) -> Engine: ...
+    def _n_features(self) -> int | None: ...
+
+
 def empty_engine(n_features: int, n_classes: int, config: Config) -> Engine:
     """A network that has learned nothing, of the kind that is configured."""
     kind = StackedEngine if config.network == "stacked" else ConceptEngine

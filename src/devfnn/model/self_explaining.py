@@ -9,8 +9,7 @@ from devfnn.errors import InputError
 from devfnn.kernels.state import Floats
 from devfnn.model import describing, exporting, lags, wording
 from devfnn.model.asking import QueryLog
-from devfnn.model.config import Config
-from devfnn.model.engines import Engine
+from devfnn.model.engines import OfEngine
 from devfnn.model.explaining import Explanation, states_of
 from devfnn.model.history import History, Logbook
 from devfnn.model.intake import as_rows
@@ -23,13 +22,9 @@ ClassNames = Mapping[Hashable, str]
 """What labels are called, where they are but numbers."""
 
 
-class _Model(Protocol):
+class _Model(OfEngine, Protocol):
     """What is asked of a model here."""
 
-    config: Config
-    _names: list[str] | None
-    _network: Engine | None
-    _late: tuple[int, ...]
     _logbook: Logbook
     _query_log: QueryLog
 
@@ -45,8 +40,6 @@ class _Model(Protocol):
     def n_parameters(self) -> int: ...
     @property
     def nbytes(self) -> int: ...
-    def _known(self) -> Engine: ...
-    def _n_features(self) -> int | None: ...
     def _as_row(self, x: Any) -> Floats: ...
     def rules(self, archived: bool = ..., class_names: ClassNames | None = ...) -> list[Rule]: ...
 

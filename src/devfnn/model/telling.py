@@ -13,27 +13,16 @@ if TYPE_CHECKING:
 
 
 class Telling:
-    """A face that tells what its `model` tells. Nothing here changes it."""
+    """A face that tells what its model tells. Nothing here changes it."""
 
     if TYPE_CHECKING:
 
-        @property
-        def model(self) -> DEVFNN:
-            """The model itself."""
+        def _teller(self) -> DEVFNN:
+            """The model behind the face."""
 
     def _class_names(self) -> Mapping[Hashable, str] | None:
         """What labels of the model are called, where they are but numbers."""
         return None
-
-    def rules(self, archived: bool = False) -> list[Rule]:
-        """The active rules, the weightiest first; none before learning.
-
-        Parameters
-        ----------
-        archived
-            Also those that wait to be recalled, after the others.
-        """
-        return self.model.rules(archived, self._class_names())
 
     def describe(self, terms: bool = False, most: int | None = MOST_RULES) -> str:
         """All layers and their rules as text, the weightiest layer first.
@@ -45,16 +34,39 @@ class Telling:
         most
             Rules to name in a layer, the weightiest; the others are counted. None: all.
         """
-        return self.model.describe(terms, self._class_names(), most)
+        return self._teller().describe(terms, self._class_names(), most)
 
     def history(self) -> History:
         """Every structural event so far, the newest 1,000; they are stored."""
-        history, names = self.model.history(), self._class_names()
+        history, names = self._teller().history(), self._class_names()
         if names is None:
             return history
         called = {str(label): name for label, name in names.items()}
         events = tuple(_renamed(event, called) for event in history.events)
         return History(events, history.n_dropped, history.since_row)
+
+
+class TellingRules(Telling):
+    """A face with a `model` that is always there, and room for `rules`."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def model(self) -> DEVFNN:
+            """The model itself."""
+
+    def _teller(self) -> "DEVFNN":
+        return self.model
+
+    def rules(self, archived: bool = False) -> list[Rule]:
+        """The active rules, the weightiest first; none before learning.
+
+        Parameters
+        ----------
+        archived
+            Also those that wait to be recalled, after the others.
+        """
+        return self.model.rules(archived, self._class_names())
 
 
 def _renamed(event: Event, called: Mapping[str, str]) -> Event:

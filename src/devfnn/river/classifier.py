@@ -15,7 +15,7 @@ from devfnn.model.devfnn import DEVFNN
 from devfnn.model.explaining import Explanation
 from devfnn.model.intake import as_labels, as_weights, plain_label
 from devfnn.model.single_rows import SingleRows
-from devfnn.model.telling import Telling
+from devfnn.model.telling import TellingRules
 from devfnn.river.features import Features, as_list, as_mapping, as_number, read_table
 from devfnn.river.library import base, dataframe
 from devfnn.river.wording import debug_text
@@ -33,7 +33,7 @@ def asked_for() -> Iterator[None]:
         _ASKED.reset(token)
 
 
-class DEVFNNClassifier(Telling, base.MiniBatchClassifier):
+class DEVFNNClassifier(TellingRules, base.MiniBatchClassifier):
     """Deep evolving fuzzy neural network for streams that change.
 
     Rows are learned one by one; `learn_many` is the same as `learn_one` in a loop. Features may

@@ -15,10 +15,9 @@ from devfnn.kernels.state import Floats, Ints
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.explaining import Explanation
-from devfnn.model.history import History
 from devfnn.model.intake import check_values
 from devfnn.model.rules import Rule
-from devfnn.model.self_explaining import MOST_RULES
+from devfnn.model.telling import Telling
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -33,7 +32,7 @@ _ROWS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
 """What scikit-learn makes of rows; the model looks for NaN itself, and says where it is."""
 
 
-class StreamClassifier(ClassifierMixin, BaseEstimator):
+class StreamClassifier(Telling, ClassifierMixin, BaseEstimator):
     """A model of `devfnn` behind scikit-learn's interface; its parameters are those of `Config`."""
 
     _core: ClassVar[type[DEVFNN]]
@@ -169,7 +168,7 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):
     @property
     def rules_(self) -> list[Rule]:
         """The active rules, the weightiest first; `rules` is a parameter."""
-        return self._fitted_model().rules()
+        return self._teller().rules()
 
     def explain(self, x: Any) -> Explanation:
         """Why the model says what it says of one row: what layers, rules and features add to it.
@@ -179,29 +178,13 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):
         x : array-like of shape (n_features,) or (1, n_features)
             The row; a table of one row if features have names.
         """
-        model = self._fitted_model()
+        model = self._teller()
         row = x if hasattr(x, "columns") else np.atleast_2d(np.asarray(x))
         if len(row) != 1:
             raise InputError(f"one row is explained at a time, not {len(row)}")
         return model.explain(validate_data(self, row, reset=False, **_ROWS)[0])
 
-    def describe(self, terms: bool = False, most: int | None = MOST_RULES) -> str:
-        """All layers and their rules as text, the weightiest layer first.
-
-        Parameters
-        ----------
-        terms
-            Say low, medium and high, the thirds of the known range of an input, not numbers.
-        most
-            Rules to name in a layer, the weightiest; the others are counted. None: all.
-        """
-        return self._fitted_model().describe(terms, None, most)
-
-    def history(self) -> History:
-        """Every structural event so far, the newest 1,000; they are stored."""
-        return self._fitted_model().history()
-
-    def _fitted_model(self) -> DEVFNN:
+    def _teller(self) -> DEVFNN:
         """The model, once it has learned something."""
         check_is_fitted(self)
         model: DEVFNN = self.model_
@@ -217,7 +200,7 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):
         path
             Where to. Classes that no row had so far are not in the file: name them to `load`.
         """
-        self._fitted_model().save(path)
+        self._teller().save(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], classes: Any = None) -> Self:
