@@ -11,7 +11,7 @@ DEVFNN_DATA ?= $(abspath $(wildcard ../shared/data))
 export DEVFNN_DATA
 
 .DEFAULT_GOAL := help
-.PHONY: install run test compiled test-plain test-streams test-most test-rest test-kernels check format cover bench flops fleet faces select record results reading soak docs tutorials build clean help
+.PHONY: install run test compiled test-plain test-streams test-most test-rest test-kernels check format cover bench flops fleet adapters select record results reading soak docs tutorials build clean help
 
 install: $(TOOLS)  ## create .venv with the project and its tools, once and when pyproject.toml changes
 
@@ -40,7 +40,7 @@ compiled: install
 test-plain: check
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels
 
-REST := tests/cli tests/baselines tests/evaluation tests/faces tests/test_examples.py tests/test_site.py tests/test_tutorials.py
+REST := tests/cli tests/baselines tests/evaluation tests/adapters tests/test_examples.py tests/test_site.py tests/test_tutorials.py
 APART := tests/kernels tests/streams $(REST)
 
 test-streams: check
@@ -75,8 +75,8 @@ flops: install  ## the learning kernel against a plain loop of as many floating 
 fleet: install  ## a thousand small models at once, against loops over them
 	$(BIN)/python benchmarks/fleet.py
 
-faces: install  ## rows predicted and learned one by one inside River and CapyMOA, against River's GaussianNB
-	$(BIN)/python benchmarks/faces.py $(ARGS)
+adapters: install  ## rows predicted and learned one by one inside River and CapyMOA, against River's GaussianNB
+	$(BIN)/python benchmarks/adapters.py $(ARGS)
 
 select: install  ## candidates for the default on generated streams and the first fifth of each file
 	$(BIN)/python benchmarks/selection.py $(ARGS)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from devfnn.river import DEVFNNClassifier
+from devfnn.adapters.river import DEVFNNClassifier
 
 NAMES = ["a", "b", "c"]
 

@@ -25,15 +25,15 @@ PACKAGES = (
     "devfnn.reports",
     "devfnn.storage",
     "devfnn.streams",
-    "devfnn.river",
-    "devfnn.sklearn",
-    "devfnn.mlflow",
-    "devfnn.onnx",
-    "devfnn.capymoa",
+    "devfnn.adapters.river",
+    "devfnn.adapters.sklearn",
+    "devfnn.adapters.mlflow",
+    "devfnn.adapters.onnx",
+    "devfnn.adapters.capymoa",
 )
 """Whose public names are in the API pages."""
 
-OPTIONAL = PACKAGES[PACKAGES.index("devfnn.river") :]
+OPTIONAL = PACKAGES[PACKAGES.index("devfnn.adapters.river") :]
 
 IMAGE = re.compile(r"!\[[^\]]*\]\((?:\.\./)?(figures/[^)]+)\)")
 

@@ -14,10 +14,10 @@ pages = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(pages)
 
 NEEDS = {
-    "devfnn.river": "river",
-    "devfnn.sklearn": "sklearn",
-    "devfnn.capymoa": "capymoa",
-    "devfnn.mlflow": "mlflow",
+    "devfnn.adapters.river": "river",
+    "devfnn.adapters.sklearn": "sklearn",
+    "devfnn.adapters.capymoa": "capymoa",
+    "devfnn.adapters.mlflow": "mlflow",
     "onnxruntime": "onnxruntime",
 }
 """Libraries that code needs, by what it says."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from devfnn.adapters.shared import check_is_core
 from devfnn.errors import InputError
 from devfnn.kernels.concept_state import BOXES, CLOUDS, STEADY_LINE, Concepts
 from devfnn.kernels.state import Floats, Ints
@@ -28,7 +29,7 @@ try:
     import onnx
     from onnx import helper, numpy_helper
 except ImportError as error:
-    raise ImportError("devfnn.onnx needs onnx: pip install 'devfnn[onnx]'") from error
+    raise ImportError("devfnn.adapters.onnx needs onnx: pip install 'devfnn[onnx]'") from error
 
 __all__ = ["as_graph", "export"]
 
@@ -95,11 +96,7 @@ def as_graph(model: DEVFNN, *, dtype: str = "float64") -> onnx.ModelProto:
 
 def _exportable(model: DEVFNN) -> ConceptEngine:
     """The network of a model that can be exported, or an error that says why it cannot."""
-    if not isinstance(model, DEVFNN):
-        raise InputError(
-            f"only a devfnn.DEVFNN can be exported, not a {type(model).__name__}; the classifiers "
-            "for River and CapyMOA have it as `model`, that for scikit-learn as `model_`"
-        )
+    check_is_core(model, "exported")
     if model.config.lags:
         raise InputError(
             "a model with lags needs the labels before each row, which a frozen one does not get; "

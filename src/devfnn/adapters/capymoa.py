@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from devfnn.adapters.shared import ModelRules, config_from_flat, flat_parameters, flat_values
 from devfnn.baselines.peers import provide_java
 from devfnn.errors import InputError
 from devfnn.kernels.state import Floats
@@ -14,18 +15,19 @@ from devfnn.model.config import Config
 from devfnn.model.explaining import Explanation
 from devfnn.model.intake import LARGEST, are_sound
 from devfnn.model.single_rows import SingleRows
-from devfnn.model.telling import TellingRules
 
 provide_java()
 try:
     from capymoa.base import Classifier
     from capymoa.stream import Schema
 except ImportError as error:
-    raise ImportError("devfnn.capymoa needs CapyMOA: pip install 'devfnn[capymoa]'") from error
+    raise ImportError(
+        "devfnn.adapters.capymoa needs CapyMOA: pip install 'devfnn[capymoa]'"
+    ) from error
 except (RuntimeError, ValueError, OSError) as error:  # Java starts when CapyMOA is imported
     raise ImportError(
-        "devfnn.capymoa needs Java: set JAVA_HOME, or pip install 'devfnn[capymoa]', which brings "
-        f"it ({error})"
+        "devfnn.adapters.capymoa needs Java: set JAVA_HOME, or pip install 'devfnn[capymoa]', "
+        f"which brings it ({error})"
     ) from error
 
 __all__ = ["DEVFNN"]
@@ -34,7 +36,7 @@ NO_LABEL = -1
 """The class index of an instance without a label."""
 
 
-class DEVFNN(TellingRules, Classifier):
+class DEVFNN(ModelRules, Classifier):
     """Deep evolving fuzzy neural network for streams that change.
 
     Instances are learned one by one. NaN is an absent value and left out.
@@ -63,9 +65,9 @@ class DEVFNN(TellingRules, Classifier):
         nominal = [name for name in self._about["categories"] if name != self._about["target"]]
         if nominal:
             warnings.warn(f"attribute {nominal[0]!r} is nominal; encode it first", stacklevel=2)
-        everything = (config if config is not None else Config()).replace(**parameters)
-        everything = everything.replace(missing="skip", seed=random_seed)
-        self._rows = SingleRows(core.DEVFNN(everything, self._about["features"][:-1]))
+        full = config_from_flat(config, **parameters)
+        full = config_from_flat(full, missing="skip", seed=random_seed)
+        self._rows = SingleRows(core.DEVFNN(full, self._about["features"][:-1]))
 
     @property
     def model(self) -> core.DEVFNN:
@@ -77,9 +79,9 @@ class DEVFNN(TellingRules, Classifier):
 
     def get_params(self) -> dict[str, Any]:
         """Parameters other than the defaults, as plain data; `from_params` takes them back."""
-        default, own = Config().to_dict(), self.model.config.to_dict()
-        kept = {name: value for name, value in own.items() if value != default[name]}
-        return {name: kept[name] for name in kept if name not in ("missing", "seed")}
+        known, own = flat_parameters(), flat_values(self.model.config)
+        changed = {name: value for name, value in own.items() if value != known[name].default}
+        return {name: changed[name] for name in changed if name not in ("missing", "seed")}
 
     def train(self, instance: Any) -> None:
         """Learn an instance; one without a label changes nothing."""
@@ -100,10 +102,10 @@ class DEVFNN(TellingRules, Classifier):
         probabilities[indices] = shares
         return probabilities
 
-    # ---- what it tells, with the names of the schema
+    # ---- explanations, with the names of the schema
 
     def explain(self, instance: Any) -> Explanation:
-        """Why the model says what it says of an instance: what layers, rules and attributes add."""
+        """Why the model predicts what it does: contributions of layers, rules and attributes."""
         return self.model.explain(self._values(instance), self._class_names())
 
     def _class_names(self) -> dict[Hashable, str]:

@@ -1,4 +1,4 @@
-"""What River's face tells of itself, and its files."""
+"""What River's adapter tells of itself, and its files."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ pytest.importorskip("river", minversion="0.26")
 from river import preprocessing
 
 from devfnn import DEVFNN, InputError, NotLearnedError
-from devfnn.river import DEVFNNClassifier
+from devfnn.adapters.river import DEVFNNClassifier
 from river_rows import NAMES, as_dicts, learned, rows, said
 
 # ---- what it tells

@@ -1,4 +1,4 @@
-"""Rows one by one through River's face are fast: 20,000 are predicted and learned in a second."""
+"""Rows one by one are fast inside River: 20,000 are predicted and learned in a second."""
 
 import importlib.util
 import pathlib
@@ -10,15 +10,15 @@ pytest.importorskip("river", minversion="0.26")
 
 from river import datasets, naive_bayes
 
-from devfnn.river import DEVFNNClassifier
+from devfnn.adapters.river import DEVFNNClassifier
 
-BENCHMARK = pathlib.Path(__file__).parents[2] / "benchmarks" / "faces.py"
+BENCHMARK = pathlib.Path(__file__).parents[2] / "benchmarks" / "adapters.py"
 
 
 @pytest.fixture(scope="module")
 def rates():
     """Of ours and of GaussianNB, batch by batch and by turns."""
-    spec = importlib.util.spec_from_file_location("faces_benchmark", BENCHMARK)
+    spec = importlib.util.spec_from_file_location("adapters_benchmark", BENCHMARK)
     benchmark = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(benchmark)
     data = list(datasets.Phishing())

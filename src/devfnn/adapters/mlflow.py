@@ -11,6 +11,7 @@ import tempfile
 import warnings
 from typing import Any
 
+from devfnn.adapters.shared import check_is_core
 from devfnn.errors import InputError
 from devfnn.model.devfnn import DEVFNN
 from devfnn.storage import load
@@ -24,7 +25,9 @@ try:
         from mlflow.models import Model, ModelSignature, infer_signature
         from mlflow.models.model import ModelInfo
 except ImportError as error:
-    raise ImportError("devfnn.mlflow needs MLflow: pip install 'devfnn[mlflow]'") from error
+    raise ImportError(
+        "devfnn.adapters.mlflow needs MLflow: pip install 'devfnn[mlflow]'"
+    ) from error
 
 __all__ = ["get_default_pip_requirements", "load_model", "log_model", "save_model"]
 
@@ -73,11 +76,7 @@ def save_model(
     """
     import devfnn
 
-    if not isinstance(model, DEVFNN):
-        raise InputError(
-            f"only a devfnn.DEVFNN can be saved, not a {type(model).__name__}; the classifiers "
-            "for River and CapyMOA have it as `model`, that for scikit-learn as `model_`"
-        )
+    check_is_core(model, "saved")
     function = _Function(model, predicts)
     if signature is None and input_example is not None:
         signature = infer_signature(input_example, function.predict(input_example))

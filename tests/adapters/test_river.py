@@ -22,7 +22,7 @@ from river import (
 )
 
 from devfnn import DEVFNN, Config, InputError
-from devfnn.river import ConflictSampler, DEVFNNClassifier, HoeffdingErrorDrift
+from devfnn.adapters.river import ConflictSampler, DEVFNNClassifier, HoeffdingErrorDrift
 from river_rows import NAMES, as_dicts, learned, rows, said
 
 CHECKED = [

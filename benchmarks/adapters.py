@@ -1,4 +1,4 @@
-"""Rows that the faces predict, then learn, in a second, against GaussianNB of River.
+"""Rows that the adapters predict, then learn, in a second, against GaussianNB of River.
 
 The speed of a shared machine changes by half within seconds: only what was measured at the same
 time can be compared. So both take turns, batch by batch, and seconds are those of the process.
@@ -13,7 +13,7 @@ import numpy as np
 from river import datasets, naive_bayes
 
 from devfnn import DEVFNN
-from devfnn.river import DEVFNNClassifier
+from devfnn.adapters.river import DEVFNNClassifier
 
 BATCH = 125
 
@@ -50,7 +50,7 @@ def core_feed(data: Data) -> Feed:
 
 def capymoa_feed(data: Data) -> Feed:
     """Rows through the classifier for CapyMOA."""
-    from devfnn.capymoa import DEVFNN as Learner  # before CapyMOA: it finds Java
+    from devfnn.adapters.capymoa import DEVFNN as Learner  # before CapyMOA: it finds Java
 
     from capymoa.stream import NumpyStream  # isort: skip
 
@@ -89,7 +89,7 @@ def _seconds(feed: Feed, start: int, stop: int) -> float:
 def main() -> None:
     """Measure and print."""
     data = list(datasets.Phishing())
-    print(f"{'face':12}{'rows/s':>10}{'at best':>10}{'GaussianNB':>12}{'ratio':>8}")
+    print(f"{'adapter':12}{'rows/s':>10}{'at best':>10}{'GaussianNB':>12}{'ratio':>8}")
     feeds = {"River": feed_of(DEVFNNClassifier(), data), "core": core_feed(data)}
     try:
         feeds["CapyMOA"] = capymoa_feed(data)

@@ -11,7 +11,7 @@ from matplotlib import pyplot
 from devfnn import DEVFNN as Core
 from devfnn import Config, InputError, NotLearnedError
 
-pytest.importorskip("devfnn.capymoa", exc_type=ImportError)
+pytest.importorskip("devfnn.adapters.capymoa", exc_type=ImportError)
 
 from capymoa.classifier import NaiveBayes
 from capymoa.core import LabeledInstance
@@ -24,7 +24,7 @@ from capymoa.stream import NumpyStream, Schema
 from capymoa.stream.drift import AbruptDrift, DriftStream
 from capymoa.stream.generator import SEA
 
-from devfnn.capymoa import DEVFNN
+from devfnn.adapters.capymoa import DEVFNN
 
 ROWS = 1200
 

@@ -1,4 +1,4 @@
-"""What River's face finds and asks for: drift, and labels."""
+"""What River's adapter finds and asks for: drift, and labels."""
 
 import pickle
 
@@ -10,8 +10,8 @@ pytest.importorskip("river", minversion="0.26")
 from river import active, datasets, ensemble, evaluate, metrics, naive_bayes, preprocessing
 
 from devfnn import InputError
+from devfnn.adapters.river import ConflictSampler, DEVFNNClassifier, HoeffdingErrorDrift
 from devfnn.model.asking import Query
-from devfnn.river import ConflictSampler, DEVFNNClassifier, HoeffdingErrorDrift
 
 
 def accuracy(model, **settings):
@@ -202,7 +202,15 @@ def test_only_the_newest_queries_are_kept():
     assert [query.row for query in model.queries] == list(range(500, 1500))
 
 
-def test_shares_that_are_none_are_refused():
-    for settings in ({"label_budget": 1.5}, {"exploration": -0.1}, {"budget_window": 0}):
-        with pytest.raises(InputError, match=r"must be between 0 and 1|longer budget_window"):
-            ConflictSampler(naive_bayes.GaussianNB(), **settings)
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"label_budget": 1.5}, "label_budget must be between 0 and 1, not 1.5"),
+        ({"exploration": -0.1}, "exploration must be between 0 and 1, not -0.1"),
+        ({"budget_window": 0}, "budget_window must be between 1 and"),
+        ({"label_budget": 0.001}, "a budget_window of 1000 rows has room for one"),
+    ],
+)
+def test_settings_out_of_range_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        ConflictSampler(naive_bayes.GaussianNB(), **settings)

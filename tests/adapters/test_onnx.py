@@ -9,12 +9,12 @@ import pytest
 from devfnn import DEVFNN, Config, GClass, InputError, NotLearnedError, StorageError
 from devfnn.kernels.concept_state import BOXES, CLOUD_LAYER, CLOUDS, FIRST_KEPT, LINE, NO_LAYER
 
-pytest.importorskip("devfnn.onnx", reason="needs onnx", exc_type=ImportError)
+pytest.importorskip("devfnn.adapters.onnx", reason="needs onnx", exc_type=ImportError)
 pytest.importorskip("onnxruntime", reason="needs onnxruntime")
 
 import onnxruntime as runtime
 
-from devfnn.onnx import as_graph, export
+from devfnn.adapters.onnx import as_graph, export
 
 CHUNK = 250
 

@@ -16,7 +16,7 @@ from sklearn.utils import estimator_checks, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from devfnn import DEVFNN, Config, GClass, InputError
-from devfnn.sklearn import DEVFNNClassifier, GClassClassifier
+from devfnn.adapters.sklearn import DEVFNNClassifier, GClassClassifier
 
 CLASSIFIERS = [
     DEVFNNClassifier(),

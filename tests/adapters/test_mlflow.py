@@ -6,12 +6,12 @@ import pytest
 
 from devfnn import DEVFNN, GClass, InputError, StorageError
 
-pytest.importorskip("devfnn.mlflow", reason="needs MLflow", exc_type=ImportError)
+pytest.importorskip("devfnn.adapters.mlflow", reason="needs MLflow", exc_type=ImportError)
 
 import mlflow
 
-import devfnn.mlflow
-from devfnn.mlflow import load_model, log_model, save_model
+import devfnn.adapters.mlflow
+from devfnn.adapters.mlflow import load_model, log_model, save_model
 
 
 @pytest.fixture

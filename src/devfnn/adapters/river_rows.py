@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from river.utils import dataframe
 
 from devfnn.errors import InputError
 from devfnn.kernels.state import Floats
 from devfnn.model.intake import LARGEST, are_sound
-from devfnn.river.library import dataframe
 
 
 class Features:

@@ -1,23 +1,28 @@
-"""What the classifiers for scikit-learn share: everything but their parameters."""
+"""DEVFNN and GClass as classifiers of scikit-learn: `pip install 'devfnn[sklearn]'`."""
 
 import contextlib
-import dataclasses
+import inspect
 import numbers
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from devfnn.adapters.shared import (
+    ModelExplanations,
+    config_from_flat,
+    flat_parameters,
+    flat_values,
+)
 from devfnn.errors import InputError
 from devfnn.kernels.state import Floats, Ints
-from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.explaining import Explanation
+from devfnn.model.gclass import GClass
 from devfnn.model.intake import check_values
 from devfnn.model.rules import Rule
-from devfnn.model.telling import Telling
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -25,18 +30,86 @@ try:
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
     raise ImportError(
-        "devfnn.sklearn needs scikit-learn 1.6 or newer: pip install 'devfnn[sklearn]'"
+        "devfnn.adapters.sklearn needs scikit-learn 1.6 or newer: pip install 'devfnn[sklearn]'"
     ) from error
 
+__all__ = ["DEVFNNClassifier", "GClassClassifier"]
+
+Estimator = TypeVar("Estimator", bound=type)
+
+_PARAMETERS = flat_parameters()
+
+_SIGNATURE = inspect.Signature(
+    [
+        inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD),
+        *(
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=each.default,
+                annotation=each.annotation,
+            )
+            for name, each in _PARAMETERS.items()
+        ),
+    ]
+)
+"""From this scikit-learn reads the names of the parameters."""
+
 _ROWS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
-"""What scikit-learn makes of rows; the model looks for NaN itself, and says where it is."""
+"""How scikit-learn converts rows; the model looks for NaN itself, and says where it is."""
 
 
-class StreamClassifier(Telling, ClassifierMixin, BaseEstimator):
-    """A model of `devfnn` behind scikit-learn's interface; its parameters are those of `Config`."""
+def _with_parameters(estimator: Estimator) -> Estimator:
+    """List the parameters in the docstring of a class, with the words of `Config`."""
+    lines = [
+        f"{name} : default {p.default!r}\n        {p.meaning}" for name, p in _PARAMETERS.items()
+    ]
+    if estimator.__doc__:  # there is none with python -OO
+        estimator.__doc__ = estimator.__doc__.replace("<parameters>", "\n    ".join(lines))
+    return estimator
 
-    _core: ClassVar[type[DEVFNN]]
-    _fixed: ClassVar[frozenset[str]] = frozenset()  # parameters that the model sets itself
+
+@_with_parameters
+class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
+    """Deep evolving fuzzy neural network for streams that change, with scikit-learn's interface.
+
+    Rows are learned once, in the order given. `fit` starts anew and learns chunks of `chunk_rows`
+    rows; `partial_fit` goes on and learns its rows as one chunk. Predictions are those of
+    `devfnn.DEVFNN` after the same chunks.
+
+    Parameters
+    ----------
+    <parameters>
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        All classes, sorted; also those that no row had so far.
+    n_features_in_ : int
+        Features of a row.
+    feature_names_in_ : ndarray of str
+        Their names; only there if rows came with names that are all text.
+    model_ : DEVFNN
+        The model itself, for its rules and its size.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> X, y = make_classification(1000, random_state=0)
+    >>> model = DEVFNNClassifier().fit(X[:800], y[:800])
+    >>> model.score(X[800:], y[800:]) > 0.85
+    True
+    """
+
+    _core: ClassVar[type[DEVFNN]] = DEVFNN
+
+    def __init__(self, **parameters: Any) -> None:
+        given = _SIGNATURE.bind(self, **parameters)
+        given.apply_defaults()
+        # Each under its name and unchecked, as scikit-learn wants it.
+        self.__dict__.update({name: given.arguments[name] for name in _PARAMETERS})
+
+    __init__.__signature__ = _SIGNATURE  # type: ignore[attr-defined]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -63,11 +136,6 @@ class StreamClassifier(Telling, ClassifierMixin, BaseEstimator):
             Their labels.
         refused
             Nothing else; `sample_weight` is refused with a word on what to do.
-
-        Returns
-        -------
-        DEVFNNClassifier
-            The classifier itself.
         """
         _refuse(refused)
         with self._unchanged_if_refused():
@@ -92,11 +160,6 @@ class StreamClassifier(Telling, ClassifierMixin, BaseEstimator):
             All labels that may ever come; needed in the first call.
         sample_weight : array-like of shape (n_samples,) or a number, optional
             How strongly each row is learned, 1 by default. Rows of weight 0 are passed over.
-
-        Returns
-        -------
-        DEVFNNClassifier
-            The classifier itself.
         """
         is_first = not hasattr(self, "model_")
         with self._unchanged_if_refused():
@@ -113,17 +176,9 @@ class StreamClassifier(Telling, ClassifierMixin, BaseEstimator):
     # ---- predict
 
     def predict_proba(self, X: Any) -> Floats:
-        """Class probabilities of rows.
+        """Class probabilities of rows, (n_samples, n_classes).
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            The columns follow `classes_`; 0 for classes that no row had so far.
+        The columns follow `classes_`; classes that no row had so far have probability 0.
         """
         known, columns = self._known_probabilities(X)
         probabilities = np.zeros((len(known), len(self.classes_)))
@@ -131,18 +186,7 @@ class StreamClassifier(Telling, ClassifierMixin, BaseEstimator):
         return probabilities
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Labels of rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The most probable labels; of equals the one that was seen first, as in `DEVFNN`.
-        """
+        """The most probable labels of rows; of equals the one seen first, as in `DEVFNN`."""
         known, columns = self._known_probabilities(X)
         labels: npt.NDArray[Any] = self.classes_[columns[known.argmax(axis=1)]]
         return labels
@@ -150,41 +194,33 @@ class StreamClassifier(Telling, ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Floats:
         """Logarithms of the probabilities; of two classes, the log odds of the second.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Finite numbers: a probability of 0 counts as the least positive one.
+        All are finite: a probability of 0 counts as the least positive number.
         """
         logs: Floats = np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
         return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs
 
-    # ---- tell
+    # ---- explain
 
     @property
     def rules_(self) -> list[Rule]:
-        """The active rules, the weightiest first; `rules` is a parameter."""
-        return self._teller().rules()
+        """The active rules, those of largest weight first; `rules` is a parameter."""
+        return self._core_model().rules()
 
     def explain(self, x: Any) -> Explanation:
-        """Why the model says what it says of one row: what layers, rules and features add to it.
+        """Why the model predicts what it does for one row: contributions of layers and features.
 
         Parameters
         ----------
         x : array-like of shape (n_features,) or (1, n_features)
             The row; a table of one row if features have names.
         """
-        model = self._teller()
+        model = self._core_model()
         row = x if hasattr(x, "columns") else np.atleast_2d(np.asarray(x))
         if len(row) != 1:
             raise InputError(f"one row is explained at a time, not {len(row)}")
         return model.explain(validate_data(self, row, reset=False, **_ROWS)[0])
 
-    def _teller(self) -> DEVFNN:
+    def _core_model(self) -> DEVFNN:
         """The model, once it has learned something."""
         check_is_fitted(self)
         model: DEVFNN = self.model_
@@ -200,54 +236,50 @@ class StreamClassifier(Telling, ClassifierMixin, BaseEstimator):
         path
             Where to. Classes that no row had so far are not in the file: name them to `load`.
         """
-        self._teller().save(path)
+        self._core_model().save(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], classes: Any = None) -> Self:
-        """Read a file that `save`, or the model's own `save`, has written.
+        """Read a file that `save` has written; the classifier goes on learning as the saved one.
 
         Parameters
         ----------
         path
-            The file.
+            The file; the model's own `save` may have written it, too.
         classes : array-like of shape (n_classes,), optional
             All classes, if there are more than the model has seen.
-
-        Returns
-        -------
-        DEVFNNClassifier
-            A classifier that goes on learning as the saved one would have.
         """
         model = cls._core.load(path)
-        loaded = cls(**model.config.to_dict())
+        loaded = cls(**flat_values(model.config))
         if model.classes:
             every = unique_labels(model.classes if classes is None else classes)
             _check_labels(model.classes, every)
             loaded.classes_, loaded.model_ = every, model
+            loaded._parameters_at_start = loaded._parameters()
             loaded.n_features_in_ = len(model.feature_names)
             if model._names is not None:
                 loaded.feature_names_in_ = np.array(model._names, object)
         return loaded
 
-    # ---- taking rows in
+    # ---- checking what comes in
 
     def _new_model(self) -> DEVFNN:
         """A model that knows nothing yet; parameters that it cannot have are refused."""
         given = self._parameters()
-        names = getattr(self, "feature_names_in_", None)
-        model = self._core(Config(**given), names)
-        for name, value in model.config.to_dict().items():
-            if given[name] not in (value, getattr(Config, name)):
+        model = self._core(config_from_flat(**given), getattr(self, "feature_names_in_", None))
+        for name, value in flat_values(model.config).items():
+            if given[name] not in (value, _PARAMETERS[name].default):
                 kind = type(self).__name__
                 raise InputError(f"a {kind} always has {name}={value!r}; leave {name} out")
+        self._parameters_at_start = given
         return model
 
     def _unchanged_model(self) -> DEVFNN:
         """The model; parameters that were set since it began are refused, it is built on them."""
         model: DEVFNN = self.model_
-        given = self._parameters()
-        free = given.keys() - self._fixed
-        if changed := [name for name in free if given[name] != getattr(model.config, name)]:
+        before = self._parameters_at_start
+        changed = [name for name, value in self._parameters().items() if value != before[name]]
+        if changed:
             raise InputError(
                 f"{', '.join(sorted(changed))} changed after learning began; set parameters before "
                 "the first call of partial_fit, or start anew with fit"
@@ -256,7 +288,7 @@ class StreamClassifier(Telling, ClassifierMixin, BaseEstimator):
 
     def _parameters(self) -> dict[str, Any]:
         """As `get_params`, which takes longer than learning a row."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(Config)}
+        return {name: getattr(self, name) for name in _PARAMETERS}
 
     def _all_classes(self, classes: Any) -> npt.NDArray[Any]:
         """All classes, sorted, from the first call of `partial_fit` on."""
@@ -303,10 +335,25 @@ class StreamClassifier(Telling, ClassifierMixin, BaseEstimator):
         return self.model_.predict_proba(rows), columns
 
 
+@_with_parameters
+class GClassClassifier(DEVFNNClassifier):
+    """One layer of evolving fuzzy rules, with scikit-learn's interface: `devfnn.GClass`.
+
+    All is as in `DEVFNNClassifier`, but `network`, `initial_layers`, `max_layers`, `growing`,
+    `merging` and `feature_mask` are those of a single layer, and parameters of the concept network
+    have no effect.
+
+    Parameters
+    ----------
+    <parameters>
+    """
+
+    _core: ClassVar[type[DEVFNN]] = GClass
+
+
 def _refuse(arguments: dict[str, Any]) -> None:
     """Refuse what `fit` does not take."""
-    given = [name for name, value in arguments.items() if value is not None]
-    if "sample_weight" in given:
+    if arguments.get("sample_weight") is not None:
         raise TypeError(
             "fit takes no sample_weight, since a stream depends on the order of its rows; use "
             "partial_fit(X, y, classes=..., sample_weight=...)"

@@ -1,4 +1,4 @@
-"""Tables of any kind through River's face."""
+"""Tables of any kind through River's adapter."""
 
 import decimal
 import pickle
@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("river", minversion="0.26")
 
 from devfnn import InputError
-from devfnn.river import DEVFNNClassifier
+from devfnn.adapters.river import DEVFNNClassifier
 
 NAMES = ["a", "b", "c"]
 

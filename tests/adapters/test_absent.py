@@ -1,4 +1,4 @@
-"""A face whose library is absent says what to install."""
+"""An adapter whose library is absent says what to install."""
 
 import os
 import pathlib
@@ -13,8 +13,8 @@ SOURCES = str(pathlib.Path(devfnn.__file__).parent.parent)
 
 
 @pytest.mark.parametrize("library", ["sklearn", "river", "capymoa", "mlflow", "onnx"])
-def test_a_face_without_its_library_says_what_to_install(library):
-    code = f"import sys; sys.modules[{library!r}] = None; import devfnn; import devfnn.{library}"
+def test_an_adapter_without_its_library_says_what_to_install(library):
+    code = f"import sys; sys.modules[{library!r}] = None; import devfnn.adapters.{library}"
     finished = subprocess.run(
         [sys.executable, "-c", code],
         env=os.environ | {"PYTHONPATH": SOURCES},
@@ -24,5 +24,5 @@ def test_a_face_without_its_library_says_what_to_install(library):
     )
     assert finished.returncode == 1
     told = finished.stderr.strip().splitlines()[-1]
-    assert told.startswith(f"ImportError: devfnn.{library} needs ")
+    assert told.startswith(f"ImportError: devfnn.adapters.{library} needs ")
     assert f"pip install 'devfnn[{library}]'" in told

@@ -1,4 +1,4 @@
-"""The three faces predict what the core predicts on the same stream, chunk for chunk."""
+"""The three adapters predict what the core predicts on the same stream, chunk for chunk."""
 
 import numpy as np
 import pandas as pd
@@ -8,24 +8,24 @@ from devfnn import DEVFNN, Config
 
 pytest.importorskip("sklearn", minversion="1.6")
 pytest.importorskip("river", minversion="0.26")
-pytest.importorskip("devfnn.capymoa", exc_type=ImportError)
+pytest.importorskip("devfnn.adapters.capymoa", exc_type=ImportError)
 
 from capymoa.stream import NumpyStream
 
-import devfnn.capymoa
-import devfnn.river
-import devfnn.sklearn
+import devfnn.adapters.capymoa
+import devfnn.adapters.river
+import devfnn.adapters.sklearn
 
 CHUNK, SEED = 250, 7
 CONFIG = Config(missing="skip", seed=SEED, chunk_rows=CHUNK)
 
 
 class River:
-    """River's face, a table at a time."""
+    """River's adapter, a table at a time."""
 
     def __init__(self, X, y):
         self.names = [f"x{place}" for place in range(X.shape[1])]
-        self.model = devfnn.river.DEVFNNClassifier(CONFIG)
+        self.model = devfnn.adapters.river.DEVFNNClassifier(CONFIG)
 
     def learn(self, X, y):
         self.model.learn_many(pd.DataFrame(X, columns=self.names), pd.Series(y))
@@ -36,7 +36,7 @@ class River:
 
 
 class RiverRows(River):
-    """River's face, one row at a time."""
+    """River's adapter, one row at a time."""
 
     def learn(self, X, y):
         for row, label in zip(X.tolist(), y.tolist(), strict=True):
@@ -51,10 +51,10 @@ class RiverRows(River):
 
 
 class ScikitLearn:
-    """scikit-learn's face; its chunks are those of the core."""
+    """scikit-learn's adapter; its chunks are those of the core."""
 
     def __init__(self, X, y):
-        self.model = devfnn.sklearn.DEVFNNClassifier(**CONFIG.to_dict())
+        self.model = devfnn.adapters.sklearn.DEVFNNClassifier(**CONFIG.to_dict())
 
     def learn(self, X, y):
         self.model.partial_fit(X, y, classes=[0, 1])
@@ -64,12 +64,14 @@ class ScikitLearn:
 
 
 class CapyMOA:
-    """CapyMOA's face, an instance at a time."""
+    """CapyMOA's adapter, an instance at a time."""
 
     def __init__(self, X, y):
         names = [f"x{place}" for place in range(X.shape[1])]
         stream = NumpyStream(X, y, feature_names=names, target_type="categorical")
-        self.model = devfnn.capymoa.DEVFNN(stream.get_schema(), random_seed=SEED, config=CONFIG)
+        self.model = devfnn.adapters.capymoa.DEVFNN(
+            stream.get_schema(), random_seed=SEED, config=CONFIG
+        )
         self.instances = {x.tobytes(): stream.next_instance() for x in X}
 
     def learn(self, X, y):
@@ -93,7 +95,7 @@ def stream():
 
 
 @pytest.mark.parametrize(
-    ("face", "learn"),
+    ("adapter", "learn"),
     [
         (River, DEVFNN.learn_rows),
         (RiverRows, DEVFNN.learn_rows),
@@ -101,9 +103,9 @@ def stream():
         (ScikitLearn, DEVFNN.learn),
     ],
 )
-def test_every_chunk_is_predicted_as_by_the_core(face, learn, stream):
+def test_every_chunk_is_predicted_as_by_the_core(adapter, learn, stream):
     X, y = stream
-    core, other = DEVFNN(CONFIG), face(X, y)
+    core, other = DEVFNN(CONFIG), adapter(X, y)
     events = []
     for start in range(0, len(X), CHUNK):
         rows, labels = X[start : start + CHUNK], y[start : start + CHUNK]
@@ -114,6 +116,6 @@ def test_every_chunk_is_predicted_as_by_the_core(face, learn, stream):
         other.learn(rows, labels)
     kinds = {event.kind for event in events}
     assert {"DriftFound", "RuleSplit", "RangeChanged"} <= kinds  # much has happened
-    model = other.model.model_ if face is ScikitLearn else other.model.model
+    model = other.model.model_ if adapter is ScikitLearn else other.model.model
     assert model.n_labels_used == core.n_labels_used
     assert list(model.history()) == events

@@ -1,0 +1,1 @@
+"""DEVFNN inside other libraries; import the module of one: `devfnn.adapters.river`."""

@@ -1,0 +1,111 @@
+"""What adapters share: parameters by flat name, and the model's explanations."""
+
+import dataclasses
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from devfnn.errors import InputError
+from devfnn.events import ClassAdded, Event
+from devfnn.model.config import Config
+from devfnn.model.devfnn import DEVFNN
+from devfnn.model.history import History
+from devfnn.model.rules import Rule
+from devfnn.model.self_explaining import MOST_RULES
+
+
+class Parameter(NamedTuple):
+    """A parameter of `Config`, as the signature of an adapter lists it."""
+
+    annotation: Any
+    default: Any
+    meaning: str
+
+
+def flat_parameters() -> dict[str, Parameter]:
+    """All parameters of `Config` by flat name, in the order of its fields."""
+    return {
+        field.name: Parameter(field.type, field.default, field.metadata["meaning"])
+        for field in dataclasses.fields(Config)
+    }
+
+
+def flat_values(config: Config) -> dict[str, Any]:
+    """The parameters of a configuration by flat name."""
+    return config.to_dict()
+
+
+def config_from_flat(start: Config | None = None, /, **flat: Any) -> Config:
+    """A configuration with some parameters set by flat name; the others are those of `start`."""
+    return (Config() if start is None else start).replace(**flat)
+
+
+def check_is_core(model: object, what: str) -> None:
+    """Refuse anything but a `DEVFNN`, for functions that take the model and not an adapter."""
+    if not isinstance(model, DEVFNN):
+        raise InputError(
+            f"only a devfnn.DEVFNN can be {what}, not a {type(model).__name__}; the classifiers "
+            "for River and CapyMOA have it as `model`, that for scikit-learn as `model_`"
+        )
+
+
+class ModelExplanations:
+    """Mixin that exposes the model's explanations. Nothing here changes the model."""
+
+    if TYPE_CHECKING:
+
+        def _core_model(self) -> DEVFNN:
+            """The model behind the adapter."""
+
+    def _class_names(self) -> Mapping[Hashable, str] | None:
+        """Names of the classes, where the model's labels are only their numbers."""
+        return None
+
+    def describe(self, terms: bool = False, most: int | None = MOST_RULES) -> str:
+        """All layers and their rules as text, the layer with the largest weight first.
+
+        Parameters
+        ----------
+        terms
+            Say low, medium and high, the thirds of the known range of an input, not numbers.
+        most
+            Rules to name in each layer, those of largest weight; the others are counted. None: all.
+        """
+        return self._core_model().describe(terms, self._class_names(), most)
+
+    def history(self) -> History:
+        """The newest 1,000 structural events; they are saved with the model."""
+        history, names = self._core_model().history(), self._class_names()
+        if names is None:
+            return history
+        by_text = {str(label): name for label, name in names.items()}
+        events = tuple(_with_class_name(event, by_text) for event in history.events)
+        return dataclasses.replace(history, events=events)
+
+
+class ModelRules(ModelExplanations):
+    """The same with `rules`, for adapters whose `model` is there from the start."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def model(self) -> DEVFNN:
+            """The model itself."""
+
+    def _core_model(self) -> DEVFNN:
+        return self.model
+
+    def rules(self, archived: bool = False) -> list[Rule]:
+        """The active rules, those of largest weight first; none before learning.
+
+        Parameters
+        ----------
+        archived
+            Also those that wait to be recalled, after the others.
+        """
+        return self.model.rules(archived, self._class_names())
+
+
+def _with_class_name(event: Event, names: Mapping[str, str]) -> Event:
+    if isinstance(event, ClassAdded):
+        return dataclasses.replace(event, label=names.get(event.label, event.label))
+    return event
