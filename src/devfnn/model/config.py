@@ -4,24 +4,14 @@ import dataclasses
 import functools
 import math
 import statistics
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal
 
 import numpy as np
 
 from devfnn.errors import InputError
 from devfnn.kernels.concept_state import Habits
 from devfnn.kernels.state import Settings
-
-
-def _number(default: float, low: float, high: float, meaning: str, symbol: str = "") -> Any:
-    """A numeric field with its closed range."""
-    about = {"low": low, "high": high, "meaning": meaning, "symbol": symbol}
-    return dataclasses.field(default=default, metadata=about)
-
-
-def _choice(default: Any, meaning: str, symbol: str = "") -> Any:
-    """A switch, or a field with named choices."""
-    return dataclasses.field(default=default, metadata={"meaning": meaning, "symbol": symbol})
+from devfnn.parameters import check_names, check_parameters, choice, number
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -36,145 +26,144 @@ class Config:
     devfnn.errors.InputError: vote_step must be between 0 and 1, not 2.0
     """
 
-    network: Literal["concepts", "stacked"] = _choice(
+    network: Literal["concepts", "stacked"] = choice(
         "concepts", "rival layers, one kept per concept; or stacked rule layers, as the paper has"
     )
 
     # Rows
-    chunk_rows: int = _number(500, 2, 10**7, "rows between structural steps in row-wise learning")
-    scaling: Literal["online", "none"] = _choice(
+    chunk_rows: int = number(500, 2, 10**7, "rows between structural steps in row-wise learning")
+    scaling: Literal["online", "none"] = choice(
         "online", "scale inside the model without look-ahead, or expect inputs in [0, 1]"
     )
-    missing: Literal["error", "skip"] = _choice(
+    missing: Literal["error", "skip"] = choice(
         "error", "refuse NaN, or treat it as an absent feature"
     )
-    lags: int = _number(
+    lags: int = number(
         0, 0, 100, "last labels that are inputs too; for streams that go on as before"
     )
-    seed: int = _number(0, 0, 2**63 - 1, "seed of the exploration share")
+    seed: int = number(0, 0, 2**63 - 1, "seed of the exploration share")
 
     # The concept network
-    forgetting: bool = _choice(True, "let the past fade; off keeps all of it")
-    quick_memory: float = _number(300.0, 2.0, 1e9, "rows that the line of short memory rests on")
-    shortest_memory: float = _number(2000.0, 8.0, 1e9, "rows of memory after a drift, at least")
-    longest_memory: float = _number(20000.0, 2.0, 1e12, "rows of memory in a calm, at most")
-    prior: float = _number(5.0, 1e-6, 1e8, "variance of the weights of a rule before any row")
-    prior_reach: float = _number(25.0, 1.0, 1e4, "most by which it widens for a narrow feature")
-    label_noise: float = _number(0.1, 0.0, 0.9, "share of wrong labels that steady lines expect")
-    max_boxes: int = _number(20, 1, 1000, "rules in the layer of boxes, and in each kept layer")
-    max_pool: int = _number(32, 6, 10**5, "rules in all lines and boxes together, kept ones too")
-    split_evidence: float = _number(20.0, 0.0, 1e9, "gain in likelihood for which a rule splits")
-    split_every: int = _number(100, 1, 10**7, "learned rows of a rule between two looks at that")
-    crossings: bool = _choice(True, "let rules also split where two features cross their means")
-    split_doubt: float = _number(10.0, 1.0, 1e9, "factor on the gain of both halves of a rule")
-    max_clouds: int = _number(100, 0, 10**5, "rules in the layer of clouds; 0 does without it")
-    cloud_rate: float = _number(0.2, 0.0, 1.0, "step of a cloud towards a row of its own")
-    cloud_birth: float = _number(0.1, 0.0, 1.0, "probability of its class below which a row founds")
-    cloud_memory: float = _number(0.999, 0.5, 1.0, "share of the mass of clouds kept per row")
-    join_evidence: float = _number(0.5, 0.0, 1e9, "difference per weight below which rules join")
-    max_kept: int = _number(5, 0, 50, "layers kept for concepts that may return")
-    merge_disagreement: float = _number(0.01, 0.0, 1.0, "share of rows below which layers merge")
-    vote_rows: float = _number(1000.0, 1.0, 1e9, "rows over which right predictions are counted")
-    vote_power: float = _number(0.15, 0.0, 100.0, "log odds for every row more that was right")
+    forgetting: bool = choice(True, "let the past fade; off keeps all of it")
+    quick_memory: float = number(300.0, 2.0, 1e9, "rows that the line of short memory rests on")
+    shortest_memory: float = number(2000.0, 8.0, 1e9, "rows of memory after a drift, at least")
+    longest_memory: float = number(20000.0, 2.0, 1e12, "rows of memory in a calm, at most")
+    prior: float = number(5.0, 1e-6, 1e8, "variance of the weights of a rule before any row")
+    prior_reach: float = number(25.0, 1.0, 1e4, "most by which it widens for a narrow feature")
+    label_noise: float = number(0.1, 0.0, 0.9, "share of wrong labels that steady lines expect")
+    max_boxes: int = number(20, 1, 1000, "rules in the layer of boxes, and in each kept layer")
+    max_pool: int = number(32, 6, 10**5, "rules in all lines and boxes together, kept ones too")
+    split_evidence: float = number(20.0, 0.0, 1e9, "gain in likelihood for which a rule splits")
+    split_every: int = number(100, 1, 10**7, "learned rows of a rule between two looks at that")
+    crossings: bool = choice(True, "let rules also split where two features cross their means")
+    split_doubt: float = number(10.0, 1.0, 1e9, "factor on the gain of both halves of a rule")
+    max_clouds: int = number(100, 0, 10**5, "rules in the layer of clouds; 0 does without it")
+    cloud_rate: float = number(0.2, 0.0, 1.0, "step of a cloud towards a row of its own")
+    cloud_birth: float = number(0.1, 0.0, 1.0, "probability of its class below which a row founds")
+    cloud_memory: float = number(0.999, 0.5, 1.0, "share of the mass of clouds kept per row")
+    join_evidence: float = number(0.5, 0.0, 1e9, "difference per weight below which rules join")
+    max_kept: int = number(5, 0, 50, "layers kept for concepts that may return")
+    merge_disagreement: float = number(0.01, 0.0, 1.0, "share of rows below which layers merge")
+    vote_rows: float = number(1000.0, 1.0, 1e9, "rows over which right predictions are counted")
+    vote_power: float = number(0.15, 0.0, 100.0, "log odds for every row more that was right")
 
     # The THEN part of a rule
-    consequent: Literal["logistic", "least_squares"] = _choice(
+    consequent: Literal["logistic", "least_squares"] = choice(
         "logistic", "recursive logistic regression, or the paper's FWGRLS"
     )
-    mixing: Literal["logits", "probabilities"] = _choice(
+    mixing: Literal["logits", "probabilities"] = choice(
         "logits", "what the rules of a logistic layer average"
     )
-    normalisation: Literal["softmax", "floor"] = _choice(
+    normalisation: Literal["softmax", "floor"] = choice(
         "softmax", "of firing strengths; floor reads a total under 0.001 as 1, as the authors do"
     )
-    initial_gain: float = _number(5.0, 1e-6, 1e8, "start and cap of the gain, in first units", "Ω")
-    later_gain: float = _number(1.0, 1e-6, 1e8, "start of the gain matrix of later rules", "Ω")
-    curvature_floor: float = _number(0.01, 1e-6, 0.25, "least curvature of the logistic update")
-    memory: float = _number(0.9995, 0.5, 1.0, "share of the past kept per row")
-    chunk_memory: float = _number(1.0, 0.0, 1.0, "share kept per chunk; 0 starts the gain anew")
-    weight_decay: float = _number(0.0, 0.0, 1.0, "strength of the pull towards 0", "ϖ")
-    local_forgetting: float = _number(
+    initial_gain: float = number(5.0, 1e-6, 1e8, "start and cap of the gain, in first units", "Ω")
+    later_gain: float = number(1.0, 1e-6, 1e8, "start of the gain matrix of later rules", "Ω")
+    curvature_floor: float = number(0.01, 1e-6, 0.25, "least curvature of the logistic update")
+    memory: float = number(0.9995, 0.5, 1.0, "share of the past kept per row")
+    chunk_memory: float = number(1.0, 0.0, 1.0, "share kept per chunk; 0 starts the gain anew")
+    weight_decay: float = number(0.0, 0.0, 1.0, "strength of the pull towards 0", "ϖ")
+    local_forgetting: float = number(
         0.0, 0.0, 0.5, "most a moving local density may cut the memory; 0 is off"
     )
-    density_memory: float = _number(0.99, 0.5, 1.0, "share of the local density kept per row")
+    density_memory: float = number(0.99, 0.5, 1.0, "share of the local density kept per row")
 
     # What to learn
-    active_learning: bool = _choice(True, "learn only rows that are worth their label")
-    conflict_threshold: float = _number(0.99, 0.0, 1.0, "certainty below which to learn", "k_prune")
-    exploration: float = _number(0.1, 0.0, 1.0, "share of rows learned whatever the certainty")
-    threshold_step: float = _number(0.0, 0.0, 0.5, "speed of a varying threshold; 0 is off")
-    label_budget: float = _number(1.0, 0.0, 1.0, "most labels per row over any window; 1 is off")
-    budget_window: int = _number(100, 1, 10**7, "rows in a row over which it is never exceeded")
+    active_learning: bool = choice(True, "learn only rows that are worth their label")
+    conflict_threshold: float = number(0.99, 0.0, 1.0, "certainty below which to learn", "k_prune")
+    exploration: float = number(0.1, 0.0, 1.0, "share of rows learned whatever the certainty")
+    threshold_step: float = number(0.0, 0.0, 0.5, "speed of a varying threshold; 0 is off")
+    label_budget: float = number(1.0, 0.0, 1.0, "most labels per row over any window; 1 is off")
+    budget_window: int = number(100, 1, 10**7, "rows in a row over which it is never exceeded")
 
     # The IF part of a rule
-    rule_growing: bool = _choice(True, "let rows found new rules")
-    rules: Literal["evolving", "fixed"] = _choice(
+    rule_growing: bool = choice(True, "let rows found new rules")
+    rules: Literal["evolving", "fixed"] = choice(
         "evolving", "rules come and go; or a stacked layer has one for each feature, for good"
     )
-    max_rules: int = _number(10, 1, 1000, "active rules in a layer")
-    first_precision: float = _number(2.0, 1e-6, 1e6, "inverse variance of a first rule", "k_fs")
-    vigilance: float = _number(0.9, 0.0, 1.0, "volume share of the winner for growth", "Vig")
-    width_floor: float = _number(0.02, 1e-6, 1.0, "least width of a rule, inputs in [0, 1]")
-    coverage: float = _number(0.9, 0.5, 0.9999, "share of a Gaussian that counts as inside")
-    premise_tuning: Literal["covered", "published", "off"] = _choice(
+    max_rules: int = number(10, 1, 1000, "active rules in a layer")
+    first_precision: float = number(2.0, 1e-6, 1e6, "inverse variance of a first rule", "k_fs")
+    vigilance: float = number(0.9, 0.0, 1.0, "volume share of the winner for growth", "Vig")
+    width_floor: float = number(0.02, 1e-6, 1.0, "least width of a rule, inputs in [0, 1]")
+    coverage: float = number(0.9, 0.5, 0.9999, "share of a Gaussian that counts as inside")
+    premise_tuning: Literal["covered", "published", "off"] = choice(
         "covered", "rows that move the winner's premise"
     )
-    max_population: float = _number(1e4, 2.0, 1e12, "rows a premise rests on at most")
-    pruning: bool = _choice(True, "drop rules without significance or potential")
-    prune_margin: float = _number(1.0, 0.0, 100.0, "standard deviations below a rule's own mean")
-    potential_memory: float = _number(0.998, 0.5, 1.0, "share of the potential kept per row")
-    recall: bool = _choice(True, "keep obsolete rules and call them back")
-    archive_size: int = _number(10, 0, 1000, "obsolete rules kept in a layer")
+    max_population: float = number(1e4, 2.0, 1e12, "rows a premise rests on at most")
+    pruning: bool = choice(True, "drop rules without significance or potential")
+    prune_margin: float = number(1.0, 0.0, 100.0, "standard deviations below a rule's own mean")
+    potential_memory: float = number(0.998, 0.5, 1.0, "share of the potential kept per row")
+    recall: bool = choice(True, "keep obsolete rules and call them back")
+    archive_size: int = number(10, 0, 1000, "obsolete rules kept in a layer")
 
     # The network
-    initial_layers: int = _number(2, 1, 50, "layers at the start")
-    max_layers: int = _number(6, 1, 50, "layers at most, merged ones included")
-    plain_first: bool = _choice(
+    initial_layers: int = number(2, 1, 50, "layers at the start")
+    max_layers: int = number(6, 1, 50, "layers at most, merged ones included")
+    plain_first: bool = choice(
         True, "of several initial layers, the first keeps a single rule: the simplest rival"
     )
-    training: Literal["winner", "winner_and_initial", "all"] = _choice(
+    training: Literal["winner", "winner_and_initial", "all"] = choice(
         "winner_and_initial", "layers trained on a chunk; initial layers never rest"
     )
-    augmentation: Literal["all", "settled", "off"] = _choice(
+    augmentation: Literal["all", "settled", "off"] = choice(
         "settled", "outputs that later layers take in: all, all but of layers that never rest, none"
     )
-    growing: bool = _choice(True, "add a layer on drift")
-    merging: bool = _choice(True, "leave out layers that repeat another")
-    feature_mask: bool = _choice(False, "leave out features that say nothing")
-    voting_weights: Literal["likelihood", "reward", "equal"] = _choice(
+    growing: bool = choice(True, "add a layer on drift")
+    merging: bool = choice(True, "leave out layers that repeat another")
+    feature_mask: bool = choice(False, "leave out features that say nothing")
+    voting_weights: Literal["likelihood", "reward", "equal"] = choice(
         "likelihood", "fading likelihood of the labels, reward and punishment as printed, or none"
     )
-    vote_memory: float = _number(0.9995, 0.0, 1.0, "share of the likelihood kept per row")
-    vote_sharpness: float = _number(0.03, 0.0, 10.0, "power of the likelihood of one row")
-    newborn: Literal["winner", "scratch"] = _choice(
+    vote_memory: float = number(0.9995, 0.0, 1.0, "share of the likelihood kept per row")
+    vote_sharpness: float = number(0.03, 0.0, 10.0, "power of the likelihood of one row")
+    newborn: Literal["winner", "scratch"] = choice(
         "winner", "a new layer starts as a copy of the winner, or knows nothing"
     )
-    newborn_doubt: float = _number(5.0, 1.0, 1e6, "factor on the gain that a copy inherits")
-    vote: Literal["hard", "soft"] = _choice("soft", "layers vote for a class or with probabilities")
-    vote_step: float = _number(0.01, 0.0, 1.0, "step of the decay factor", "π")
-    vote_floor: float = _number(1e-6, 1e-300, 0.1, "least voting weight of a live layer")
-    initial_decay: float = _number(1.0, 0.0, 1.0, "decay factor of a new layer", "ρ")
-    newborn_weight: float = _number(1.0, 1e-6, 1.0, "voting weight of a new layer", "χ")
-    reset_winner: bool = _choice(False, "give a trained layer its initial weight and decay again")
-    feature_score: Literal["standardised", "variance"] = _choice(
+    newborn_doubt: float = number(5.0, 1.0, 1e6, "factor on the gain that a copy inherits")
+    vote: Literal["hard", "soft"] = choice("soft", "layers vote for a class or with probabilities")
+    vote_step: float = number(0.01, 0.0, 1.0, "step of the decay factor", "π")
+    vote_floor: float = number(1e-6, 1e-300, 0.1, "least voting weight of a live layer")
+    initial_decay: float = number(1.0, 0.0, 1.0, "decay factor of a new layer", "ρ")
+    newborn_weight: float = number(1.0, 1e-6, 1.0, "voting weight of a new layer", "χ")
+    reset_winner: bool = choice(False, "give a trained layer its initial weight and decay again")
+    feature_score: Literal["standardised", "variance"] = choice(
         "standardised", "compression index of unit-variance inputs, or as printed"
     )
-    feature_threshold: float = _number(0.99, 0.0, 1.0, "score from which a feature is off", "δ1")
-    merge_threshold: float = _number(0.001, 0.0, 1.0, "index below which layers merge", "δ2")
-    statistics_memory: float = _number(0.95, 0.0, 1.0, "share of such statistics kept per chunk")
-    drift_test: Literal["stream", "chunk"] = _choice(
+    feature_threshold: float = number(0.99, 0.0, 1.0, "score from which a feature is off", "δ1")
+    merge_threshold: float = number(0.001, 0.0, 1.0, "index below which layers merge", "δ2")
+    statistics_memory: float = number(0.95, 0.0, 1.0, "share of such statistics kept per chunk")
+    drift_test: Literal["stream", "chunk"] = choice(
         "stream", "errors since the last drift, or the printed test inside one chunk"
     )
-    drift_one_sided: bool = _choice(True, "only a rising error rate is drift")
-    drift_significance: float = _number(1e-4, 1e-300, 0.5, "cap of the level of drift", "α_D")
-    warning_significance: float = _number(1e-3, 1e-300, 0.5, "cap of the level of warning", "α_W")
-    train_on_warning: bool = _choice(True, "train on chunks of the warning phase too")
-    horizon: float = _number(200.0, 1e-9, 1e12, "chunks over which the levels rise", "T")
-    buffer_rows: int = _number(5000, 0, 10**7, "rows kept in the warning phase")
+    drift_one_sided: bool = choice(True, "only a rising error rate is drift")
+    drift_significance: float = number(1e-4, 1e-300, 0.5, "cap of the level of drift", "α_D")
+    warning_significance: float = number(1e-3, 1e-300, 0.5, "cap of the level of warning", "α_W")
+    train_on_warning: bool = choice(True, "train on chunks of the warning phase too")
+    horizon: float = number(200.0, 1e-9, 1e12, "chunks over which the levels rise", "T")
+    buffer_rows: int = number(5000, 0, 10**7, "rows kept in the warning phase")
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            _check(field, getattr(self, field.name))
+        check_parameters(self)
         if self.label_budget > 0.0 and self.label_budget * self.budget_window < 1.0 - 1e-9:
             enough = math.ceil(1.0 / self.label_budget)
             raise InputError(
@@ -184,10 +173,7 @@ class Config:
 
     def replace(self, **changes: Any) -> "Config":
         """A copy with some parameters changed."""
-        known = {field.name for field in dataclasses.fields(self)}
-        for name in changes.keys() - known:
-            there_are = ", ".join(sorted(known))
-            raise InputError(f"no parameter is called {name!r}; there are {there_are}")
+        check_names(self, changes)
         return dataclasses.replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -264,27 +250,6 @@ class Config:
             drift_significance=float(self.drift_significance),
             chunk_rows=int(self.chunk_rows),
         )
-
-
-def _check(field: "dataclasses.Field[Any]", value: Any) -> None:
-    """Refuse a value of the wrong kind or outside its range."""
-    name, about = field.name, field.metadata
-    if get_origin(field.type) is Literal:
-        if value not in get_args(field.type):
-            choices = ", ".join(map(repr, get_args(field.type)))
-            raise InputError(f"{name} must be one of {choices}, not {value!r}")
-    elif field.type is bool:
-        if not isinstance(value, bool | np.bool_):
-            raise InputError(f"{name} must be True or False, not {value!r}")
-    else:
-        kinds = int | np.integer if field.type is int else int | float | np.number
-        if not isinstance(value, kinds) or isinstance(value, bool):
-            kind = "a whole number" if field.type is int else "a number"
-            raise InputError(f"{name} must be {kind}, not {value!r}")
-        if not about["low"] <= value <= about["high"]:
-            raise InputError(
-                f"{name} must be between {about['low']:g} and {about['high']:g}, not {value!r}"
-            )
 
 
 def chi_square_radii(share: float, n_inputs: int) -> "np.ndarray[Any, np.dtype[np.float64]]":
