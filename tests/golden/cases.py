@@ -299,7 +299,12 @@ CASES: dict[str, Case] = {
     "brisk, unscaled": Case(P(brisk, scaling="none"), turning, mixed),
     "brisk, not growing": Case(P(brisk, growing=False), turning),
     "brisk, not recalling": Case(P(brisk, recall=False), turning),
-    "brisk, not merging": Case(P(brisk, merging=False, pruning=False), turning),
+    "brisk, not merging": Case(
+        P(brisk, vote_rows=20.0, merge_disagreement=1.0, merging=False), turning
+    ),
+    "brisk, not joining": Case(
+        P(brisk, join_evidence=1e9, split_evidence=1.0, active_learning=False, pruning=False), steps
+    ),
     "brisk, no rule growing": Case(P(brisk, rule_growing=False), checkered, mixed),
     "brisk, no crossings": Case(P(brisk, crossings=False), checkered),
     "brisk, no forgetting": Case(P(brisk, forgetting=False), turning, mixed),
@@ -358,9 +363,9 @@ CASES: dict[str, Case] = {
     "stacked, probabilities": Case(
         P(stacked, mixing="probabilities", normalisation="floor"), P(places, 1500), mixed
     ),
-    "stacked, published tuning": Case(P(stacked, premise_tuning="published"), P(places, 1500)),
+    "stacked, published tuning": Case(P(stacked, premise_tuning="published"), checkered),
     "stacked, no tuning": Case(
-        P(stacked, premise_tuning="off", recall=False, feature_score="variance"), P(places, 1500)
+        P(stacked, premise_tuning="off", recall=False, feature_score="variance"), checkered
     ),
     "stacked, not growing": Case(P(stacked, growing=False, pruning=False), P(turning, 1200)),
     "stacked, no rule growing": Case(
