@@ -38,6 +38,14 @@ def _ctrl_c_is_pythons() -> Iterator[None]:
 
 
 @pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Processes that a test starts take Ctrl-C, even if pytest runs in the background without."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
 def rng() -> np.random.Generator:
     """Random numbers, the same ones in every test."""
     return np.random.default_rng(20)

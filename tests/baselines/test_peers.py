@@ -146,7 +146,7 @@ def test_the_schema_has_the_names_and_classes_of_the_stream(capymoa, stream):
     assert schema.get_num_attributes() == 3
 
 
-def test_ctrl_c_reaches_python_although_java_runs(capymoa):
+def test_ctrl_c_reaches_python_although_java_runs(capymoa, ctrl_c):
     code = """
 import signal
 from devfnn.baselines import make_model

@@ -304,7 +304,7 @@ def check_gone_on(invoke, here, command):
     return timeless(json.loads((here / "out" / "comparison.json").read_text()))
 
 
-def test_a_comparison_that_is_stopped_goes_on_with_the_same_command(invoke, here):
+def test_a_comparison_that_is_stopped_goes_on_with_the_same_command(invoke, here, ctrl_c):
     # Ctrl-C on a terminal reaches all processes.
     process = started(here)
     os.killpg(process.pid, signal.SIGINT)

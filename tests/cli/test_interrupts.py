@@ -31,7 +31,7 @@ def interrupted_after(n_items, function):
     return shortened
 
 
-def test_ctrl_c_ends_a_run_on_a_pipe_and_shows_its_result(tmp_path):
+def test_ctrl_c_ends_a_run_on_a_pipe_and_shows_its_result(tmp_path, ctrl_c):
     file = tmp_path / "result.json"
     command = [sys.executable, "-m", "devfnn", "run", "-", "--json", str(file)]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
@@ -230,7 +230,7 @@ def test_a_run_goes_on_as_it_is_said(invoke, tmp_path, monkeypatch, more):
 
 
 def test_a_run_that_is_interrupted_from_outside_goes_on_to_the_same_result(
-    invoke, tmp_path, monkeypatch
+    invoke, tmp_path, monkeypatch, ctrl_c
 ):
     monkeypatch.chdir(tmp_path)
     run = ["run", "sea", "--rows", "100000", "--delay-labels", "700"]
