@@ -31,7 +31,7 @@ PROTOCOL = 1
 LEARNER = ("kernels", "model", "scaling.py")
 """Sources on which the results of DEVFNN and its parts depend."""
 
-TRIVIAL = ("baselines/simple.py",)
+TRIVIAL = ("baselines/chunks.py",)
 
 JAVA = "-Xmx8g -Xss10M -XX:ActiveProcessorCount=1"
 """Java believes that there is one core, so that it does not use more."""

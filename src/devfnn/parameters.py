@@ -17,7 +17,7 @@ devfnn.errors.InputError: depth must be between 1 and 50, not 99
 import dataclasses
 import types
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
 
@@ -48,7 +48,8 @@ def check_parameters(settings: Any) -> None:
     """Refuse values of the wrong kind or outside their range, in fields declared as above."""
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
-        kinds = get_args(field.type) if isinstance(field.type, types.UnionType) else (field.type,)
+        is_union = get_origin(field.type) in (Union, types.UnionType)
+        kinds = get_args(field.type) if is_union else (field.type,)
         if field.metadata and not (value is None and types.NoneType in kinds):
             _check(field.name, value, kinds[0], field.metadata)
 

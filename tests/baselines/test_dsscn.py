@@ -6,20 +6,21 @@ import numpy as np
 import pytest
 
 from devfnn.baselines.dsscn import DSSCN, Settings, layers
-from devfnn.baselines.dsscn.drift import cut_of, judge_means
-from devfnn.baselines.dsscn.features import FeatureWeights
-from devfnn.baselines.dsscn.merging import unlikeness
-from devfnn.baselines.dsscn.nodes import (
+from devfnn.baselines.dsscn.layers import (
     Nodes,
     best_admissible,
     bounds_of_firing,
+    chebyshev_terms,
     drawn_nodes,
-    firing,
+    fresh_weights,
+    pass_through,
     remaining_share,
     search_node,
+    strengths_of,
     supervisory_scores,
+    update_weights,
 )
-from devfnn.baselines.dsscn.weights import chebyshev_terms, fresh_weights, update_weights
+from devfnn.baselines.dsscn.monitoring import FeatureWeights, cut_of, judge_means, unlikeness
 from devfnn.model.config import Config
 from devfnn.model.drift import ErrorTrack, Level, find_drift
 
@@ -60,7 +61,8 @@ def test_every_accepted_node_leaves_at_most_the_allowed_share_of_the_error(refit
         found = search_node(rows, errors, len(columns), settings, rng)
         if found is None:
             break
-        column = firing(rows, found.node, settings.half_width, settings.upper_share)
+        bounds = bounds_of_firing(rows, found.node, settings.half_width)
+        column = strengths_of(*bounds, settings.upper_share)
         columns.append(column)
         if refit == "newest":
             fresh = errors - column @ (column.T @ errors) / np.square(column).sum()
@@ -112,7 +114,7 @@ def test_the_best_admissible_candidate_is_taken():
     remaining = 0.9 + 0.1 / 6
     best, best_total = None, -np.inf
     for index in range(settings.n_candidates):
-        strength = firing(rows, nodes.one(index), 0.05, 0.5)[:, 0]
+        strength = strengths_of(*bounds_of_firing(rows, nodes.one(index), 0.05), 0.5)[:, 0]
         gains = [
             (strength @ error) ** 2 / (strength @ strength) - (1 - remaining) * (error @ error)
             for error in errors.T
@@ -197,7 +199,7 @@ def test_a_layer_is_trained_on_what_it_sees_when_it_predicts(monkeypatch):
     monkeypatch.setattr(layers.Layer, "learn", watched)
     n_buffered = model.n_buffered
     model.learn(X, y)
-    inputs, _ = model._stack.pass_through(X, model.settings)
+    inputs, _ = pass_through(model.layers, X, model.settings)
     assert model.n_layers == 3
     assert seen[-1][n_buffered:] == pytest.approx(inputs[-1], abs=0.0)
     assert np.abs(inputs[-1] - X).max() > 0.0
@@ -205,7 +207,7 @@ def test_a_layer_is_trained_on_what_it_sees_when_it_predicts(monkeypatch):
 
 def test_without_a_shift_every_layer_sees_the_rows():
     model, (X, _) = deep_model(3, shift=0.0)
-    inputs, _ = model._stack.pass_through(X, model.settings)
+    inputs, _ = pass_through(model.layers, X, model.settings)
     assert len(inputs) == 3
     assert all((seen == X).all() for seen in inputs)
 
@@ -217,7 +219,7 @@ def test_of_two_layers_that_say_the_same_the_worse_goes(worse):
     for _ in range(5):
         model.learn(*labelled(rng))
     twin = copy.deepcopy(model.layers[0])
-    model._stack.layers.append(twin)
+    model.layers.append(twin)
     model.layers[worse].weights.values[:, 0, 0] += 0.2
     survivor = model.layers[1 - worse]
     X, y = labelled(rng)
@@ -326,7 +328,7 @@ def test_the_gradient_of_the_share_is_that_of_the_outputs():
     step = 1e-6
     high, low = (layers.normalised(upper, lower, 0.5 + sign * step)[0] for sign in (1, -1))
     shares, sums = layers.normalised(upper, lower, 0.5)
-    slopes = layers._slopes_of_shares(upper - lower, shares, sums)
+    slopes = layers.slopes_of_shares(upper - lower, shares, sums)
     assert slopes == pytest.approx((high - low) / (2 * step), abs=1e-6)
 
 

@@ -1,17 +1,32 @@
-"""What all models of ours that learn chunks share: what comes in, and what is asked."""
+"""Models of ours that learn chunks: what they share, and the two that look at labels only."""
 
 import abc
-from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from devfnn.errors import InputError, NotLearnedError
 from devfnn.events import ClassAdded, Event
 from devfnn.kernels.state import Floats, Ints
 from devfnn.model.intake import LARGEST, Labels, as_labels, as_rows
+from devfnn.parameters import check_names
 from devfnn.types import Labels as LabelArray
+
+AnySettings = TypeVar("AnySettings")
+
+
+def settings_from(kind: type[AnySettings], parameters: Mapping[str, Any]) -> AnySettings:
+    """Settings from parameters by name; InputError for a name that is none."""
+    check_names(kind, parameters)
+    return kind(**parameters)
+
+
+def random_generator(seed: Any) -> np.random.Generator:
+    """A random generator; InputError for what is no seed."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(f"seed must be a whole number from 0 on, not {seed!r}")
+    return np.random.default_rng(seed)
 
 
 class ChunkClassifier(abc.ABC):
@@ -75,15 +90,75 @@ class ChunkClassifier(abc.ABC):
         """Learn rows that were checked; `fresh` are labels that are not known yet."""
 
     def _add_classes(self, fresh: list[Hashable]) -> list[Event]:
-        """Number labels that came now; those of the first chunk are no news."""
+        """Number new labels; those of the first chunk are no event."""
         first = len(self._labels)
         self._labels.add(fresh)
         if not self._n_rows:
             return []
         return [ClassAdded(self._n_rows, str(label), first + at) for at, label in enumerate(fresh)]
 
-    def _as_rows(self, X: Any, names: list[str] | None) -> npt.NDArray[np.float64]:
+    def _as_rows(self, X: Any, names: list[str] | None) -> Floats:
         rows = as_rows(X, names, self._n_features, self._missing)
         if len(rows) and self._largest < LARGEST and np.abs(rows).max() > self._largest:
             raise InputError(f"features must lie within {self._largest:g}; scale them first")
         return rows
+
+
+class _LabelsOnly(ChunkClassifier):
+    """Predicts the same for every row; values may be missing."""
+
+    _missing = "skip"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._answer: Floats = np.zeros(0)
+
+    def _probabilities(self, rows: Floats) -> Floats:
+        return np.tile(self._answer, (len(rows), 1))
+
+    def _learn(self, rows: Floats, codes: Ints, fresh: list[Hashable]) -> list[Event]:
+        events = self._add_classes(fresh)
+        self._answer = self._answer_after(codes)
+        return events
+
+    @abc.abstractmethod
+    def _answer_after(self, codes: Ints) -> Floats:
+        """Class probabilities after rows of these classes, in order."""
+
+
+class Majority(_LabelsOnly):
+    """Predicts the label that came most often so far.
+
+    >>> model = Majority()
+    >>> events = model.learn([[1.0], [2.0], [3.0]], ["up", "down", "up"])
+    >>> model.predict([[5.0]]).tolist()
+    ['up']
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._counts = np.zeros(0, np.int64)
+
+    def _answer_after(self, codes: Ints) -> Floats:
+        counts = np.bincount(codes, minlength=len(self._labels))
+        counts[: len(self._counts)] += self._counts
+        self._counts = counts
+        shares: Floats = counts / counts.sum()
+        return shares
+
+
+class NoChange(_LabelsOnly):
+    """Predicts the last label it learned.
+
+    Learned row by row, this is the classical rule that tomorrow will be like today. In chunks, it
+    predicts for a whole chunk the label of the last row before it.
+
+    >>> model = NoChange()
+    >>> events = model.learn([[1.0], [2.0]], ["up", "down"])
+    >>> model.predict([[5.0]]).tolist()
+    ['down']
+    """
+
+    def _answer_after(self, codes: Ints) -> Floats:
+        answer: Floats = np.eye(len(self._labels))[codes[-1]]
+        return answer

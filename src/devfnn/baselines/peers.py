@@ -4,6 +4,7 @@ Nothing of these libraries is imported before one of their models is asked for.
 """
 
 import dataclasses
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -27,14 +28,6 @@ INSTALL = "pip install 'devfnn[bench]'"
 """What brings all of these libraries."""
 
 
-def _nothing(seed: int) -> dict[str, Any]:
-    return {}
-
-
-def _as_it_is(model: Any, stream: Stream) -> Any:
-    return model
-
-
 @dataclasses.dataclass(frozen=True)
 class Peer:
     """A model of another library."""
@@ -45,14 +38,16 @@ class Peer:
     """Where the class is."""
     class_name: str
     """The class."""
-    defaults: Callable[[int], dict[str, Any]] = _nothing
+    description: str
+    """What it is, in one line."""
+    is_random: bool = False
+    """Whether another seed gives another result."""
+    defaults: Callable[[int], dict[str, Any]] | None = None
     """Arguments that differ from the library's defaults, by the seed; options go before them."""
-    finish: Callable[[Any, Stream], Any] = _as_it_is
+    finish: Callable[[Any, Stream], Any] | None = None
     """What is done with the model once it is made."""
 
-    def __call__(
-        self, stream: Stream, config: object = None, seed: int = 0, /, **options: Any
-    ) -> Any:
+    def __call__(self, stream: Stream, config: object, seed: int, /, **options: Any) -> Any:
         """Make the model; its configuration is in its options."""
         constructor = self._constructor()
         names = list(inspect.signature(constructor).parameters)
@@ -64,9 +59,10 @@ class Peer:
             if option not in known:
                 there_are = ", ".join(known) or "none"
                 raise InputError(f"{self._owner} has no option {option!r}; options: {there_are}")
-        arguments = self.defaults(seed % MOST_SEEDS) | given | options
+        own = self.defaults(seed % MOST_SEEDS) if self.defaults is not None else {}
         try:
-            return self.finish(constructor(**arguments), stream)
+            model = constructor(**own | given | options)
+            return self.finish(model, stream) if self.finish is not None else model
         except Exception as error:  # whatever a foreign constructor thinks of its options
             if not options:
                 raise
@@ -122,12 +118,8 @@ def _schema(owner: str, stream: Stream) -> Any:
     while target in stream.feature_names:
         target += "_"
     schema = importlib.import_module("capymoa.stream").Schema
-    return schema.from_custom(
-        features=[*stream.feature_names, target],
-        target=target,
-        categories={target: labels},
-        name="stream",
-    )
+    features = [*stream.feature_names, target]
+    return schema.from_custom(features, target, {target: labels}, "stream")
 
 
 def _hoeffding_trees(seed: int) -> dict[str, Any]:
@@ -154,42 +146,67 @@ def _standardised_one_vs_rest(model: Any, stream: Stream) -> Any:
     return _standardised(model, stream)
 
 
-def _river(module: str, class_name: str, **others: Any) -> Peer:
-    return Peer("River", f"river.{module}", class_name, **others)
+PACKAGES = {"River": "river", "CapyMOA": "capymoa.classifier", "scikit-learn": "sklearn"}
+"""Where the classes of a library are."""
 
 
-def _capymoa(class_name: str) -> Peer:
-    return Peer("CapyMOA", "capymoa.classifier", class_name)
+def _peer(
+    library: str, path: str, description: str, is_random: bool = False, **others: Any
+) -> Peer:
+    module, _, class_name = f"{PACKAGES[library]}.{path}".rpartition(".")
+    return Peer(library, module, class_name, f"{library}: {description}", is_random, **others)
 
 
-def _sklearn(module: str, class_name: str, **others: Any) -> Peer:
-    return Peer("scikit-learn", f"sklearn.{module}", class_name, **others)
-
+_river, _capymoa, _sklearn = (functools.partial(_peer, library) for library in PACKAGES)
 
 PEERS: Mapping[str, Peer] = {
-    "river-gaussian-nb": _river("naive_bayes", "GaussianNB"),
-    "river-hoeffding-tree": _river("tree", "HoeffdingTreeClassifier"),
-    "river-hoeffding-adaptive-tree": _river("tree", "HoeffdingAdaptiveTreeClassifier"),
-    "river-arf": _river("forest", "ARFClassifier"),
-    "river-srp": _river("ensemble", "SRPClassifier"),
+    "river-gaussian-nb": _river("naive_bayes.GaussianNB", "Gaussian naive Bayes"),
+    "river-hoeffding-tree": _river("tree.HoeffdingTreeClassifier", "Hoeffding tree"),
+    "river-hoeffding-adaptive-tree": _river(
+        "tree.HoeffdingAdaptiveTreeClassifier", "Hoeffding adaptive tree", True
+    ),
+    "river-arf": _river("forest.ARFClassifier", "adaptive random forest, 10 trees", True),
+    "river-srp": _river("ensemble.SRPClassifier", "streaming random patches, 10 trees", True),
     "river-leveraging-bagging": _river(
-        "ensemble", "LeveragingBaggingClassifier", defaults=_hoeffding_trees
+        "ensemble.LeveragingBaggingClassifier",
+        "leveraging bagging of 10 Hoeffding trees",
+        True,
+        defaults=_hoeffding_trees,
     ),
     "river-logistic": _river(
-        "linear_model", "LogisticRegression", finish=_standardised_one_vs_rest
+        "linear_model.LogisticRegression",
+        "standard scaling, then logistic regression by gradient steps",
+        finish=_standardised_one_vs_rest,
     ),
     "river-knn": _river(
-        "neighbors", "KNNClassifier", defaults=_seeded_search, finish=_standardised
+        "neighbors.KNNClassifier",
+        "standard scaling, then 5 nearest neighbours of 1000 rows",
+        True,
+        defaults=_seeded_search,
+        finish=_standardised,
     ),
-    "capymoa-naive-bayes": _capymoa("NaiveBayes"),
-    "capymoa-hoeffding-tree": _capymoa("HoeffdingTree"),
-    "capymoa-hat": _capymoa("HoeffdingAdaptiveTree"),
-    "capymoa-arf": _capymoa("AdaptiveRandomForestClassifier"),
-    "capymoa-srp": _capymoa("StreamingRandomPatches"),
-    "capymoa-sgbt": _capymoa("StreamingGradientBoostedTrees"),
-    "capymoa-leveraging-bagging": _capymoa("LeveragingBagging"),
-    "sklearn-sgd": _sklearn("linear_model", "SGDClassifier", defaults=_log_loss),
-    "sklearn-mlp": _sklearn("neural_network", "MLPClassifier"),
-    "sklearn-gaussian-nb": _sklearn("naive_bayes", "GaussianNB"),
+    "capymoa-naive-bayes": _capymoa("NaiveBayes", "naive Bayes"),
+    "capymoa-hoeffding-tree": _capymoa("HoeffdingTree", "Hoeffding tree"),
+    "capymoa-hat": _capymoa("HoeffdingAdaptiveTree", "Hoeffding adaptive tree"),
+    "capymoa-arf": _capymoa(
+        "AdaptiveRandomForestClassifier", "adaptive random forest, 100 trees", True
+    ),
+    "capymoa-srp": _capymoa("StreamingRandomPatches", "streaming random patches, 100 trees", True),
+    "capymoa-sgbt": _capymoa(
+        "StreamingGradientBoostedTrees", "streaming gradient boosted trees, 100 steps", True
+    ),
+    "capymoa-leveraging-bagging": _capymoa(
+        "LeveragingBagging", "leveraging bagging of 100 trees", True
+    ),
+    "sklearn-sgd": _sklearn(
+        "linear_model.SGDClassifier",
+        "logistic regression by stochastic gradients",
+        True,
+        defaults=_log_loss,
+    ),
+    "sklearn-mlp": _sklearn(
+        "neural_network.MLPClassifier", "multi-layer perceptron, 100 hidden units", True
+    ),
+    "sklearn-gaussian-nb": _sklearn("naive_bayes.GaussianNB", "Gaussian naive Bayes"),
 }
 """Models of other libraries by name."""

@@ -8,9 +8,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from devfnn.baselines.chunks import Majority, NoChange
 from devfnn.baselines.dsscn import DSSCN
-from devfnn.baselines.peers import PEERS
-from devfnn.baselines.simple import Majority, NoChange
+from devfnn.baselines.peers import PEERS, Peer
 from devfnn.errors import InputError
 from devfnn.model import presets
 from devfnn.model.config import Config
@@ -135,32 +135,37 @@ def _network(class_name: str, stream: Stream, config: object, seed: int, /, **op
     return getattr(module, class_name)(seed, **known | options)
 
 
-def _rival(name: str, description: str, make: Callable[..., Any], extra: str | None) -> ModelEntry:
-    """A system of the paper's table."""
-    return ModelEntry(
-        name, description, make, extra, is_random=True, needs_scaling=True, takes_gaps=False
-    )
-
-
 def _own(name: str, description: str, kind: Any, is_random: bool, **fixed: Any) -> ModelEntry:
     make = functools.partial(_devfnn, kind, fixed)
     return ModelEntry(name, description, make, is_random=is_random, takes_config=True)
 
 
-def _peer(name: str, description: str, is_random: bool = False) -> ModelEntry:
-    library = PEERS[name].library
+def _one_rule(name: str, what: str, consequent: str) -> ModelEntry:
+    description = f"one rule: recursive {what} on second-order features"
+    fixed = {"consequent": consequent, "rule_growing": False, "active_learning": False}
+    return _own(name, description, GClass, False, **fixed)
+
+
+def _rival(name: str, description: str) -> ModelEntry:
+    """A system of the paper's table."""
+    make = _dsscn if name == "dsscn" else functools.partial(_network, name.upper())
+    extra = None if name == "dsscn" else "baselines"
     return ModelEntry(
-        name,
-        description,
-        PEERS[name],
-        extra="bench",
-        is_random=is_random,
-        needs_scaling=library == "scikit-learn",
-        takes_gaps=library == "CapyMOA",
+        name, description, make, extra, is_random=True, needs_scaling=True, takes_gaps=False
     )
 
 
-_ONE_RULE = {"rule_growing": False, "active_learning": False}
+def _peer(name: str, peer: Peer) -> ModelEntry:
+    return ModelEntry(
+        name,
+        peer.description,
+        peer,
+        extra="bench",
+        is_random=peer.is_random,
+        needs_scaling=peer.library == "scikit-learn",
+        takes_gaps=peer.library == "CapyMOA",
+    )
+
 
 _ENTRIES = (
     _own("devfnn", "the deep evolving fuzzy neural network", DEVFNN, True),
@@ -178,42 +183,13 @@ _ENTRIES = (
         True,
         **presets.STATIC | {"training": "winner"},
     ),
-    _rival("dsscn", "deep stacked stochastic configuration network", _dsscn, None),
-    _rival(
-        "pnn",
-        "progressive neural network: a column for each task",
-        functools.partial(_network, "PNN"),
-        "baselines",
-    ),
-    _rival(
-        "den",
-        "dynamically expandable network: units are added and split for each task",
-        functools.partial(_network, "DEN"),
-        "baselines",
-    ),
-    _rival(
-        "hat",
-        "hard attention to the task: a network with gates for each task",
-        functools.partial(_network, "HAT"),
-        "baselines",
-    ),
+    _rival("dsscn", "deep stacked stochastic configuration network"),
+    _rival("pnn", "progressive neural network: a column for each task"),
+    _rival("den", "dynamically expandable network: units are added and split for each task"),
+    _rival("hat", "hard attention to the task: a network with gates for each task"),
     _own("gclass", "one layer of it: evolving fuzzy rules without depth", GClass, True),
-    _own(
-        "rls",
-        "one rule: recursive least squares on second-order features",
-        GClass,
-        False,
-        consequent="least_squares",
-        **_ONE_RULE,
-    ),
-    _own(
-        "logistic",
-        "one rule: recursive logistic regression on second-order features",
-        GClass,
-        False,
-        consequent="logistic",
-        **_ONE_RULE,
-    ),
+    _one_rule("rls", "least squares", "least_squares"),
+    _one_rule("logistic", "logistic regression", "logistic"),
     ModelEntry(
         "majority",
         "the label that came most often so far",
@@ -222,24 +198,7 @@ _ENTRIES = (
     ModelEntry(
         "no-change", "the last label learned", functools.partial(_blind, NoChange, "no-change")
     ),
-    _peer("river-gaussian-nb", "River: Gaussian naive Bayes"),
-    _peer("river-hoeffding-tree", "River: Hoeffding tree"),
-    _peer("river-hoeffding-adaptive-tree", "River: Hoeffding adaptive tree", True),
-    _peer("river-arf", "River: adaptive random forest, 10 trees", True),
-    _peer("river-srp", "River: streaming random patches, 10 trees", True),
-    _peer("river-leveraging-bagging", "River: leveraging bagging of 10 Hoeffding trees", True),
-    _peer("river-logistic", "River: standard scaling, then logistic regression by gradient steps"),
-    _peer("river-knn", "River: standard scaling, then 5 nearest neighbours of 1000 rows", True),
-    _peer("capymoa-naive-bayes", "CapyMOA: naive Bayes"),
-    _peer("capymoa-hoeffding-tree", "CapyMOA: Hoeffding tree"),
-    _peer("capymoa-hat", "CapyMOA: Hoeffding adaptive tree"),
-    _peer("capymoa-arf", "CapyMOA: adaptive random forest, 100 trees", True),
-    _peer("capymoa-srp", "CapyMOA: streaming random patches, 100 trees", True),
-    _peer("capymoa-sgbt", "CapyMOA: streaming gradient boosted trees, 100 steps", True),
-    _peer("capymoa-leveraging-bagging", "CapyMOA: leveraging bagging of 100 trees", True),
-    _peer("sklearn-sgd", "scikit-learn: logistic regression by stochastic gradients", True),
-    _peer("sklearn-mlp", "scikit-learn: multi-layer perceptron, 100 hidden units", True),
-    _peer("sklearn-gaussian-nb", "scikit-learn: Gaussian naive Bayes"),
+    *(_peer(name, peer) for name, peer in PEERS.items()),
 )
 
 MODELS: Mapping[str, ModelEntry] = {entry.name: entry for entry in _ENTRIES}

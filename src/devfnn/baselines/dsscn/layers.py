@@ -1,27 +1,246 @@
-"""One layer: nodes, their weights, how it answers, grows and learns."""
+"""Layers of random nodes: the search for a node that is worth its place, its weights, the stack.
+
+A node is an interval-valued Gaussian: a centre, an interval of fixed half width around it, and a
+random matrix A; S = A Aᵀ / n measures distances. A candidate is admissible if, for every output, it
+explains at least a given share of the squared error: the supervisory inequality of stochastic
+configuration networks (Wang and Li 2017). Small random numbers are tried first, larger ones if none
+of these will do.
+
+A node answers with a linear function of second-order Chebyshev terms, learned by generalised
+recursive least squares, one filter for each node. Its rows count by its share of the firing.
+Weights fade a little with every row; the default is so small that this is off.
+"""
 
 import dataclasses
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from devfnn.baselines.dsscn.nodes import (
-    Found,
-    Nodes,
-    bounds_of_firing,
-    plain_node,
-    search_node,
-)
-from devfnn.baselines.dsscn.settings import Settings
-from devfnn.baselines.dsscn.weights import (
-    Weights,
-    chebyshev_terms,
-    fresh_weights,
-    update_weights,
-)
+from devfnn.errors import InputError
 from devfnn.kernels.state import Floats
+from devfnn.model.compiling import ensure_compiled
+from devfnn.parameters import check_parameters, choice, number
 
 SMALLEST_SUM = 1e-3
 """Where all nodes together fire less than this, the firing is not normalised."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Settings:
+    """All parameters of DSSCN; the defaults are those of our description of the network."""
+
+    scopes: tuple[float, ...] = (0.5, 1.0, 3.0, 5.0, 7.0, 9.0, 15.0, 25.0, 50.0)
+    """Ranges of the random numbers, tried in order (λ)."""
+    rates: tuple[float, ...] = (0.9,)
+    """Shares of the error that may remain, tried in order (r)."""
+    n_candidates: int = number(50, 1, 10**5, "random nodes drawn for each scope")
+    slack: float = number(1.0, 0.0, 1.0, "by how much few nodes loosen the share; 0 is off", "μ")
+    half_width: float = number(0.05, 0.0, 1e6, "of the interval around the centre of a node")
+    upper_share: float = number(0.5, 0.0, 1.0, "weight of the upper firing, at the start", "q")
+    share_rate: float = number(0.0, 0.0, 1e3, "step of the gradient of that weight; 0 is off")
+    growth: int = number(1, 0, 1000, "nodes that may be added with one chunk")
+    min_rows: int = number(20, 1, 10**9, "rows of a chunk below which only weights are trained")
+    max_nodes: int = number(60, 1, 10**5, "nodes of one layer")
+    max_layers: int = number(50, 1, 1000, "layers; at full depth the top layer learns on")
+    shift: float = number(0.001, 0.0, 1e3, "by how much a layer moves the input of the next", "α")
+    covariance: float = number(1000.0, 1e-9, 1e12, "of the weights of a new node")
+    decay: float = number(1e-15, 0.0, 1e-3, "how fast weights fade", "ϖ")
+    merging: bool = choice(True, "merge layers that are alike")
+    merge_threshold: float = number(0.005, 0.0, 1e6, "compression index of layers that are alike")
+    drift_cap: float = number(0.09, 1e-12, 0.999, "largest significance of a drift")
+    warning_cap: float = number(0.1, 1e-12, 0.999, "largest significance of a warning")
+    horizon: float = number(200.0, 2.0, 1e12, "chunks over which the significance rises", "T")
+    cut_confidence: float = number(0.001, 1e-12, 0.999, "significance of the search for the cut")
+    compat: bool = choice(False, "let the cut come after one row, as in the authors' program")
+    max_buffer: int = number(10000, 1, 10**9, "rows kept after warnings, the newest")
+    feature_weighting: bool = choice(False, "let features that repeat others count less")
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+        for name in ("scopes", "rates"):
+            object.__setattr__(self, name, _rising(name, getattr(self, name)))
+        if max(self.rates) >= 1.0:
+            raise InputError("rates must lie between 0 and 1")
+
+
+def _rising(name: str, values: Any) -> tuple[float, ...]:
+    """Positive numbers in rising order; InputError for anything else."""
+    numbers = list(values) if isinstance(values, Iterable) else []
+    are_positive = [isinstance(each, int | float) and 0.0 < each < math.inf for each in numbers]
+    if not numbers or not all(are_positive):
+        raise InputError(f"{name} must be positive numbers, at least one")
+    if sorted(numbers) != numbers:
+        raise InputError(f"{name} must rise")
+    return tuple(map(float, numbers))
+
+
+class Nodes(NamedTuple):
+    """What nodes look at; it never changes once a node is there."""
+
+    centers: Floats
+    """(n_nodes, n_features)."""
+    factors: Floats
+    """Random matrices, (n_nodes, n_features, n_features)."""
+
+    def joined(self, other: "Nodes") -> "Nodes":
+        """These nodes and others after them."""
+        return Nodes(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+
+    def one(self, index: int) -> "Nodes":
+        """A single node."""
+        return Nodes(self.centers[index : index + 1], self.factors[index : index + 1])
+
+
+class Found(NamedTuple):
+    """An admissible candidate."""
+
+    node: Nodes
+    scope: float
+    """Range of the random numbers it was drawn from."""
+    rate: float
+    """Share of the error that was allowed to remain."""
+    score: float
+    """What it explains beyond what it must, summed over outputs."""
+
+
+def plain_node(rows: Floats) -> Nodes:
+    """A round node in the middle of rows."""
+    n_features = rows.shape[1]
+    factor = math.sqrt(n_features) * np.eye(n_features)
+    return Nodes(rows.mean(axis=0)[None], factor[None])
+
+
+def bounds_of_firing(rows: Floats, nodes: Nodes, half_width: float) -> tuple[Floats, Floats]:
+    """Upper and lower firing of every node, (n_rows, n_nodes) each."""
+    offsets = (nodes.centers[:, None, :] @ nodes.factors)[:, 0]
+    turned = rows[None] @ nodes.factors - offsets[:, None, :]  # (n_nodes, n_rows, n_features)
+    widths = half_width * nodes.factors.sum(axis=1)
+    # The squares of turned - widths and turned + widths, summed, differ only in the sign of a term.
+    squares = np.einsum("ijk,ijk->ij", turned, turned) + np.square(widths).sum(axis=1)[:, None]
+    apart = 2.0 * np.abs((turned @ widths[:, :, None])[:, :, 0])
+    scale = -0.5 / rows.shape[1]
+    upper: Floats = np.exp(scale * np.maximum(squares - apart, 0.0)).T
+    lower: Floats = np.exp(scale * (squares + apart)).T
+    return upper, lower
+
+
+def strengths_of(upper: Floats, lower: Floats, upper_share: float) -> Floats:
+    """Firing of every node, not normalised, (n_rows, n_nodes)."""
+    return np.asarray(upper_share * upper + (1.0 - upper_share) * lower)
+
+
+def supervisory_scores(errors: Floats, strengths: Floats, remaining: float) -> Floats:
+    """What candidates explain of every output beyond what they must (ξ), (n_candidates, n_outputs).
+
+    errors: of the network without them, (n_rows, n_outputs); strengths: their firing, (n_rows,
+    n_candidates); remaining: share of the squared error that may remain, r + μ.
+    """
+    norms = np.maximum(np.square(strengths).sum(axis=0), 1e-300)
+    explained = np.square(strengths.T @ errors) / norms[:, None]
+    return np.asarray(explained - (1.0 - remaining) * np.square(errors).sum(axis=0))
+
+
+def best_admissible(scores: Floats) -> int | None:
+    """The candidate with the largest sum of scores, among those with no negative score.
+
+    >>> best_admissible(np.array([[9.0, -0.1], [1.0, 2.0], [1.0, 1.0]]))
+    1
+    >>> best_admissible(np.array([[9.0, -0.1]]))
+    """
+    admissible = np.flatnonzero(scores.min(axis=1) >= 0.0)
+    if not admissible.size:
+        return None
+    return int(admissible[scores[admissible].sum(axis=1).argmax()])
+
+
+def remaining_share(rate: float, n_nodes: int, slack: float) -> float:
+    """Share of the squared error that may remain after node number `n_nodes` (from 1): r + μ.
+
+    >>> remaining_share(0.9, 1, slack=0.0)
+    0.9
+    """
+    return rate + slack * (1.0 - rate) / (n_nodes + 1)
+
+
+def drawn_nodes(
+    rows: Floats, errors: Floats, scope: float, count: int, rng: np.random.Generator
+) -> Nodes:
+    """Random candidates; their centres are rows, more often those with large errors."""
+    weights = np.square(errors).sum(axis=1)
+    total = weights.sum()
+    shares = weights / total if total > 0.0 else None
+    chosen = rng.choice(len(rows), count, p=shares)
+    n_features = rows.shape[1]
+    return Nodes(rows[chosen], rng.uniform(-scope, scope, (count, n_features, n_features)))
+
+
+def search_node(
+    rows: Floats, errors: Floats, n_nodes: int, settings: Settings, rng: np.random.Generator
+) -> Found | None:
+    """The best admissible candidate of the first scope that has one; None if none has.
+
+    `rows` are what the layer sees; `errors`, (n_rows, n_outputs), and `n_nodes` are those of the
+    layer as it is.
+    """
+    for scope in settings.scopes:
+        nodes = drawn_nodes(rows, errors, scope, settings.n_candidates, rng)
+        bounds = bounds_of_firing(rows, nodes, settings.half_width)
+        strengths = strengths_of(*bounds, settings.upper_share)
+        for rate in settings.rates:
+            remaining = remaining_share(rate, n_nodes + 1, settings.slack)
+            scores = supervisory_scores(errors, strengths, remaining)
+            best = best_admissible(scores)
+            if best is not None:
+                return Found(nodes.one(best), scope, rate, float(scores[best].sum()))
+    return None
+
+
+class Weights(NamedTuple):
+    """What nodes answer, and how sure they are of it."""
+
+    values: Floats
+    """(n_nodes, n_terms, n_outputs)."""
+    covariances: Floats
+    """(n_nodes, n_terms, n_terms)."""
+
+
+def chebyshev_terms(rows: Floats) -> Floats:
+    """1, and x and 2x² - 1 of every feature, (n_rows, 2 n_features + 1).
+
+    >>> chebyshev_terms(np.array([[0.5, 2.0]])).tolist()
+    [[1.0, 0.5, -0.5, 2.0, 7.0]]
+    """
+    terms = np.ones((len(rows), 2 * rows.shape[1] + 1))
+    terms[:, 1::2] = rows
+    terms[:, 2::2] = 2.0 * np.square(rows) - 1.0
+    return terms
+
+
+def fresh_weights(values: Floats, covariance: float) -> Weights:
+    """Weights with the given values, (n_nodes, n_terms, n_outputs), and nothing learned yet."""
+    n_nodes, n_terms, _ = values.shape
+    return Weights(values.copy(), np.tile(covariance * np.eye(n_terms), (n_nodes, 1, 1)))
+
+
+def update_weights(
+    weights: Weights, terms: Floats, shares: Floats, targets: Floats, decay: float
+) -> None:
+    """Learn rows in order, in place.
+
+    terms: (n_rows, n_terms); shares: normalised firing, (n_rows, n_nodes); targets: (n_rows,
+    n_outputs).
+    """
+    from devfnn.kernels.node_weights import learn_nodes
+
+    ensure_compiled("nodes")
+    values = np.ascontiguousarray(weights.values.transpose(0, 2, 1))
+    shares, gain = np.ascontiguousarray(shares), np.empty(terms.shape[1])
+    learn_nodes(values, weights.covariances, terms, shares, targets, float(decay), gain)
+    weights.values[:] = values.transpose(0, 2, 1)
+    turned = weights.covariances.transpose(0, 2, 1)
+    weights.covariances[:] = 0.5 * (weights.covariances + turned)  # symmetric despite rounding
 
 
 @dataclasses.dataclass
@@ -47,13 +266,13 @@ class Layer:
         return int(n_nodes * (2 * n_features + n_features**2) + self.weights.values.size)
 
     def outputs(self, rows: Floats, half_width: float) -> Floats:
-        """What it says of rows, (n_rows, n_outputs)."""
-        upper, lower = bounds_of_firing(rows, self.nodes, half_width)
-        shares, _ = normalised(upper, lower, self.upper_share)
+        """Its answer to rows, (n_rows, n_outputs)."""
+        bounds = bounds_of_firing(rows, self.nodes, half_width)
+        shares, _ = normalised(*bounds, self.upper_share)
         return mixed(shares, chebyshev_terms(rows), self.weights.values)
 
     def widen(self, n_outputs: int, rng: np.random.Generator) -> None:
-        """Make room for classes that came later; what is said of the others stays."""
+        """Make room for classes that came later; answers for the others stay."""
         missing = n_outputs - len(self.shifts)
         if missing > 0:
             values = np.pad(self.weights.values, ((0, 0), (0, 0), (0, missing)))
@@ -76,10 +295,8 @@ class Layer:
             nearest = self.weights.values[[distances.argmin()]]
             fresh = fresh_weights(nearest, settings.covariance)
             self.nodes = self.nodes.joined(found.node)
-            self.weights = Weights(
-                np.concatenate([self.weights.values, fresh.values]),
-                np.concatenate([self.weights.covariances, fresh.covariances]),
-            )
+            pairs = zip(self.weights, fresh, strict=True)
+            self.weights = Weights(*(np.concatenate(pair) for pair in pairs))
         return found
 
     def learn(self, rows: Floats, targets: Floats, settings: Settings) -> None:
@@ -90,7 +307,7 @@ class Layer:
         update_weights(self.weights, terms, shares, targets, settings.decay)
         if settings.share_rate > 0.0:
             errors = targets - mixed(shares, terms, self.weights.values)
-            slopes = _slopes_of_shares(upper - lower, shares, sums)
+            slopes = slopes_of_shares(upper - lower, shares, sums)
             moves = mixed(slopes, terms, self.weights.values)
             step = settings.share_rate * float((errors * moves).sum(axis=1).mean())
             self.upper_share = float(np.clip(self.upper_share + step, 0.0, 1.0))
@@ -101,33 +318,18 @@ def new_layer(
 ) -> tuple[Layer, Found | None]:
     """A layer with one node, not trained yet: an admissible one, or a round one in the middle.
 
-    Parameters
-    ----------
-    rows
-        What it sees, already shifted, (n_rows, n_features).
-    targets
-        (n_rows, n_outputs).
-    shifts
-        What `rows` were shifted with, (n_outputs, n_features).
-    settings, rng
-        Of the search for the node.
+    `rows` are what it sees, shifted with `shifts` already.
     """
     found = search_node(rows, targets, 0, settings, rng)
     node = plain_node(rows) if found is None else found.node
-    n_features, n_outputs = rows.shape[1], targets.shape[1]
-    values = np.zeros((1, 2 * n_features + 1, n_outputs))
-    layer = Layer(
-        nodes=node,
-        weights=fresh_weights(values, settings.covariance),
-        shifts=shifts,
-        upper_share=settings.upper_share,
-    )
-    return layer, found
+    values = np.zeros((1, 2 * rows.shape[1] + 1, targets.shape[1]))
+    weights = fresh_weights(values, settings.covariance)
+    return Layer(node, weights, shifts, settings.upper_share), found
 
 
 def normalised(upper: Floats, lower: Floats, upper_share: float) -> tuple[Floats, Floats]:
     """Shares of the nodes in the firing, (n_rows, n_nodes), and what they were divided by."""
-    strengths = upper_share * upper + (1.0 - upper_share) * lower
+    strengths = strengths_of(upper, lower, upper_share)
     sums = strengths.sum(axis=1, keepdims=True)
     sums = np.where(sums < SMALLEST_SUM, 1.0, sums)
     return strengths / sums, sums
@@ -136,11 +338,27 @@ def normalised(upper: Floats, lower: Floats, upper_share: float) -> tuple[Floats
 def mixed(shares: Floats, terms: Floats, values: Floats) -> Floats:
     """Answers of nodes, mixed by their shares, (n_rows, n_outputs)."""
     answers = terms @ values  # (n_nodes, n_rows, n_outputs)
-    outputs: Floats = (shares.T[:, :, None] * answers).sum(axis=0)
-    return outputs
+    return np.asarray((shares.T[:, :, None] * answers).sum(axis=0))
 
 
-def _slopes_of_shares(differences: Floats, shares: Floats, sums: Floats) -> Floats:
+def slopes_of_shares(differences: Floats, shares: Floats, sums: Floats) -> Floats:
     """How the shares change with the weight of the upper firing, (n_rows, n_nodes)."""
-    slopes: Floats = (differences - shares * differences.sum(axis=1, keepdims=True)) / sums
-    return slopes
+    return np.asarray((differences - shares * differences.sum(axis=1, keepdims=True)) / sums)
+
+
+def shifted(rows: Floats, outputs: Floats, shifts: Floats, size: float) -> Floats:
+    """Rows moved by the answer of the layer below: x + α y Z."""
+    return np.asarray(rows + size * (outputs @ shifts))
+
+
+def pass_through(
+    layers: Iterable[Layer], rows: Floats, settings: Settings
+) -> tuple[list[Floats], list[Floats]]:
+    """What each layer sees of rows and what it answers, from the bottom to the top."""
+    inputs: list[Floats] = []
+    outputs: list[Floats] = []
+    for layer in layers:
+        seen = shifted(rows, outputs[-1], layer.shifts, settings.shift) if outputs else rows
+        inputs.append(seen)
+        outputs.append(layer.outputs(seen, settings.half_width))
+    return inputs, outputs

@@ -1,50 +1,105 @@
-"""What all networks for tasks share: intake, tasks, mini-batches and the choice of a task.
+"""What all networks for tasks share: parameters, tasks, mini-batches and the choice of a task.
 
-A model is told neither tasks nor their number: `TaskClock` begins them. Rows are used as they come;
+A model is told neither tasks nor their number: a policy begins them. Rows are used as they come;
 scale them to [0, 1]. A task may know fewer classes than came later; it gives them probability 0.
 """
 
 import abc
 import contextlib
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any, NamedTuple
+import dataclasses
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from devfnn.baselines.checks import check_count
-from devfnn.baselines.chunks import ChunkClassifier
-from devfnn.baselines.networks.settings import Settings, Size
-from devfnn.baselines.networks.tasks import TaskClock
+from devfnn.baselines.chunks import ChunkClassifier, random_generator
+from devfnn.errors import InputError
 from devfnn.events import DriftFound, Event, TaskStarted
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "tanh": torch.tanh,
-    "leaky_relu": torch.nn.functional.leaky_relu,
-    "relu": torch.relu,
-}
-
-LARGEST = 1e6
-"""Steps along gradients of larger values could ruin what was learned."""
+from devfnn.kernels.state import Floats, Ints
+from devfnn.model.drift import Level, Verdict, drift_in_chunk, dynamic_significance
+from devfnn.parameters import check_parameters, choice, number
 
 LARGEST_WIDTH = 4096
 """Networks of matched size grow no wider."""
 
 
+class Size(NamedTuple):
+    """Hidden layers, and units in each."""
+
+    depth: int
+    width: int
+
+
+TABLE: Mapping[str, Mapping[str, Size]] = {
+    "PNN": {"susy": Size(3, 10), "rfid": Size(3, 2), "kdd": Size(3, 41)},
+    "HAT": {"susy": Size(2, 10), "rfid": Size(2, 10), "kdd": Size(2, 30)},
+    "DEN": {"weather": Size(1, 10), "susy": Size(1, 10), "rfid": Size(1, 8), "kdd": Size(1, 20)},
+}
+"""Sizes of the paper's table that do not follow from the formula of the model."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Parameters that all networks for tasks share."""
+
+    classes: Sequence[Hashable] = ()
+    """Labels known beforehand; others may come later."""
+    stream: Literal["sea", "hyperplane", "weather", "electricity", "susy", "rfid", "kdd"] | None = (
+        choice(None, "stream whose size in the paper's table is taken; None: the formula decides")
+    )
+    size: Literal["table", "matched"] = choice("table", "or a width that comes near `budget`")
+    budget: int = number(1000, 1, 10**9, "parameters of a network of matched size, with all tasks")
+    depth: int | None = number(None, 1, 10**6, "hidden layers; None: those of the table")
+    width: int | None = number(None, 1, 10**6, "units of a hidden layer; None: those of the table")
+    activation: Literal["tanh", "leaky_relu", "relu"] = choice(
+        "tanh", "of hidden units; narrow networks die with relu"
+    )
+    optimizer: Literal["adam", "sgd"] = choice("adam", "rule of the gradient steps")
+    learning_rate: float | None = number(
+        None, 1e-12, 100.0, "step; None: 0.01 for Adam, 0.2 for SGD"
+    )
+    largest_gradient: float = number(
+        10000.0, 1e-12, 1e12, "norm to which gradients of SGD are cut; steps of Adam are bounded"
+    )
+    epochs: int = number(1, 1, 10**9, "passes over each chunk")
+    batch_rows: int = number(32, 1, 10**9, "rows of a mini-batch")
+    policy: Literal["blocks", "drift", "chunk"] = choice(
+        "blocks", "when a task begins: after blocks of chunks, a drift of the errors, every chunk"
+    )
+    max_tasks: int | None = number(3, 1, 10**9, "the last task goes on for ever; None: no limit")
+    n_chunks: int | None = number(
+        None, 1, 10**12, "chunks that will be learned, if known: blocks are equal parts of them"
+    )
+    block_chunks: int = number(50, 1, 10**12, "chunks of a block if the length is unknown")
+    min_gap: int = number(5, 0, 10**12, "chunks of a task, at least, before a drift ends it")
+    drift_significance: float = number(0.09, 1e-300, 0.5, "cap of the level of a drift")
+    horizon: float = number(200.0, 1e-9, 1e12, "chunks over which that level rises")
+    choice: Literal["latest", "best_prev", "entropy"] = choice(
+        "latest", "task that predicts: latest, best on the chunk learned last, of least entropy"
+    )
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+        if isinstance(self.classes, str | bytes) or not isinstance(self.classes, Iterable):
+            raise InputError(f"classes must be a sequence of labels, not {self.classes!r}")
+
+    @property
+    def step(self) -> float:
+        """The learning rate, given or usual."""
+        if self.learning_rate is not None:
+            return self.learning_rate
+        return 0.01 if self.optimizer == "adam" else 0.2
+
+
 class Batch(NamedTuple):
-    """Rows for one step."""
+    """Rows for one step; the `number`th, from 0, of the batches of an epoch."""
 
     rows: Tensor
     codes: Tensor
     number: int
-    """Its place in the epoch, counted from 0."""
     total: int
-    """Batches of the epoch."""
 
 
 @contextlib.contextmanager
@@ -61,26 +116,22 @@ def one_thread() -> Iterator[None]:
 class TaskNetwork(ChunkClassifier):
     """A neural network that learns a stream as a sequence of tasks."""
 
-    _largest = LARGEST
+    _largest = 1e6  # steps along gradients of larger values could ruin what was learned
 
     def __init__(self, seed: int, settings: Settings) -> None:
-        check_count("seed", seed, least=0)
         super().__init__(settings.classes)
         self.settings = settings
-        self._rng = np.random.default_rng(seed)
-        self._clock = TaskClock(settings)
-        self._best_task = 0
-        self._activation = ACTIVATIONS[settings.activation]
-        self._optimizer: torch.optim.Optimizer | None = None
+        self.n_tasks = 0
+        """Tasks begun so far."""
         self.size = Size(0, 0)
         """Hidden layers and their width, known with the first chunk."""
-
-    # What users call.
-
-    @property
-    def n_tasks(self) -> int:
-        """Tasks begun so far."""
-        return self._clock.n_tasks
+        self._rng = random_generator(seed)
+        self._n_chunks = self._task_start = 0  # chunks learned, now and when the newest task began
+        self._best_task = 0
+        self._activation: Callable[[Tensor], Tensor] = getattr(
+            torch.nn.functional, settings.activation
+        )
+        self._optimizer: torch.optim.Optimizer | None = None
 
     @property
     def n_layers(self) -> int:
@@ -97,7 +148,7 @@ class TaskNetwork(ChunkClassifier):
         """Numbers that are or were learned."""
         return sum(tensor.numel() for tensor in self.tensors())
 
-    # What a model adds.
+    # ---- what a model adds
 
     @abc.abstractmethod
     def tensors(self) -> list[Tensor]:
@@ -128,40 +179,29 @@ class TaskNetwork(ChunkClassifier):
         """What the newest task may change."""
 
     def _end_chunk(self) -> Sequence[Event]:
-        """Whatever has to be looked after when a chunk was learned."""
+        """Called when a chunk was learned."""
         return ()
 
     def _loss(self, batch: Batch) -> Tensor:
-        """What the newest task is to make small."""
+        """What the newest task minimises."""
         scores = self.task_logits(batch.rows, self.n_tasks - 1)
         return torch.nn.functional.cross_entropy(scores, batch.codes)
 
-    def _step(self, batch: Batch, optimizer: torch.optim.Optimizer) -> None:
-        """Learn a mini-batch."""
-        optimizer.zero_grad()
-        self._loss(batch).backward()  # type: ignore[no-untyped-call]
-        self._limit_gradients()
-        optimizer.step()
+    def _adjust_gradients(self, batch: Batch) -> None:
+        """Called between the gradients of a mini-batch and the step."""
 
-    def _limit_gradients(self) -> None:
-        """Cut gradients that could ruin what was learned."""
-        if self.settings.optimizer == "sgd":
-            torch.nn.utils.clip_grad_norm_(self._trainable(), self.settings.largest_gradient)
+    # ---- how a chunk is learned
 
-    # How a chunk is learned.
-
+    @one_thread()
     def _probabilities(self, rows: Floats) -> Floats:
         inputs = torch.from_numpy(rows)
-        with one_thread(), torch.no_grad():
+        with torch.no_grad():
             return self._task_probabilities(inputs, self._chosen_task(inputs))
 
+    @one_thread()
     def _learn(self, rows: Floats, codes: Ints, fresh: list[Hashable]) -> list[Event]:
-        with one_thread():
-            return self._learn_task(rows, codes, fresh)
-
-    def _learn_task(self, rows: Floats, codes: Ints, fresh: list[Hashable]) -> list[Event]:
         inputs, targets = torch.from_numpy(rows), torch.from_numpy(codes)
-        is_due, verdict = self._clock.is_due(self._errors(inputs, codes))
+        is_due, verdict = self._is_task_due(inputs, codes)
         events = self._add_classes(fresh)
         if is_due:
             if verdict is not None:
@@ -173,25 +213,47 @@ class TaskNetwork(ChunkClassifier):
             self._renew_optimizer()
         self._train(inputs, targets)
         events += self._end_chunk()
-        self._clock.tick()
+        self._n_chunks += 1
         if self.settings.choice == "best_prev":
             self._best_task = self._most_accurate(inputs, codes)
         return events
 
-    def _errors(self, rows: Tensor, codes: Ints) -> Ints:
-        """The 0/1 errors of the chunk as it is predicted before it is learned."""
-        if not self.n_tasks or self.settings.policy != "drift":
-            return np.zeros(0, np.int64)
+    def _is_task_due(self, rows: Tensor, codes: Ints) -> tuple[bool, Verdict | None]:
+        """Whether a task begins with this chunk, and the verdict on its errors if that is why."""
+        given = self.settings
+        if not self.n_tasks:
+            return True, None
+        if given.max_tasks is not None and self.n_tasks >= given.max_tasks:
+            return False, None
+        if given.policy == "drift":
+            return self._has_drifted(rows, codes)
+        return given.policy == "chunk" or self._block() >= self.n_tasks, None
+
+    def _block(self) -> int:
+        """Block of this chunk, counted from 0."""
+        known, tasks = self.settings.n_chunks, self.settings.max_tasks
+        if known is None or tasks is None:
+            return self._n_chunks // self.settings.block_chunks
+        return self._n_chunks * tasks // known
+
+    def _has_drifted(self, rows: Tensor, codes: Ints) -> tuple[bool, Verdict | None]:
+        """The printed test of the paper on the errors of the chunk, before it is learned."""
+        given = self.settings
+        if self._n_chunks - self._task_start < given.min_gap:
+            return False, None
         with torch.no_grad():
             answers = self._task_probabilities(rows, self._chosen_task(rows)).argmax(axis=1)
-        errors: Ints = (answers != codes).astype(np.int64)
-        return errors
+        errors = (answers != codes).astype(np.int64)
+        level = dynamic_significance(self._n_chunks, given.horizon, given.drift_significance)
+        verdict = drift_in_chunk(errors, level, level, one_sided=False)
+        return verdict.level is Level.DRIFT, verdict
 
     def _start_task(self, n_features: int) -> list[Event]:
         n_classes = len(self._labels)
         if not self.n_tasks:
             self.size = self._first_size(n_features, max(n_classes, 2))
-        self._clock.begin()
+        self.n_tasks += 1
+        self._task_start = self._n_chunks
         events = list(self._begin_task(n_classes))
         self._renew_optimizer()
         if self.n_tasks > 1:
@@ -201,28 +263,36 @@ class TaskNetwork(ChunkClassifier):
 
     def _train(self, rows: Tensor, codes: Tensor) -> None:
         """Learn the rows of a chunk with the newest task."""
-        assert self._optimizer is not None
         for _ in range(self.settings.epochs):
             for batch in self._batches(rows, codes):
-                self._step(batch, self._optimizer)
+                self._step(batch)
 
     def _batches(self, rows: Tensor, codes: Tensor) -> Iterator[Batch]:
         """Mini-batches of an epoch; the rows of the chunk are shuffled."""
         order = torch.from_numpy(self._rng.permutation(len(rows)))
         parts = torch.split(order, self.settings.batch_rows)
-        for number, part in enumerate(parts):
-            yield Batch(rows[part], codes[part], number, len(parts))
+        for place, part in enumerate(parts):
+            yield Batch(rows[part], codes[part], place, len(parts))
+
+    def _step(self, batch: Batch) -> None:
+        """Learn a mini-batch."""
+        assert self._optimizer is not None
+        self._optimizer.zero_grad()
+        self._loss(batch).backward()  # type: ignore[no-untyped-call]
+        self._adjust_gradients(batch)
+        if self.settings.optimizer == "sgd":  # large gradients could ruin what was learned
+            torch.nn.utils.clip_grad_norm_(self._trainable(), self.settings.largest_gradient)
+        self._optimizer.step()
 
     def _renew_optimizer(self) -> None:
         """Forget the momentum of what was learned before."""
-        kinds: dict[str, Any] = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
-        kind = kinds[self.settings.optimizer]
+        kind: Any = torch.optim.Adam if self.settings.optimizer == "adam" else torch.optim.SGD
         self._optimizer = kind(self._trainable(), lr=self.settings.step)
 
-    # Which task predicts.
+    # ---- which task predicts
 
     def _task_probabilities(self, rows: Tensor, task: int) -> Floats:
-        """What a task says; classes that it does not know have probability 0."""
+        """The answer of a task; classes that it does not know have probability 0."""
         known = self.task_logits(rows, task).softmax(dim=1).numpy()
         probabilities = np.zeros((len(rows), len(self._labels)))
         probabilities[:, : known.shape[1]] = known
@@ -238,7 +308,7 @@ class TaskNetwork(ChunkClassifier):
         return self.n_tasks - 1
 
     def _entropy(self, rows: Tensor, task: int) -> float:
-        """Mean entropy of what a task says."""
+        """Mean entropy of the answers of a task."""
         logs = self.task_logits(rows, task).log_softmax(dim=1)
         return float(-(logs.exp() * logs).sum(dim=1).mean())
 
@@ -252,11 +322,12 @@ class TaskNetwork(ChunkClassifier):
     def _newest_first(self) -> range:
         return range(self.n_tasks - 1, -1, -1)
 
-    # How large it is, and what it starts from.
+    # ---- its size, and the weights it starts from
 
     def _first_size(self, n_features: int, n_classes: int) -> Size:
         given = self.settings
-        usual = given.listed_size(type(self).__name__) or self._usual_size(n_features, n_classes)
+        listed = TABLE[type(self).__name__].get(given.stream or "")
+        usual = listed or self._usual_size(n_features, n_classes)
         depth = given.depth if given.depth is not None else usual.depth
         if given.width is not None:
             return Size(depth, given.width)
@@ -282,9 +353,28 @@ class TaskNetwork(ChunkClassifier):
     def _linear(self, n_outputs: int, n_inputs: int) -> tuple[Tensor, Tensor]:
         """Weights and biases of a layer, as PyTorch starts them."""
         bound = float(1.0 / np.sqrt(n_inputs))
-        return self._uniform(n_outputs, n_inputs, bound=bound), self._uniform(
-            n_outputs, bound=bound
-        )
+        weights = self._uniform(n_outputs, n_inputs, bound=bound)
+        return weights, self._uniform(n_outputs, bound=bound)
+
+    def _hidden_layers(self) -> list[tuple[Tensor, Tensor]]:
+        """Weights and biases of all hidden layers."""
+        assert self._n_features is not None
+        depth, width = self.size
+        starts = [self._n_features] + [width] * (depth - 1)
+        return [self._linear(width, start) for start in starts]
+
+    @staticmethod
+    def _hidden_count(size: Size, n_features: int) -> int:
+        """Weights and biases of these layers."""
+        depth, width = size
+        return n_features * width + width + (depth - 1) * (width * width + width)
+
+    @staticmethod
+    def _freeze(tensors: Iterable[Tensor]) -> None:
+        """Let tensors be learned no more."""
+        for tensor in tensors:
+            tensor.requires_grad_(False)
+            tensor.grad = None
 
 
 def widened(tensor: Tensor, extra: Tensor) -> Tensor:

@@ -12,90 +12,70 @@ layer, a unit that was split is left to the tasks before; its copy takes its pla
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
-from devfnn.baselines.checks import check_choice, check_count, check_number
-from devfnn.baselines.networks.base import Batch, TaskNetwork, widened
+from devfnn.baselines.chunks import settings_from
+from devfnn.baselines.networks.base import Batch, Settings, Size, TaskNetwork, widened
 from devfnn.baselines.networks.den_units import (
     Body,
     Head,
     Layer,
     Stage,
     at_least_one,
-    shrunk,
+    shrink_in_place,
     shrunk_rows,
 )
-from devfnn.baselines.networks.settings import Settings, Size, settings_of
 from devfnn.events import Event, UnitsAdded, UnitSplit, UnitsSelected
+from devfnn.parameters import choice, number
 
 WIDEST = 4
 """Layers grow to this multiple of their first width if no cap is given."""
 
-STRENGTHS = ("weight_l1", "head_l1", "l2", "group_lasso", "anchor")
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DENSettings(Settings):
-    """What a network that expands can be told; a strength of 0 switches its part off."""
+    """Parameters of a network that expands; a strength of 0 switches its part off."""
 
-    weight_l1: float = 1e-4
-    """Shrinkage of weights at each step, in the first task and in new units."""
-    head_l1: float = 5e-3
-    """Shrinkage of outputs at each step while units are selected; with 0, all are."""
-    l2: float = 1e-4
-    """Cost of large weights."""
-    group_lasso: float = 1e-2
-    """Shrinkage of a new unit at each step, all inputs together (γ)."""
-    anchor: float = 0.005
-    """Cost of leaving the weights of the task before (reg)."""
-    new_units: int = 2
-    """Units that an expansion adds to each layer (k)."""
-    expand_if: str = "loss"
-    """Expand if the loss exceeds `loss` a limit, or `relative` the last loss of the task before."""
-    loss_limit: float = 0.3
-    """The limit, in nats (τ); infinite for no expansion."""
-    loss_ratio: float = 1.1
-    """Multiple of the last loss of the task before that is the relative limit."""
-    expand_every_chunk: bool = False
-    """Expand at every chunk of the second task and later, not only at the first."""
-    split: bool = True
-    """Split units that moved too far."""
-    drift_limit: float = 0.5
-    """How far is too far (σ)."""
-    max_units: int | None = 60
-    """No layer grows beyond; None for four times its first width."""
-    inner_epochs: int = 5
-    """Passes of each stage over the first chunk of a task, and of each expansion."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice("expand_if", self.expand_if, ("loss", "relative"))
-        for name in STRENGTHS:
-            check_number(name, getattr(self, name), 0.0, 1e6)
-        for name in ("loss_limit", "loss_ratio", "drift_limit"):
-            check_number(name, getattr(self, name), 0.0, float("inf"))
-        check_count("new_units", self.new_units, least=0)
-        check_count("inner_epochs", self.inner_epochs)
-        if self.max_units is not None:
-            check_count("max_units", self.max_units)
+    weight_l1: float = number(
+        1e-4, 0.0, 1e6, "shrinkage of weights at each step, in the first task and in new units"
+    )
+    head_l1: float = number(
+        5e-3, 0.0, 1e6, "shrinkage of outputs at each step while units are selected; 0 takes all"
+    )
+    l2: float = number(1e-4, 0.0, 1e6, "cost of large weights")
+    group_lasso: float = number(
+        1e-2, 0.0, 1e6, "shrinkage of a new unit at each step, all inputs together", "γ"
+    )
+    anchor: float = number(0.005, 0.0, 1e6, "cost of leaving the weights of the task before", "reg")
+    new_units: int = number(2, 0, 10**6, "units that an expansion adds to each layer", "k")
+    expand_if: Literal["loss", "relative"] = choice(
+        "loss", "expand if the loss exceeds a limit, or the last one of the task before"
+    )
+    loss_limit: float = number(0.3, 0.0, math.inf, "the limit in nats; inf: no expansion", "τ")
+    loss_ratio: float = number(1.1, 0.0, math.inf, "multiple of that last loss that is the limit")
+    expand_every_chunk: bool = choice(
+        False, "expand at every chunk of the second task and later, not only at the first"
+    )
+    split: bool = choice(True, "split units that moved too far")
+    drift_limit: float = number(0.5, 0.0, math.inf, "how far is too far", "σ")
+    max_units: int | None = number(
+        60, 1, 10**6, "no layer grows beyond; None for four times its first width"
+    )
+    inner_epochs: int = number(
+        5, 1, 10**6, "passes of each stage over the first chunk of a task, and of each expansion"
+    )
 
 
 class DEN(TaskNetwork):
     """Dynamically expandable network; tasks begin by themselves.
 
-    Parameters
-    ----------
-    seed
-        Of the first weights and of the order of rows.
-    parameters
-        Fields of `DENSettings`.
+    `seed` decides the first weights and the order of rows; parameters are those of `DENSettings`.
 
-    Examples
-    --------
     >>> model = DEN()
     >>> events = model.learn([[0.0, 0.3], [1.0, 0.4]], ["low", "high"])
     >>> model.n_rules, model.n_layers
@@ -105,7 +85,7 @@ class DEN(TaskNetwork):
     settings: DENSettings
 
     def __init__(self, seed: int = 0, **parameters: Any) -> None:
-        super().__init__(seed, settings_of(DENSettings, parameters))
+        super().__init__(seed, settings_from(DENSettings, parameters))
         self.body = Body()
         self._events: list[Event] = []
         self._loss_now = self._loss_before = float("inf")
@@ -127,27 +107,18 @@ class DEN(TaskNetwork):
         return Size(1, 2 * n_features)
 
     def _count(self, size: Size, n_features: int, n_classes: int) -> int:
-        depth, width = size
-        shared = n_features * width + width + (depth - 1) * (width * width + width)
-        return shared + (self.settings.max_tasks or 1) * (width * n_classes + n_classes)
+        heads = (self.settings.max_tasks or 1) * (size.width * n_classes + n_classes)
+        return self._hidden_count(size, n_features) + heads
 
     def _begin_task(self, n_classes: int) -> Sequence[Event]:
         if not self.body.layers:
-            self._make_layers()
+            self.body.layers = [Layer.new(*pair, task=0) for pair in self._hidden_layers()]
         for layer in self.body.layers:
             layer.drop_anchor()
-        for tensor in self.body.tensors(*self.body.heads):
-            tensor.requires_grad_(False)
-            tensor.grad = None
+        self._freeze(self.body.tensors(*self.body.heads))
         self.body.heads.append(Head(*self._linear(n_classes, self.body.layers[-1].width)))
         self._loss_before = self._loss_now
         return ()
-
-    def _make_layers(self) -> None:
-        assert self._n_features is not None
-        depth, width = self.size
-        starts = [self._n_features] + [width] * (depth - 1)
-        self.body.layers = [Layer.new(*self._linear(width, start), task=0) for start in starts]
 
     def _widen(self, n_fresh: int) -> None:
         head, top = self.body.heads[-1], self.body.layers[-1]
@@ -165,7 +136,7 @@ class DEN(TaskNetwork):
 
     def _train(self, rows: Tensor, codes: Tensor) -> None:
         given, chunk = self.settings, (rows, codes)
-        is_first = self._clock.n_chunks == self._clock.task_start
+        is_first = self._n_chunks == self._task_start
         epochs = given.inner_epochs if is_first else given.epochs
         if self.n_tasks == 1:
             self._fit(chunk, self.body.chosen_entries(), epochs, self._shrink_all)
@@ -192,11 +163,10 @@ class DEN(TaskNetwork):
         shrink: Callable[[], None] = lambda: None,
     ) -> None:
         """Learn a chunk where it is allowed, and shrink after each step."""
-        assert self._optimizer is not None
         stage = Stage(self._trainable(), is_free)
         for _ in range(epochs):
             for batch in self._batches(*chunk):
-                self._step(batch, self._optimizer)
+                self._step(batch)
                 stage.settle()
                 shrink()
 
@@ -215,7 +185,7 @@ class DEN(TaskNetwork):
 
         def shrink() -> None:
             before.copy_(head.weights.detach())
-            self._shrink(head.weights, self.settings.head_l1)
+            shrink_in_place(head.weights, self.settings.head_l1)
 
         self._fit(chunk, is_free, self.settings.inner_epochs, shrink)
         with torch.no_grad():
@@ -255,11 +225,11 @@ class DEN(TaskNetwork):
 
     def _add_units(self, counts: list[int]) -> None:
         """Append units to the layers; only new units and the newest task read them."""
-        for number, count in enumerate(counts):
+        for at, count in enumerate(counts):
             if count:
-                n_inputs = self.body.layers[number].weights.shape[1]
+                n_inputs = self.body.layers[at].weights.shape[1]
                 fresh = Layer.new(*self._linear(count, n_inputs), task=self.n_tasks - 1)
-                self.body.append(number, fresh)
+                self.body.append(at, fresh)
         weights = self.body.heads[-1].weights
         n_outputs, width = weights.shape
         if counts[-1]:
@@ -270,12 +240,12 @@ class DEN(TaskNetwork):
     def _delete_useless(self, counts: list[int]) -> int:
         """Delete new units whose inputs all became zero."""
         n_gone = 0
-        for number, count in enumerate(counts):
-            layer = self.body.layers[number]
+        for at, count in enumerate(counts):
+            layer = self.body.layers[at]
             gone = ~layer.weights.detach().any(dim=1)
             gone[: layer.width - count] = False
             if gone.any():
-                self.body.delete(number, gone, self._activation)
+                self.body.delete(at, gone, self._activation)
                 n_gone += int(gone.sum())
         return n_gone
 
@@ -284,37 +254,31 @@ class DEN(TaskNetwork):
     def _split(self) -> bool:
         """Split the units that moved too far, the farthest first if there is not room for all."""
         task, limit, n_before = self.n_tasks - 1, self.settings.drift_limit, self.n_rules
-        for number, layer in enumerate(self.body.layers):
-            drifts = self.body.drifts(number, task)
+        for at, layer in enumerate(self.body.layers):
+            drifts = self.body.drifts(at, task)
             order = drifts.argsort(descending=True, stable=True)
             units = order[: int((drifts > limit).sum())][: self._room(layer)].sort().values
             if not len(units):
                 continue
             for place, unit in enumerate(units.tolist()):
                 numbers = (unit, layer.width + place, float(drifts[unit]), float(limit))
-                self._events.append(UnitSplit(self._n_rows, task, number, *numbers))
-            self.body.split(number, units, task)
+                self._events.append(UnitSplit(self._n_rows, task, at, *numbers))
+            self.body.split(at, units, task)
         if self.n_rules == n_before:
             return False
         self._renew_optimizer()
         return True
 
-    @staticmethod
-    def _shrink(weights: Tensor, threshold: float) -> None:
-        if threshold:
-            with torch.no_grad():
-                weights.copy_(shrunk(weights, threshold))
-
     def _shrink_all(self) -> None:
         """Make the first task sparse."""
         for tensor in self._trainable()[::2]:  # weights, not biases
-            self._shrink(tensor, self.settings.weight_l1)
+            shrink_in_place(tensor, self.settings.weight_l1)
 
     def _shrink_new(self, counts: list[int]) -> None:
         """Make new units sparse, and useless ones zero."""
         for layer, count in zip(self.body.layers, counts, strict=True):
             rows = layer.weights.detach()[layer.width - count :]
-            self._shrink(rows, self.settings.weight_l1)
+            shrink_in_place(rows, self.settings.weight_l1)
             rows.copy_(shrunk_rows(rows, self.settings.group_lasso))
         head = self.body.heads[-1].weights.detach()
-        self._shrink(head[:, head.shape[1] - counts[-1] :], self.settings.weight_l1)
+        shrink_in_place(head[:, head.shape[1] - counts[-1] :], self.settings.weight_l1)

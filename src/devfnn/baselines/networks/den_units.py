@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 NEVER = torch.iinfo(torch.int64).max
 """A task that never comes."""
@@ -103,7 +104,7 @@ class Body:
     def append(self, number: int, fresh: Layer) -> None:
         """Put units at the end of a layer; whatever is above does not read them yet."""
         self.layers[number] = self.layers[number].joined(fresh)
-        self._change_above(number, lambda columns: padded(columns, fresh.width))
+        self._change_above(number, lambda columns: pad(columns, (0, fresh.width)))
 
     def delete(self, number: int, gone: Tensor, activation: Callable[[Tensor], Tensor]) -> None:
         """Delete units without inputs; the constants that they gave go to the biases above."""
@@ -221,11 +222,6 @@ class Stage:
                 tensor.copy_(torch.where(is_free, tensor, before))
 
 
-def padded(columns: Tensor, n_more: int) -> Tensor:
-    """Columns with zeros at the end."""
-    return torch.nn.functional.pad(columns, (0, n_more))
-
-
 def at_least_one(strengths: Tensor) -> Tensor:
     """Which strengths are not zero; the largest in any case.
 
@@ -239,13 +235,17 @@ def at_least_one(strengths: Tensor) -> Tensor:
     return is_chosen
 
 
-def shrunk(values: Tensor, threshold: float) -> Tensor:
-    """Values nearer to zero by a threshold; those within it are exactly zero.
+def shrink_in_place(values: Tensor, threshold: float) -> None:
+    """Move values towards zero by a threshold; those within it become exactly zero.
 
-    >>> shrunk(torch.tensor([-0.5, 0.1, 2.0]), 0.25).tolist()
+    >>> values = torch.tensor([-0.5, 0.1, 2.0])
+    >>> shrink_in_place(values, 0.25)
+    >>> values.tolist()
     [-0.25, 0.0, 1.75]
     """
-    return values.sign() * (values.abs() - threshold).clamp(min=0.0)
+    if threshold:
+        with torch.no_grad():
+            values.copy_(values.sign() * (values.abs() - threshold).clamp(min=0.0))
 
 
 def shrunk_rows(rows: Tensor, threshold: float) -> Tensor:

@@ -12,15 +12,15 @@ validation rows and many epochs, so it has no place on a stream.
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
-from devfnn.baselines.checks import check_choice, check_number
-from devfnn.baselines.networks.base import Batch, TaskNetwork, widened
-from devfnn.baselines.networks.settings import Settings, Size, settings_of
+from devfnn.baselines.chunks import settings_from
+from devfnn.baselines.networks.base import Batch, Settings, Size, TaskNetwork, widened
 from devfnn.events import Event, GatesRedrawn, MaskSaturated
+from devfnn.parameters import choice, number
 
 LIMIT = 6.0
 """Embeddings stay within -6 and 6."""
@@ -31,48 +31,29 @@ EXPONENT = 50.0
 SATURATED = 1e-3
 """With fewer units free than this, use is no longer punished."""
 
-OFFICIAL: dict[str, Any] = {
-    "activation": "relu",
-    "optimizer": "sgd",
-    "learning_rate": 0.05,
-    "batch_rows": 64,
-    "sparsity": 0.75,
-    "sharpness": 400.0,
-    "embedding": "normal",
-    "input_dropout": 0.2,
-    "dropout": 0.5,
-    "hard": False,
-    "redraw": False,
-}
+OFFICIAL: dict[str, Any] = (
+    {"activation": "relu", "optimizer": "sgd", "learning_rate": 0.05, "batch_rows": 64}
+    | {"sparsity": 0.75, "sharpness": 400.0, "embedding": "normal", "hard": False, "redraw": False}
+    | {"input_dropout": 0.2, "dropout": 0.5}
+)
 """The published numbers."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class HATSettings(Settings):
-    """What a network with hard attention can be told."""
+    """Parameters of a network with hard attention."""
 
-    sparsity: float = 0.1
-    """How much the use of free units costs (λ)."""
-    sharpness: float = 50.0
-    """Slope of the gates at the end of an epoch and in predictions (s_max)."""
-    embedding: str = "uniform"
-    """First embeddings: `uniform` between 0 and 2, all open; or `normal`, half of them shut."""
-    input_dropout: float = 0.0
-    """Share of inputs left out of a step."""
-    dropout: float = 0.0
-    """Share of hidden values left out of a step."""
-    hard: bool = True
-    """Make the gates of a finished task 0 or 1."""
-    redraw: bool = True
-    """Draw the gates of a layer anew when all of them have shut."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice("embedding", self.embedding, ("uniform", "normal"))
-        check_number("sparsity", self.sparsity, 0.0, 1e6)
-        check_number("sharpness", self.sharpness, 1.0, 1e6)
-        check_number("input_dropout", self.input_dropout, 0.0, 0.99)
-        check_number("dropout", self.dropout, 0.0, 0.99)
+    sparsity: float = number(0.1, 0.0, 1e6, "how much the use of free units costs", "λ")
+    sharpness: float = number(
+        50.0, 1.0, 1e6, "slope of the gates at the end of an epoch and in predictions", "s_max"
+    )
+    embedding: Literal["uniform", "normal"] = choice(
+        "uniform", "first embeddings: between 0 and 2, all open; or normal, half of them shut"
+    )
+    input_dropout: float = number(0.0, 0.0, 0.99, "share of inputs left out of a step")
+    dropout: float = number(0.0, 0.0, 0.99, "share of hidden values left out of a step")
+    hard: bool = choice(True, "make the gates of a finished task 0 or 1")
+    redraw: bool = choice(True, "draw the gates of a layer anew when all of them have shut")
 
 
 def slope(number: int, count: int, sharpness: float) -> float:
@@ -117,17 +98,9 @@ class Task:
 class HAT(TaskNetwork):
     """Network with hard attention to the task; tasks begin by themselves.
 
-    Parameters
-    ----------
-    seed
-        Of the first weights and of the order of rows.
-    official
-        Start from the published numbers.
-    parameters
-        Fields of `HATSettings`.
+    `seed` decides the first weights and the order of rows; parameters are those of `HATSettings`.
+    With `official` the model starts from the published numbers.
 
-    Examples
-    --------
     >>> model = HAT()
     >>> events = model.learn([[0.0, 0.3], [1.0, 0.4]], ["low", "high"])
     >>> model.n_rules, model.n_layers
@@ -138,7 +111,7 @@ class HAT(TaskNetwork):
 
     def __init__(self, seed: int = 0, *, official: bool = False, **parameters: Any) -> None:
         start = OFFICIAL if official else {}
-        super().__init__(seed, settings_of(HATSettings, start | parameters))
+        super().__init__(seed, settings_from(HATSettings, start | parameters))
         self.weights: list[Tensor] = []
         self.biases: list[Tensor] = []
         self.tasks: list[Task] = []
@@ -169,14 +142,6 @@ class HAT(TaskNetwork):
             values = mask * self._activation(torch.addmm(bias, values, weights.T))
         return torch.addmm(task.biases, values, task.weights.T)
 
-    def _scores_in_training(self, rows: Tensor, masks: list[Tensor]) -> Tensor:
-        """Scores of the newest task, some values left out."""
-        kept = [self._dropped(mask, len(rows), self.settings.dropout) for mask in masks]
-        inputs = rows * self._dropped(
-            torch.ones_like(rows[0]), len(rows), self.settings.input_dropout
-        )
-        return self._scores(inputs, self.tasks[-1], kept)
-
     def _dropped(self, mask: Tensor, n_rows: int, share: float) -> Tensor:
         """A mask for each row, with a share of its values left out and the others raised."""
         if share == 0.0:
@@ -188,37 +153,27 @@ class HAT(TaskNetwork):
         return Size(2, n_features + n_classes)
 
     def _count(self, size: Size, n_features: int, n_classes: int) -> int:
-        depth, width = size
-        shared = n_features * width + width + (depth - 1) * (width * width + width)
-        own = width * n_classes + n_classes + depth * width
-        return shared + (self.settings.max_tasks or 1) * own
+        own = size.width * n_classes + n_classes + size.depth * size.width
+        return self._hidden_count(size, n_features) + (self.settings.max_tasks or 1) * own
 
     def _begin_task(self, n_classes: int) -> Sequence[Event]:
         if self.tasks:
             self._consolidate()
         else:
-            self._make_layers()
+            layers = self._hidden_layers()
+            self.weights, self.biases = [pair[0] for pair in layers], [pair[1] for pair in layers]
+            self.used = [torch.zeros_like(biases.detach()) for biases in self.biases]
         embeddings = [self._embedding() for _ in range(self.size.depth)]
         self.tasks.append(Task(embeddings, *self._linear(n_classes, self.size.width)))
         if self.n_free < SATURATED:
             return [MaskSaturated(self._n_rows, self.n_tasks - 1, self.n_free)]
         return ()
 
-    def _make_layers(self) -> None:
-        """The layers that all tasks share."""
-        assert self._n_features is not None
-        depth, width = self.size
-        starts = [self._n_features] + [width] * (depth - 1)
-        layers = [self._linear(width, start) for start in starts]
-        self.weights, self.biases = [pair[0] for pair in layers], [pair[1] for pair in layers]
-        self.used = [torch.zeros(width, dtype=torch.float64) for _ in range(depth)]
-
     def _embedding(self) -> Tensor:
         """The gates of a layer before a task has learned anything."""
-        width = self.size.width
-        if self.settings.embedding == "uniform":
-            return torch.from_numpy(self._rng.uniform(0.0, 2.0, width)).requires_grad_()
-        return torch.from_numpy(self._rng.normal(0.0, 1.0, width)).requires_grad_()
+        width, is_normal = self.size.width, self.settings.embedding == "normal"
+        drawn = self._rng.normal(size=width) if is_normal else self._rng.uniform(0.0, 2.0, width)
+        return torch.from_numpy(drawn).requires_grad_()
 
     def _consolidate(self) -> None:
         """Finish the newest task: its gates are kept, and what they let through is protected."""
@@ -228,13 +183,9 @@ class HAT(TaskNetwork):
                 for embedding in task.embeddings:
                     embedding.copy_(torch.where(embedding > 0.0, LIMIT, -LIMIT))
                 task.is_hard = True
-            masks = task.masks(self.settings.sharpness)
-            self.used = [
-                torch.maximum(used, mask) for used, mask in zip(self.used, masks, strict=True)
-            ]
-        for tensor in task.tensors():
-            tensor.requires_grad_(False)
-            tensor.grad = None
+            pairs = zip(self.used, task.masks(self.settings.sharpness), strict=True)
+            self.used = [torch.maximum(used, mask) for used, mask in pairs]
+        self._freeze(task.tensors())
 
     def _widen(self, n_fresh: int) -> None:
         task = self.tasks[-1]
@@ -245,25 +196,29 @@ class HAT(TaskNetwork):
         return [*self.weights, *self.biases, *self.tasks[-1].tensors()]
 
     def _loss(self, batch: Batch) -> Tensor:
-        steepness = slope(batch.number, batch.total, self.settings.sharpness)
-        masks = self.tasks[-1].masks(steepness)
-        scores = self._scores_in_training(batch.rows, masks)
+        given, rows, n_free = self.settings, batch.rows, self.n_free
+        masks = self.tasks[-1].masks(slope(batch.number, batch.total, given.sharpness))
+        kept = [self._dropped(mask, len(rows), given.dropout) for mask in masks]
+        inputs = rows * self._dropped(torch.ones_like(rows[0]), len(rows), given.input_dropout)
+        scores = self._scores(inputs, self.tasks[-1], kept)
         loss = torch.nn.functional.cross_entropy(scores, batch.codes)
-        n_free = self.n_free
         if n_free < SATURATED:
             return loss
         pairs = zip(masks, self.used, strict=True)
         use = torch.stack([(mask * (1.0 - used)).sum() for mask, used in pairs]).sum() / n_free
-        return loss + self.settings.sparsity * use
+        return loss + given.sparsity * use
 
-    def _step(self, batch: Batch, optimizer: torch.optim.Optimizer) -> None:
-        """Learn a mini-batch, with what finished tasks use left as it is."""
-        optimizer.zero_grad()
-        self._loss(batch).backward()  # type: ignore[no-untyped-call]
+    def _adjust_gradients(self, batch: Batch) -> None:
+        """Protect what finished tasks use, and undo what the slope does to embeddings."""
         self._protect()
-        self._compensate(slope(batch.number, batch.total, self.settings.sharpness))
-        self._limit_gradients()
-        optimizer.step()
+        steepness = slope(batch.number, batch.total, self.settings.sharpness)
+        for embedding in self.tasks[-1].embeddings:
+            if embedding.grad is not None:
+                factor = compensation(embedding.detach(), steepness, self.settings.sharpness)
+                embedding.grad *= factor
+
+    def _step(self, batch: Batch) -> None:
+        super()._step(batch)
         with torch.no_grad():
             for embedding in self.tasks[-1].embeddings:
                 embedding.clamp_(-LIMIT, LIMIT)
@@ -279,13 +234,6 @@ class HAT(TaskNetwork):
                 if tensor.grad is not None:
                     tensor.grad *= 1.0 - share
             below = used
-
-    def _compensate(self, steepness: float) -> None:
-        """Undo what the slope does to the gradients of embeddings."""
-        for embedding in self.tasks[-1].embeddings:
-            if embedding.grad is not None:
-                factor = compensation(embedding.detach(), steepness, self.settings.sharpness)
-                embedding.grad *= factor
 
     def _end_chunk(self) -> Sequence[Event]:
         """Open the gates of a layer anew if all have shut: nothing could pass it again."""

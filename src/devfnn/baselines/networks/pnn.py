@@ -7,15 +7,15 @@ layer has no adapter: it would read the inputs a second time.
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
-from devfnn.baselines.checks import check_choice
-from devfnn.baselines.networks.base import TaskNetwork, widened
-from devfnn.baselines.networks.settings import Settings, Size, settings_of
+from devfnn.baselines.chunks import settings_from
+from devfnn.baselines.networks.base import Settings, Size, TaskNetwork, widened
 from devfnn.events import Event
+from devfnn.parameters import choice
 
 SCALE_SPREAD = 0.1
 """Spread of the first scales of adapters: a new column starts almost alone."""
@@ -23,21 +23,22 @@ SCALE_SPREAD = 0.1
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PNNSettings(Settings):
-    """What a progressive network can be told."""
+    """Parameters of a progressive network.
 
-    reading: str = "A"
-    """How the table is read: `A`, three columns of width n; `B`, one network of width 3n + 2, so
-    that there is one task whatever `max_tasks` says. The sizes of `stream="susy"` fit B only."""
-    adapter: str = "mlp"
-    """`mlp`: scaled, mixed and squashed before it is added; `linear`: weights only."""
-    warm_start: bool = False
-    """Let a new column start from the weights of the one before; not in the original."""
+    `reading` is how the table is read: `A`, three columns of width n; `B`, one network of width
+    3n + 2, so that there is one task whatever `max_tasks` says. The sizes of `stream="susy"` fit B
+    only.
+    """
+
+    reading: Literal["A", "B"] = choice("A", "three columns, or one wide network")
+    adapter: Literal["mlp", "linear"] = choice(
+        "mlp", "earlier columns are scaled, mixed and squashed before they are added, or only added"
+    )
+    warm_start: bool = choice(False, "copy the weights of the column before; not in the original")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice("reading", self.reading, ("A", "B"))
-        check_choice("adapter", self.adapter, ("mlp", "linear"))
-        if self.stream == "susy":  # its nodes fit the second reading only
+        if self.stream == "susy":
             object.__setattr__(self, "reading", "B")
         if self.reading == "B":
             object.__setattr__(self, "max_tasks", 1)
@@ -85,15 +86,8 @@ class Column:
 class PNN(TaskNetwork):
     """Progressive neural network; tasks begin by themselves.
 
-    Parameters
-    ----------
-    seed
-        Of the first weights and of the order of rows.
-    parameters
-        Fields of `PNNSettings`.
+    `seed` decides the first weights and the order of rows; parameters are those of `PNNSettings`.
 
-    Examples
-    --------
     >>> model = PNN(width=2)
     >>> events = model.learn([[0.0], [1.0]], ["low", "high"])
     >>> model.n_rules, model.n_layers
@@ -103,7 +97,7 @@ class PNN(TaskNetwork):
     settings: PNNSettings
 
     def __init__(self, seed: int = 0, **parameters: Any) -> None:
-        super().__init__(seed, settings_of(PNNSettings, parameters))
+        super().__init__(seed, settings_from(PNNSettings, parameters))
         self.columns: list[Column] = []
 
     @property
@@ -167,9 +161,7 @@ class PNN(TaskNetwork):
         return total
 
     def _begin_task(self, n_classes: int) -> Sequence[Event]:
-        for tensor in self.tensors():
-            tensor.requires_grad_(False)
-            tensor.grad = None
+        self._freeze(self.tensors())
         assert self._n_features is not None
         depth, width = self.size
         ends = [width] * depth + [n_classes]
