@@ -148,16 +148,8 @@ def _described(schema: Any) -> dict[str, Any]:
     names = [str(header.attribute(place).name()) for place in range(header.numAttributes())]
     target = str(header.classAttribute().name())
     names.remove(target)
-    categories = {name: [str(each) for each in values] for name, values in _nominal(schema).items()}
+    nominal = dict(schema.get_nominal_attributes() or {})
+    categories = {name: [str(each) for each in values] for name, values in nominal.items()}
     categories[target] = [str(label) for label in schema.get_label_values()]
-    return {
-        "features": [*names, target],
-        "target": target,
-        "categories": categories,
-        "name": str(schema.dataset_name),
-    }
-
-
-def _nominal(schema: Any) -> dict[str, Any]:
-    """The nominal attributes and their values."""
-    return dict(schema.get_nominal_attributes() or {})
+    features, name = [*names, target], str(schema.dataset_name)
+    return {"features": features, "target": target, "categories": categories, "name": name}

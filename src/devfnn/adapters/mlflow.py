@@ -31,9 +31,7 @@ except ImportError as error:
 
 __all__ = ["get_default_pip_requirements", "load_model", "log_model", "save_model"]
 
-FLAVOR_NAME = "devfnn"
-
-FILE_NAME = "model.devfnn"
+FLAVOR_NAME, FILE_NAME = "devfnn", "model.devfnn"
 
 LABELS, PROBABILITIES = "labels", "probabilities"
 """What the Python function of a model predicts."""
@@ -55,12 +53,12 @@ def save_model(
     predicts: str = LABELS,
     **options: Any,
 ) -> None:
-    """Write a model to a new folder, in MLflow's format.
+    """Write a DEVFNN or GClass to a new folder, in MLflow's format.
 
     Parameters
     ----------
     model
-        A DEVFNN or GClass.
+        The model itself, not an adapter.
     path
         The folder; it must not exist yet, or be empty.
     signature
@@ -102,17 +100,10 @@ def save_model(
 
 
 def log_model(model: DEVFNN, name: str = "model", **options: Any) -> ModelInfo:
-    """Log a model to the active run, or to a new one.
+    """Log a DEVFNN or GClass under a name, to the active run or a new one.
 
-    Parameters
-    ----------
-    model
-        A DEVFNN or GClass.
-    name
-        Name of the logged model.
-    options
-        Arguments of `save_model`, and of `mlflow.models.Model.log`: `registered_model_name`,
-        `run_id`, `params`, `tags`, `step`, ...
+    Options are arguments of `save_model`, and of `mlflow.models.Model.log`:
+    `registered_model_name`, `run_id`, `params`, `tags`, `step`, ...
     """
     own = sys.modules[__name__]
     info: ModelInfo = Model.log(None, flavor=own, name=name, model=model, **options)
@@ -120,14 +111,10 @@ def log_model(model: DEVFNN, name: str = "model", **options: Any) -> ModelInfo:
 
 
 def load_model(model_uri: str | os.PathLike[str], dst_path: str | None = None) -> DEVFNN:
-    """Read a model from a folder, a run or a registry; it can go on learning.
+    """Read a model from a path, or from what MLflow understands: "runs:/...", "models:/...".
 
-    Parameters
-    ----------
-    model_uri
-        A path, or what MLflow understands: "runs:/...", "models:/...".
-    dst_path
-        Where to put a copy of what lies elsewhere; a temporary folder by default.
+    It can go on learning. What lies elsewhere is copied to `dst_path`, by default a temporary
+    folder.
     """
     folder = mlflow.artifacts.download_artifacts(
         artifact_uri=os.fspath(model_uri), dst_path=dst_path

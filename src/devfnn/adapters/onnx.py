@@ -14,7 +14,7 @@ import numpy as np
 
 from devfnn.adapters.shared import check_is_core
 from devfnn.errors import InputError
-from devfnn.kernels.concept_state import BOXES, CLOUDS, STEADY_LINE, Concepts
+from devfnn.kernels.concept_state import BOXES, CLOUDS, NO_LAYER, STEADY_LINE, Concepts
 from devfnn.kernels.state import Floats, Ints
 from devfnn.model.concepts.engine import ConceptEngine
 from devfnn.model.concepts.explaining import DOUBT, OUT_OF_REACH
@@ -35,7 +35,6 @@ __all__ = ["as_graph", "export"]
 
 OPSET, IR_VERSION = 17, 8
 """Of 2022: runtimes of today and of some years ago read them."""
-
 
 FLOATS = {"float32": onnx.TensorProto.FLOAT, "float64": onnx.TensorProto.DOUBLE}
 """What rows may be."""
@@ -84,11 +83,8 @@ def as_graph(model: DEVFNN, *, dtype: str = "float64") -> onnx.ModelProto:
         opset_imports=[helper.make_opsetid("", OPSET)],
         ir_version=IR_VERSION,
     )
-    facts = {
-        "classes": json.dumps(model.classes, default=str),
-        "features": json.dumps(model.feature_names),
-        "rows_learned": str(model.n_rows),
-    }
+    classes, features = json.dumps(model.classes, default=str), json.dumps(model.feature_names)
+    facts = {"classes": classes, "features": features, "rows_learned": str(model.n_rows)}
     helper.set_model_props(made, facts)
     onnx.checker.check_model(made)
     return made
@@ -135,7 +131,8 @@ def _build(graph: _Graph, network: ConceptEngine, config: Config) -> None:
     rows = graph.add("Cast", "rows", to=onnx.TensorProto.DOUBLE)
     present, scaled = _scaled_rows(graph, rows, network, config)
     expanded = _expanded_rows(graph, present, scaled)
-    shares = _voting_shares(state, config)
+    shares = np.zeros(state.kinds.size)
+    shares[state.kinds != NO_LAYER] = network.voting_weights(config)
     has_say = shares > 0.0
     has_say[STEADY_LINE] = True  # always there, so that at least one layer is
     is_single = has_say & (state.kinds != CLOUDS) & (state.n_members == 1)
@@ -163,15 +160,6 @@ def _soundness(graph: _Graph, rows: str, config: Config) -> str:
     flags = graph.add("Cast", is_good, to=onnx.TensorProto.INT32)
     lowest = graph.add("ReduceMin", flags, axes=[1], keepdims=1)
     return graph.add("Cast", lowest, to=onnx.TensorProto.BOOL)
-
-
-def _voting_shares(state: Concepts, config: Config) -> Floats:
-    """Voting weights of all places for layers."""
-    from devfnn.kernels import concepts
-
-    shares = np.zeros(state.kinds.size)
-    concepts.voting_shares(state, config.habits(), shares)
-    return shares
 
 
 def _scaled_rows(

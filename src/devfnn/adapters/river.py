@@ -1,6 +1,5 @@
 """DEVFNN inside River: `pip install 'devfnn[river]'`."""
 
-import contextlib
 import math
 import numbers
 import os
@@ -98,19 +97,10 @@ class DEVFNNClassifier(ModelRules, base.MiniBatchClassifier):
     def learn_one(
         self, x: Mapping[Any, Any], y: Hashable, w: float = 1.0, asked: bool = False
     ) -> None:
-        """Learn a row; without any feature that is known, before the first label, nothing.
+        """Learn a row, `w` times as strongly as others.
 
-        Parameters
-        ----------
-        x
-            Features by name.
-        y
-            Its label.
-        w
-            How strongly it is learned. A row of weight 0 is passed over: neither its label nor
-            features that are new are looked at.
-        asked
-            Whether the label was asked for: it is then used in any case, however sure the model.
+        A row of weight 0 is passed over: neither its label nor new features are looked at. With
+        `asked` the label was asked for, and is used however sure the model is.
         """
         x = as_mapping(x)
         values = self._features.whole_row(x)
@@ -168,17 +158,10 @@ class DEVFNNClassifier(ModelRules, base.MiniBatchClassifier):
     # ---- many rows
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
-        """Learn rows one after the other.
+        """Learn rows one after the other, from a table of any kind that narwhals knows.
 
-        Parameters
-        ----------
-        X
-            A table of pandas, Polars, PyArrow or whatever narwhals knows.
-        y
-            Their labels: a column of the same kind, a list or an array.
-        w
-            Their weights, 1 if not given: one for all, or one for each. Rows of weight 0 are passed
-            over, and their labels not looked at.
+        Labels are a column of the same kind, a list or an array; `w` is one weight for all rows, or
+        one for each. Rows of weight 0 are passed over, and their labels not looked at.
         """
         _, columns, rows = read_table(X)
         labels = as_labels(as_list(y, "labels"), len(rows))
@@ -229,11 +212,8 @@ class DEVFNNClassifier(ModelRules, base.MiniBatchClassifier):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file of `devfnn`, which runs no code when it is read.
 
-        Parameters
-        ----------
-        path
-            Where to. A file holds names that are text: with other keys it is refused. Then pickle
-            the classifier, or call `model.save`, and tell `load` the keys.
+        A file holds names that are text: with other keys it is refused. Then pickle the classifier,
+        or call `model.save`, and tell `load` the keys.
         """
         if strange := [key for key in self._features.keys if not isinstance(key, str)]:
             raise InputError(
@@ -244,14 +224,10 @@ class DEVFNNClassifier(ModelRules, base.MiniBatchClassifier):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], keys: Sequence[Hashable] | None = None) -> Self:
-        """Read a file that `save` has written; the classifier goes on learning as the saved one.
+        """Read a file that `save`, or `save` of a DEVFNN with `missing="skip"`, has written.
 
-        Parameters
-        ----------
-        path
-            The file; `save` of a DEVFNN with `missing="skip"` may have written it, too.
-        keys
-            What rows call the features, in the order of `model.feature_names`; by default the same.
+        The classifier goes on learning as the saved one. `keys` are what rows call the features, in
+        the order of `model.feature_names`; by default the same.
         """
         model = DEVFNN.load(path)
         if model.config.missing != "skip":
@@ -294,11 +270,6 @@ class ConflictSampler(active.base.ActiveLearningClassifier):
         Rows over which the budget counts.
     seed
         Seed of the choice.
-
-    Attributes
-    ----------
-    queries
-        The newest labels that were asked for, and why, as a list of `Query`.
 
     Examples
     --------
@@ -395,35 +366,18 @@ class ConflictSampler(active.base.ActiveLearningClassifier):
         return BY_CHANCE if draw < conflict + explored else None
 
     def learn_one(self, x: Mapping[Any, Any], y: Hashable, **kwargs: Any) -> None:
-        """Learn a row whose label was asked for.
-
-        Parameters
-        ----------
-        x
-            Features by name.
-        y
-            Its label.
-        kwargs
-            Whatever the classifier takes, as `w`.
-        """
+        """Learn a row whose label was asked for; the classifier may take more, as `w`."""
         model: Any = self.classifier
-        with _asked_for():
+        token = _WAS_ASKED_FOR.set(True)
+        try:
             model.learn_one(x, y, **kwargs)
+        finally:
+            _WAS_ASKED_FOR.reset(token)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"classifier": DEVFNNClassifier()}
         yield {"classifier": DEVFNNClassifier(), "label_budget": 0.2}
-
-
-@contextlib.contextmanager
-def _asked_for() -> Iterator[None]:
-    """Within it, labels were asked for."""
-    token = _WAS_ASKED_FOR.set(True)
-    try:
-        yield
-    finally:
-        _WAS_ASKED_FOR.reset(token)
 
 
 def certainty(probabilities: Mapping[Hashable, float]) -> float:
@@ -441,8 +395,7 @@ class HoeffdingErrorDrift(base.DriftAndWarningDetector):
 
     Errors since the last drift are cut where Hoeffding's bound on their rate was lowest. Drift is
     when the rate after the cut is higher than the one before by more than chance explains
-    (Bernstein's inequality). Errors that become rarer are no drift: the cut moves on with them. It
-    is the test with which DEVFNN decides to grow.
+    (Bernstein's inequality). Errors that become rarer are no drift: the cut moves on with them.
 
     Parameters
     ----------
@@ -473,10 +426,7 @@ class HoeffdingErrorDrift(base.DriftAndWarningDetector):
     """
 
     def __init__(
-        self,
-        drift_significance: float = 1e-4,
-        warning_significance: float = 1e-3,
-        clock: int = 32,
+        self, drift_significance: float = 1e-4, warning_significance: float = 1e-3, clock: int = 32
     ) -> None:
         super().__init__()
         for name, level in (("drift", drift_significance), ("warning", warning_significance)):
@@ -498,13 +448,7 @@ class HoeffdingErrorDrift(base.DriftAndWarningDetector):
         self._lowest = math.inf
 
     def update(self, x: int | float) -> None:
-        """Take in whether the model was wrong.
-
-        Parameters
-        ----------
-        x
-            1 for an error, 0 for none; any loss between 0 and 1.
-        """
+        """Take in whether the model was wrong: 1 for an error, 0 for none, or a loss between."""
         if not 0.0 <= x <= 1.0:
             raise InputError(f"an error is between 0 and 1, not {x!r}")
         if self._drift_detected:
@@ -517,15 +461,11 @@ class HoeffdingErrorDrift(base.DriftAndWarningDetector):
             self._lowest = upper
             track.cut_rows, track.cut_errors = track.rows, track.errors
         if track.rows % self.clock == 0:
-            self._test()
-
-    def _test(self) -> None:
-        """Compare the errors after the cut with those before."""
-        levels = self.drift_significance, self.warning_significance
-        self.verdict = self._track.verdict(*levels, one_sided=True)
-        self._warning_detected = self.verdict.level is Level.WARNING
-        self._drift_detected = self.verdict.level is Level.DRIFT
-        self.n_detections += self._drift_detected
+            levels = self.drift_significance, self.warning_significance
+            self.verdict = track.verdict(*levels, one_sided=True)
+            self._warning_detected = self.verdict.level is Level.WARNING
+            self._drift_detected = self.verdict.level is Level.DRIFT
+            self.n_detections += self._drift_detected
 
     @property
     def _tags(self) -> set[str]:

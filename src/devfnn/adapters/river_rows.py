@@ -17,8 +17,9 @@ from devfnn.model.intake import LARGEST, are_sound
 class Features:
     """Which feature has which column of the model.
 
-    New features are numbered in an order of their own, not in that of the row: the order in which
-    a row names its features must not matter.
+    `names` are what a model calls the features that it has already, `keys` what rows call them. New
+    features are numbered in an order of their own, not in that of the row: the order in which a row
+    names its features must not matter.
 
     >>> features = Features()
     >>> features.add({"b": 1.0, "a": 2.0})
@@ -27,13 +28,6 @@ class Features:
     [nan, 5.0]
     >>> features.add({1: 3.0, "1": 4.0})
     ['1', "'1'"]
-
-    Parameters
-    ----------
-    names
-        What a model calls the features that it has already.
-    keys
-        What rows call them; the same if not given.
     """
 
     def __init__(self, names: Sequence[str] = (), keys: Sequence[Hashable] | None = None) -> None:
@@ -94,9 +88,7 @@ class Features:
     def row(self, x: Mapping[Any, Any]) -> Sequence[float]:
         """The values of a row in the order of the columns; NaN for what it does not have."""
         values = self.whole_row(x)
-        if values is not None:
-            return values
-        return [as_number(x.get(key), key) for key in self._places]
+        return values or [as_number(x.get(key), key) for key in self._places]
 
     def matrix(self, columns: Sequence[Hashable], rows: Floats) -> Floats:
         """The rows of a table in the order of the columns of the model."""

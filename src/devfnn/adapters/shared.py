@@ -63,12 +63,8 @@ class ModelExplanations:
     def describe(self, terms: bool = False, most: int | None = MOST_RULES) -> str:
         """All layers and their rules as text, the layer with the largest weight first.
 
-        Parameters
-        ----------
-        terms
-            Say low, medium and high, the thirds of the known range of an input, not numbers.
-        most
-            Rules to name in each layer, those of largest weight; the others are counted. None: all.
+        With `terms` inputs are low, medium or high, the thirds of their known range, not numbers.
+        At most `most` rules of each layer are named, None for all; the others are counted.
         """
         return self._core_model().describe(terms, self._class_names(), most)
 
@@ -97,10 +93,7 @@ class ModelRules(ModelExplanations):
     def rules(self, archived: bool = False) -> list[Rule]:
         """The active rules, those of largest weight first; none before learning.
 
-        Parameters
-        ----------
-        archived
-            Also those that wait to be recalled, after the others.
+        With `archived` also those that wait to be recalled, after the others.
         """
         return self.model.rules(archived, self._class_names())
 

@@ -40,17 +40,12 @@ Estimator = TypeVar("Estimator", bound=type)
 _PARAMETERS = flat_parameters()
 
 _SIGNATURE = inspect.Signature(
-    [
-        inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD),
-        *(
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=each.default,
-                annotation=each.annotation,
-            )
-            for name, each in _PARAMETERS.items()
-        ),
+    [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    + [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.annotation
+        )
+        for name, each in _PARAMETERS.items()
     ]
 )
 """From this scikit-learn reads the names of the parameters."""
@@ -122,20 +117,11 @@ class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
     # ---- learn
 
     def fit(self, X: Any, y: Any, **refused: Any) -> Self:
-        """Forget everything and learn the rows once, in chunks of `chunk_rows`.
+        """Forget everything and learn the rows once, the oldest first, in chunks of `chunk_rows`.
 
         There are no sample weights here: scikit-learn promises that rows with weights, in any other
         order, are the same as rows repeated, and what a stream teaches depends on its order.
         `partial_fit` takes weights.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, the oldest first.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        refused
-            Nothing else; `sample_weight` is refused with a word on what to do.
         """
         _refuse(refused)
         with self._unchanged_if_refused():
@@ -148,14 +134,12 @@ class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn one more chunk. A call that is refused changes nothing.
+        """Learn one more chunk, the oldest rows first. A call that is refused changes nothing.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows, the oldest first.
         y : array-like of shape (n_samples,)
-            Their labels.
         classes : array-like of shape (n_classes,), optional
             All labels that may ever come; needed in the first call.
         sample_weight : array-like of shape (n_samples,) or a number, optional
@@ -209,10 +193,7 @@ class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
     def explain(self, x: Any) -> Explanation:
         """Why the model predicts what it does for one row: contributions of layers and features.
 
-        Parameters
-        ----------
-        x : array-like of shape (n_features,) or (1, n_features)
-            The row; a table of one row if features have names.
+        The row is a vector or a matrix of one row; a table of one row if features have names.
         """
         model = self._core_model()
         row = x if hasattr(x, "columns") else np.atleast_2d(np.asarray(x))
@@ -231,23 +212,16 @@ class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file of `devfnn`, which runs no code when it is read.
 
-        Parameters
-        ----------
-        path
-            Where to. Classes that no row had so far are not in the file: name them to `load`.
+        Classes that no row had so far are not in the file: name them to `load`.
         """
         self._core_model().save(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], classes: Any = None) -> Self:
-        """Read a file that `save` has written; the classifier goes on learning as the saved one.
+        """Read a file that `save`, or the model's own `save`, has written.
 
-        Parameters
-        ----------
-        path
-            The file; the model's own `save` may have written it, too.
-        classes : array-like of shape (n_classes,), optional
-            All classes, if there are more than the model has seen.
+        The classifier goes on learning as the saved one. Name all classes if there are more than
+        the model has seen.
         """
         model = cls._core.load(path)
         loaded = cls(**flat_values(model.config))
@@ -292,15 +266,12 @@ class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
 
     def _all_classes(self, classes: Any) -> npt.NDArray[Any]:
         """All classes, sorted, from the first call of `partial_fit` on."""
-        known: npt.NDArray[Any] | None = getattr(self, "classes_", None)
-        if classes is not None:
-            every: npt.NDArray[Any] = unique_labels(classes)
-        elif known is not None:
-            every = known
-        else:
+        known: Any = getattr(self, "classes_", None)
+        if classes is None and known is None:
             raise InputError(
                 "classes must be passed on the first call to partial_fit: all labels that may come"
             )
+        every: npt.NDArray[Any] = known if classes is None else unique_labels(classes)
         if known is not None and not np.array_equal(every, known):
             raise InputError(
                 f"classes are {every.tolist()}, but were {known.tolist()} before; leave them out, "
