@@ -139,7 +139,7 @@ def learned():
     return learner, rows
 
 
-def test_it_tells_in_the_names_of_the_schema(learned):
+def test_explanations_have_the_names_of_the_schema(learned):
     learner, rows = learned
     why = learner.explain(rows[0])
     assert why.features == ("heat", "wind")
@@ -157,7 +157,7 @@ def test_it_tells_in_the_names_of_the_schema(learned):
     assert len(learner.history()) == len(learner.model.history())
 
 
-def test_before_learning_there_is_nothing_to_tell():
+def test_before_learning_there_is_nothing_to_explain():
     learner = DEVFNN(SEA().get_schema())
     assert learner.rules() == [] and len(learner.history()) == 0
     assert learner.describe() == "The model has not learned anything yet."

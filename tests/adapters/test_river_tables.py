@@ -10,27 +10,7 @@ pytest.importorskip("river", minversion="0.26")
 
 from devfnn import InputError
 from devfnn.adapters.river import DEVFNNClassifier
-
-NAMES = ["a", "b", "c"]
-
-
-def rows(n_rows):
-    """Rows and labels of three classes."""
-    X = np.random.default_rng(0).random((n_rows, 3))
-    return X, np.digitize(X[:, 0] + X[:, 1], [0.8, 1.2]).tolist()
-
-
-def as_dicts(X):
-    """Rows as River has them."""
-    return [dict(zip(NAMES, row, strict=True)) for row in X.tolist()]
-
-
-def learned(X, y):
-    """A classifier that has learned rows one by one."""
-    model = DEVFNNClassifier()
-    for x, label in zip(as_dicts(X), y, strict=True):
-        model.learn_one(x, label)
-    return model
+from river_rows import NAMES, as_dicts, learned, rows
 
 
 def tables():

@@ -15,6 +15,7 @@ from capymoa.stream import NumpyStream
 import devfnn.adapters.capymoa
 import devfnn.adapters.river
 import devfnn.adapters.sklearn
+from devfnn.adapters.shared import flat_values
 
 CHUNK, SEED = 250, 7
 CONFIG = Config(missing="skip", seed=SEED, chunk_rows=CHUNK)
@@ -54,7 +55,7 @@ class ScikitLearn:
     """scikit-learn's adapter; its chunks are those of the core."""
 
     def __init__(self, X, y):
-        self.model = devfnn.adapters.sklearn.DEVFNNClassifier(**CONFIG.to_dict())
+        self.model = devfnn.adapters.sklearn.DEVFNNClassifier(**flat_values(CONFIG))
 
     def learn(self, X, y):
         self.model.partial_fit(X, y, classes=[0, 1])

@@ -1,6 +1,5 @@
 """The classifiers for scikit-learn: its own checks, and the predictions of the core."""
 
-import dataclasses
 import inspect
 import pickle
 
@@ -16,6 +15,7 @@ from sklearn.utils import estimator_checks, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from devfnn import DEVFNN, Config, GClass, InputError
+from devfnn.adapters.shared import config_from_flat, flat_parameters, flat_values
 from devfnn.adapters.sklearn import DEVFNNClassifier, GClassClassifier
 
 CLASSIFIERS = [
@@ -54,11 +54,16 @@ def test_passes_all_checks_of_scikit_learn(classifier):
 
 @pytest.mark.parametrize("kind", [DEVFNNClassifier, GClassClassifier])
 def test_the_signature_is_that_of_config(kind):
-    found = list(inspect.signature(kind).parameters.values())
-    fields = dataclasses.fields(Config)
-    assert [(each.name, each.default) for each in found] == [(f.name, f.default) for f in fields]
-    assert kind().get_params() == Config().to_dict()
-    assert all(f"{f.name} : default {f.default!r}" in kind.__doc__ for f in fields)
+    found = inspect.signature(kind).parameters
+    known = flat_parameters()
+    assert list(found) == list(known)
+    assert {name: each.default for name, each in found.items()} == flat_values(Config())
+    assert kind().get_params() == flat_values(Config())
+    assert config_from_flat(**kind().get_params()) == Config()
+    for name, each in known.items():
+        assert f"{name} : default {each.default!r}\n        {each.meaning}" in kind.__doc__
+    with pytest.raises(TypeError, match="unexpected keyword argument 'max_boxs'"):
+        kind(max_boxs=3)
 
 
 @pytest.mark.parametrize(
@@ -284,7 +289,7 @@ def test_weights_and_repeated_rows_differ_for_a_learner_that_minds_the_order():
         estimator_checks.check_sample_weight_equivalence_on_dense_data("Weighted", Weighted())
 
 
-def test_it_tells_in_the_names_of_its_user(stream):
+def test_explanations_have_the_names_of_its_user(stream):
     X, y = pd.DataFrame(stream[0], columns=["a", "b", "c"]), stream[1]
     classifier = DEVFNNClassifier().fit(X, y)
     why = classifier.explain(X[:1])
@@ -305,13 +310,13 @@ def test_it_tells_in_the_names_of_its_user(stream):
     assert unnamed.explain(stream[0][0]).text() == unnamed.explain(stream[0][:1]).text()
 
 
-def test_before_learning_there_is_nothing_to_tell(stream):
+def test_before_learning_there_is_nothing_to_explain(stream):
     classifier = DEVFNNClassifier()
-    for tell in (
+    for explain in (
         lambda: classifier.rules_,
         lambda: classifier.explain(stream[0][0]),
         classifier.describe,
         classifier.history,
     ):
         with pytest.raises(NotFittedError):
-            tell()
+            explain()

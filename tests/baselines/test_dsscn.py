@@ -21,6 +21,7 @@ from devfnn.baselines.dsscn.layers import (
     update_weights,
 )
 from devfnn.baselines.dsscn.monitoring import FeatureWeights, cut_of, judge_means, unlikeness
+from devfnn.errors import InputError
 from devfnn.model.config import Config
 from devfnn.model.drift import ErrorTrack, Level, find_drift
 
@@ -390,3 +391,39 @@ def test_a_search_uses_the_share_that_the_layer_has_learned():
         twin.weights.values[:] = 0.0  # both see the same errors
         found.append(twin.grow(X, targets, settings, np.random.default_rng(1)).score)
     assert found[0] != found[1]
+
+
+def test_values_whose_squares_overflow_are_refused():
+    model = DSSCN()
+    model.learn(*labelled(np.random.default_rng(15)))
+    with pytest.raises(InputError, match=r"must lie within 1e\+30; scale them first"):
+        model.learn(np.full((1, 3), 1e40), [1])
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"nodes": 3},
+        {"half_width": -1.0},
+        {"max_nodes": 2.5},
+        {"scopes": ()},
+        {"scopes": (2.0, 1.0)},
+        {"rates": (0.9, 1.0)},
+        {"slack": "much"},
+        {"merging": None},
+        {"compat": "no"},
+        {"seed": -1},
+        {"seed": "a"},
+        {"seed": None},
+    ],
+)
+def test_parameters_are_checked(parameters):
+    with pytest.raises(InputError):
+        DSSCN(**parameters)
+
+
+def test_one_row_and_constant_features_are_fine():
+    model = DSSCN()
+    model.learn([[0.5, 0.5]], ["only"])
+    model.learn(np.full((5, 2), 0.5), ["only"] * 4 + ["other"])
+    assert model.predict([[0.5, 0.5], [1e20, -1e20]]).tolist()[0] in ("only", "other")

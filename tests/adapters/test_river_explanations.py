@@ -1,4 +1,4 @@
-"""What River's adapter tells of itself, and its files."""
+"""What River's adapter explains, its files, and what a row may be."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from devfnn import DEVFNN, InputError, NotLearnedError
 from devfnn.adapters.river import DEVFNNClassifier
 from river_rows import NAMES, as_dicts, learned, rows, said
 
-# ---- what it tells
+# ---- explanations
 
 
 def test_debug_one_says_what_the_model_makes_of_a_row():
