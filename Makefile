@@ -35,7 +35,7 @@ test: install  ## check, the whole suite, and the kernels once more as plain Pyt
 	@$(MAKE) --no-print-directory --jobs 2 compiled check test-streams test-most test-kernels test-rest
 
 compiled: install
-	$(BIN)/python -c "from devfnn.model import compiling as c; [c.ensure_compiled(p) for p in c.PARTS]"
+	$(BIN)/python -c "from devfnn.model import compiling as c; [c.ensure_compiled(p) for p in c.everything()]"
 
 test-plain: check
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels

@@ -25,7 +25,7 @@ from devfnn import DEVFNN, Config, figures
 from devfnn.evaluation import iter_prequential
 from devfnn.experiments import evaluate
 from devfnn.figures.style import BLUE, GREY, INK, ORANGE, PALE, RED, SKY, STYLE
-from devfnn.model.drift import ErrorTrack, Level
+from devfnn.model.mechanisms.drift import ErrorTrack, Level
 from devfnn.streams import Stream, from_arrays, sea, sine
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))

@@ -9,19 +9,8 @@ import numpy as np
 
 from devfnn.kernels import layers as layer_kernels
 from devfnn.kernels import network as network_kernels
-from devfnn.kernels.state import (
-    ACTIVE,
-    ARCHIVED,
-    OFFERED,
-    Batch,
-    Floats,
-    Ints,
-    Journal,
-    Layer,
-    Layers,
-    Scratch,
-    Settings,
-)
+from devfnn.arrays import Floats, Ints
+from devfnn.kernels.state import ACTIVE, ARCHIVED, OFFERED, Batch, Journal, Layer, Layers, Scratch, Settings
 from devfnn.model.config import Config
 from devfnn.model.state import Shape, empty_layers, reshaped, scratch_for
 

@@ -25,7 +25,8 @@ from devfnn.kernels.concept_state import (
     Lessons,
     Work,
 )
-from devfnn.kernels.state import OFFERED, Floats, Ints
+from devfnn.arrays import Floats, Ints
+from devfnn.kernels.state import OFFERED
 from devfnn.model.concepts.state import empty_concepts, packed, work_for
 from devfnn.model.config import Config
 

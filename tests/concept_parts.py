@@ -8,7 +8,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import wrightomega
 
-from devfnn.kernels.state import ANSWERED, Floats
+from devfnn.arrays import Floats
+from devfnn.kernels.state import ANSWERED
 from reference import softmax
 
 DOUBT, NEGLIGIBLE, OUT_OF_REACH = 0.02, 0.01, 10.0

@@ -20,9 +20,10 @@ from devfnn.kernels.concept_state import (
     Diary,
     Habits,
 )
-from devfnn.kernels.state import FIRST_PLACE, Floats, Ints
+from devfnn.arrays import Floats, Ints
+from devfnn.kernels.state import FIRST_PLACE
 from devfnn.model.concepts.state import unpacked
-from devfnn.model.drift import ErrorTrack
+from devfnn.model.mechanisms.drift import ErrorTrack
 
 
 def slow_rule(state: Concepts, slot: int) -> SlowRule:

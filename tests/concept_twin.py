@@ -47,8 +47,9 @@ from devfnn.kernels.concept_state import (
     Habits,
     Lessons,
 )
-from devfnn.kernels.state import ANSWERED, ASKED_FOR, OFFERED, Floats, Ints
-from devfnn.model.drift import ErrorTrack, Level
+from devfnn.arrays import Floats, Ints
+from devfnn.kernels.state import ANSWERED, ASKED_FOR, OFFERED
+from devfnn.model.mechanisms.drift import ErrorTrack, Level
 from reference import certainty, softmax
 
 

@@ -25,7 +25,7 @@ hypothesis.settings.load_profile("devfnn")
 @pytest.fixture(scope="session", autouse=True)
 def _no_stale_kernels() -> None:
     """Kernels compiled before an edit are not tested: many tests call kernels without a model."""
-    for what in compiling.PARTS:
+    for what in map(compiling.name_of, compiling.everything()):
         if _jit.discard_stale_cache(what):
             _jit.write_stamp(what)
 

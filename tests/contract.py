@@ -10,7 +10,7 @@ import pytest
 
 from build import IS_COMPILED, count
 from devfnn import DEVFNN, InputError, NotLearnedError
-from devfnn.kernels.state import Floats, Ints
+from devfnn.arrays import Floats, Ints
 
 Factory = Callable[..., DEVFNN]
 """Makes a fresh model; keyword arguments change its configuration."""

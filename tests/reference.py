@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from devfnn.kernels.state import Flags, Floats, Ints
+from devfnn.arrays import Flags, Floats, Ints
 
 # ---- the THEN part
 

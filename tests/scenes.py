@@ -8,7 +8,7 @@ import pytest
 
 from devfnn import DEVFNN, Config
 from devfnn.events import Event
-from devfnn.kernels.state import Floats, Ints
+from devfnn.arrays import Floats, Ints
 
 CHUNK = 200
 EAGER: dict[str, Any] = {"drift_significance": 1e-2, "warning_significance": 0.1, "horizon": 1.0}

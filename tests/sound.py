@@ -4,7 +4,8 @@ import numpy as np
 
 from devfnn import DEVFNN
 from devfnn.kernels.concept_state import NO_LAYER, NO_OWNER, Concepts
-from devfnn.kernels.state import FREE, Floats, Layers
+from devfnn.arrays import Floats
+from devfnn.kernels.state import FREE, Layers
 from devfnn.model.concepts.network import ConceptNetwork
 from devfnn.model.concepts.state import unpacked
 from devfnn.storage.tree import leaves

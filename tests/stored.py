@@ -16,7 +16,7 @@ from safetensors.numpy import save as save_tensors
 from build import count
 from devfnn import DEVFNN, Config, GClass, StorageError
 from devfnn.events import Event
-from devfnn.kernels.state import Floats, Ints
+from devfnn.arrays import Floats, Ints
 from devfnn.model.concepts.engine import ConceptEngine
 from devfnn.model.network import Rows
 from devfnn.model.stacked import StackedEngine

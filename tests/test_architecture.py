@@ -97,7 +97,7 @@ def is_kernel(value: object) -> bool:
     if not isinstance(function, types.FunctionType):
         return False
     if function.__module__ == "devfnn.kernels._jit":
-        return function.__name__ == "borrowed"
+        return function.__name__ in ("borrowed", "lent")
     source = pathlib.Path(function.__code__.co_filename)
     return source.parent == PACKAGE / "kernels" and function.__name__ in kernel_names(
         ast.parse(source.read_text())

@@ -13,7 +13,7 @@ import pytest
 from build import IS_COMPILED
 from devfnn import DEVFNN, Config, GClass
 from devfnn.evaluation import Summary, iter_prequential
-from devfnn.kernels.state import Floats, Ints
+from devfnn.arrays import Floats, Ints
 from devfnn.model import presets
 from devfnn.types import Chunk
 from scenes import stacked

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from devfnn.kernels.ranges import WAKING_ROWS
-from devfnn.kernels.state import Floats
+from devfnn.arrays import Floats
 from devfnn.scaling import CLIP, FIRST_MAP, SETTLING_ROWS, Change, OnlineScaler
 
 STATE = (

@@ -28,7 +28,7 @@ from devfnn.events import (
     RuleSplit,
 )
 from devfnn.kernels.concept_state import CALM_CURVE, FIRST_KEPT
-from devfnn.kernels.state import Floats
+from devfnn.arrays import Floats
 from devfnn.model.concepts.engine import ConceptEngine
 from devfnn.model.concepts.inputs import layer_inputs
 from devfnn.model.concepts.learning import forward
@@ -278,7 +278,7 @@ def test_any_labels_come_back_as_they_were(labels: list[Any]) -> None:
 
 def _labelled(labels: list[Any]) -> DEVFNN:
     """A model that knows these classes."""
-    from devfnn.model.intake import Labels
+    from devfnn.model.validation import Labels
 
     model = DEVFNN(Config())
     model._labels = Labels(labels)

@@ -8,16 +8,8 @@ import dataclasses
 
 import numpy as np
 
-from devfnn.kernels.state import (
-    ACTIVE,
-    ARCHIVED,
-    FREE,
-    OFFERED,
-    UNLABELLED,
-    Floats,
-    Layer,
-    Settings,
-)
+from devfnn.arrays import Floats
+from devfnn.kernels.state import ACTIVE, ARCHIVED, FREE, OFFERED, UNLABELLED, Layer, Settings
 from reference import (
     bounded,
     certainty,

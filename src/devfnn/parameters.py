@@ -17,7 +17,7 @@ devfnn.errors.InputError: depth must be between 1 and 50, not 99
 import dataclasses
 import types
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, ClassVar, Literal, Union, get_args, get_origin
 
 import numpy as np
 
@@ -72,3 +72,13 @@ def _check(name: str, value: Any, kind: Any, about: Mapping[str, Any]) -> None:
             raise InputError(
                 f"{name} must be between {about['low']:g} and {about['high']:g}, not {value!r}"
             )
+
+
+class Section:
+    """Parameters that belong together; checked when they are made."""
+
+    form: ClassVar[str] = ""
+    """Which form of a mechanism this is, if there are several."""
+
+    def __post_init__(self) -> None:
+        check_parameters(self)

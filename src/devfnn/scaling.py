@@ -12,7 +12,7 @@ import dataclasses
 
 import numpy as np
 
-from devfnn.kernels.state import Flags, Floats, Ints
+from devfnn.arrays import Flags, Floats, Ints
 
 CLIP = 0.1
 """Scaled values further than this outside [0, 1] are clipped."""

@@ -11,7 +11,7 @@ from river import active, datasets, ensemble, evaluate, metrics, naive_bayes, pr
 
 from devfnn import InputError
 from devfnn.adapters.river import ConflictSampler, DEVFNNClassifier, HoeffdingErrorDrift
-from devfnn.model.asking import Query
+from devfnn.model.queries import Query
 
 
 def accuracy(model, **settings):
@@ -48,7 +48,7 @@ def test_errors_that_stay_or_become_rarer_are_no_drift():
 
 
 def test_the_detector_is_the_test_of_the_model():
-    from devfnn.model.drift import ErrorTrack
+    from devfnn.model.mechanisms.drift import ErrorTrack
 
     errors = (np.random.default_rng(4).random(640) < 0.3).astype(np.int64)
     detector, track = HoeffdingErrorDrift(clock=64), ErrorTrack()

@@ -23,7 +23,7 @@ from devfnn.baselines.dsscn.layers import (
 from devfnn.baselines.dsscn.monitoring import FeatureWeights, cut_of, judge_means, unlikeness
 from devfnn.errors import InputError
 from devfnn.model.config import Config
-from devfnn.model.drift import ErrorTrack, Level, find_drift
+from devfnn.model.mechanisms.drift import ErrorTrack, Level, find_drift
 
 CALM = {"drift_cap": 1e-12, "warning_cap": 1e-12}
 """No drift is ever found."""

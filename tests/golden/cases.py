@@ -13,6 +13,7 @@ import numpy as np
 
 from devfnn import DEVFNN, Config, GClass, presets
 from devfnn.events import Event
+from devfnn.storage.format3 import config_from_flat
 from devfnn.streams import open_stream
 
 # ---- events
@@ -30,8 +31,13 @@ EVERY_KIND = (
 
 
 def canonical(event: Event) -> dict[str, Any]:
-    """An event under its recorded names."""
+    """An event under its recorded names. What was merged into what was then part of the reason."""
     fields = event.to_dict()
+    other = fields.pop("merged_into", -1)
+    if other >= 0:
+        is_rule = fields["kind"] == "RulePruned"
+        words = "difference from rule {}" if is_rule else "differs from layer {} in too few rows"
+        fields["reason"] = words.format(other)
     kind = KIND_NAMES.get(fields["kind"], fields["kind"])
     named = {FIELD_NAMES.get((kind, name), name): value for name, value in fields.items()}
     named.pop("", None)
@@ -180,7 +186,105 @@ def seen_by(model: DEVFNN, X: Any) -> Any:
     return X[:, : len(model.feature_names)]
 
 
-# ---- the models
+# ---- the models: parameters as they were when the results were recorded, in one list
+
+FLAT: dict[str, Any] = {'network': 'concepts',
+ 'chunk_rows': 500,
+ 'scaling': 'online',
+ 'missing': 'error',
+ 'lags': 0,
+ 'seed': 0,
+ 'forgetting': True,
+ 'quick_memory': 300.0,
+ 'shortest_memory': 2000.0,
+ 'longest_memory': 20000.0,
+ 'prior': 5.0,
+ 'prior_reach': 25.0,
+ 'label_noise': 0.1,
+ 'max_boxes': 20,
+ 'max_pool': 32,
+ 'split_evidence': 20.0,
+ 'split_every': 100,
+ 'crossings': True,
+ 'split_doubt': 10.0,
+ 'max_clouds': 100,
+ 'cloud_rate': 0.2,
+ 'cloud_birth': 0.1,
+ 'cloud_memory': 0.999,
+ 'join_evidence': 0.5,
+ 'max_kept': 5,
+ 'merge_disagreement': 0.01,
+ 'vote_rows': 1000.0,
+ 'vote_power': 0.15,
+ 'consequent': 'logistic',
+ 'mixing': 'logits',
+ 'normalisation': 'softmax',
+ 'initial_gain': 5.0,
+ 'later_gain': 1.0,
+ 'curvature_floor': 0.01,
+ 'memory': 0.9995,
+ 'chunk_memory': 1.0,
+ 'weight_decay': 0.0,
+ 'local_forgetting': 0.0,
+ 'density_memory': 0.99,
+ 'active_learning': True,
+ 'conflict_threshold': 0.99,
+ 'exploration': 0.1,
+ 'threshold_step': 0.0,
+ 'label_budget': 1.0,
+ 'budget_window': 100,
+ 'rule_growing': True,
+ 'rules': 'evolving',
+ 'max_rules': 10,
+ 'first_precision': 2.0,
+ 'vigilance': 0.9,
+ 'width_floor': 0.02,
+ 'coverage': 0.9,
+ 'premise_tuning': 'covered',
+ 'max_population': 10000.0,
+ 'pruning': True,
+ 'prune_margin': 1.0,
+ 'potential_memory': 0.998,
+ 'recall': True,
+ 'archive_size': 10,
+ 'initial_layers': 2,
+ 'max_layers': 6,
+ 'plain_first': True,
+ 'training': 'winner_and_initial',
+ 'augmentation': 'settled',
+ 'growing': True,
+ 'merging': True,
+ 'feature_mask': False,
+ 'voting_weights': 'likelihood',
+ 'vote_memory': 0.9995,
+ 'vote_sharpness': 0.03,
+ 'newborn': 'winner',
+ 'newborn_doubt': 5.0,
+ 'vote': 'soft',
+ 'vote_step': 0.01,
+ 'vote_floor': 1e-06,
+ 'initial_decay': 1.0,
+ 'newborn_weight': 1.0,
+ 'reset_winner': False,
+ 'feature_score': 'standardised',
+ 'feature_threshold': 0.99,
+ 'merge_threshold': 0.001,
+ 'statistics_memory': 0.95,
+ 'drift_test': 'stream',
+ 'drift_one_sided': True,
+ 'drift_significance': 0.0001,
+ 'warning_significance': 0.001,
+ 'train_on_warning': True,
+ 'horizon': 200.0,
+ 'buffer_rows': 5000}
+
+
+def flat(**changes: Any) -> Config:
+    """A configuration of such parameters."""
+    assert changes.keys() <= FLAT.keys()
+    return config_from_flat(FLAT | changes)
+
+
 
 Learn = Callable[[DEVFNN, Part], list[Event]]
 
@@ -213,14 +317,14 @@ def brisk(**changes: Any) -> DEVFNN:
     memory = {"quick_memory": 50.0, "shortest_memory": 100.0, "longest_memory": 1000.0}
     votes = {"vote_rows": 50.0, "vote_power": 1.0, "drift_significance": 1e-4}
     rows = {"split_every": 20, "split_evidence": 2.0, "label_noise": 0.05, "chunk_rows": 150}
-    config = Config(**{"network": "concepts", **sizes, **memory, **votes, **rows, **changes})
+    config = flat(**{"network": "concepts", **sizes, **memory, **votes, **rows, **changes})
     return DEVFNN(config)
 
 
 def stacked(**changes: Any) -> DEVFNN:
     """A stacked network that grows soon."""
     levels = {"drift_significance": 1e-3, "warning_significance": 1e-1, "horizon": 1.0}
-    return DEVFNN(Config(**{"network": "stacked", "chunk_rows": 150, **levels, **changes}))
+    return DEVFNN(flat(**{"network": "stacked", "chunk_rows": 150, **levels, **changes}))
 
 
 def preset(config: Config, **changes: Any) -> DEVFNN:
@@ -235,7 +339,7 @@ def narrow(**changes: Any) -> DEVFNN:
 
 
 P = functools.partial
-FORGETFUL = Config(
+FORGETFUL = flat(
     network="stacked",
     scaling="none",
     prune_margin=0.0,
@@ -244,7 +348,7 @@ FORGETFUL = Config(
     conflict_threshold=0.95,
     chunk_rows=200,
 )
-STATIC, FIXED = presets.static(), presets.static().replace(rules="fixed")
+STATIC, FIXED = presets.static(), presets.static().replace(gaussian__rules="fixed")
 
 CASES: dict[str, Case] = {
     # presets
@@ -270,7 +374,7 @@ CASES: dict[str, Case] = {
     "gclass": Case(GClass, places),
     "gclass, recalled": Case(P(GClass, FORGETFUL), P(places, 6000, 800)),
     "gclass, recalled, rows": Case(P(GClass, FORGETFUL), P(places, 6000, 800), by_rows),
-    "gclass, eventful": Case(P(GClass, Config(chunk_rows=130)), P(eventful, 1500), mixed),
+    "gclass, eventful": Case(P(GClass, flat(network="stacked", chunk_rows=130)), P(eventful, 1500), mixed),
     # the concept network
     "brisk": Case(brisk, turning),
     "brisk, rows": Case(brisk, turning, by_rows),
@@ -392,6 +496,6 @@ FILES: dict[str, Case] = {
     "static": Case(P(preset, STATIC), P(turning, 700, 2, 300), part_rows=100),
     "fixed": Case(P(preset, FIXED), P(turning, 700, 2, 300), part_rows=100),
     "paper": Case(P(preset, presets.paper("sea")), P(turning, 700, 2, 250), part_rows=100),
-    "gclass": Case(P(GClass, Config(chunk_rows=130)), P(places, 900), by_rows, part_rows=100),
+    "gclass": Case(P(GClass, flat(network="stacked", chunk_rows=130)), P(places, 900), by_rows, part_rows=100),
 }
 """Models saved as files after half of their parts."""

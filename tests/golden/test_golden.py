@@ -2,7 +2,9 @@
 
 import pytest
 
-from build import IS_COMPILED
+import numba
+
+IS_COMPILED = not numba.config.DISABLE_JIT
 from golden import results
 from golden.cases import CASES, EVERY_KIND, FILES, PLAIN
 

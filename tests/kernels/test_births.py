@@ -14,17 +14,8 @@ from devfnn.kernels.births import (
 )
 from devfnn.kernels.layers import mark_present
 from devfnn.kernels.premises import fire
-from devfnn.kernels.state import (
-    ACTIVE,
-    ARCHIVED,
-    BORN_EVENT,
-    FREE,
-    RECALLED,
-    RECALLED_EVENT,
-    USED,
-    Floats,
-    Scratch,
-)
+from devfnn.arrays import Floats
+from devfnn.kernels.state import ACTIVE, ARCHIVED, BORN_EVENT, FREE, RECALLED, RECALLED_EVENT, USED, Scratch
 from twin import slow_copy
 
 FLOOR = 0.02

@@ -47,7 +47,7 @@ from devfnn.kernels.concept_state import (
 )
 from devfnn.kernels.concepts import learn_chunk
 from devfnn.kernels.pool import copy_rule, free_rule
-from devfnn.kernels.state import Floats, Ints
+from devfnn.arrays import Floats, Ints
 from devfnn.model.concepts.state import unpacked
 
 POOLED = (

@@ -16,7 +16,7 @@ from devfnn.kernels.clouds import (
     set_height,
 )
 from devfnn.kernels.concept_state import Concepts, Habits
-from devfnn.kernels.state import Floats
+from devfnn.arrays import Floats
 
 CLOUD_FIELDS = ("cloud_centers", "cloud_labels", "cloud_spreads", "cloud_masses", "cloud_heights")
 

@@ -65,7 +65,8 @@ from devfnn.kernels.concepts import (
     vote,
     voting_shares,
 )
-from devfnn.kernels.state import ASKED_FOR, GONE_BY, OFFERED, UNLABELLED, Flags, Floats
+from devfnn.arrays import Flags, Floats
+from devfnn.kernels.state import ASKED_FOR, GONE_BY, OFFERED, UNLABELLED
 from reference import certainty
 
 EVENTFUL: dict[str, Any] = {

@@ -17,7 +17,7 @@ from devfnn.kernels.consequents import (
     softmax,
     update_consequent,
 )
-from devfnn.kernels.state import Floats, Ints
+from devfnn.arrays import Floats, Ints
 
 NO_CAPS = np.full(100, np.inf)
 

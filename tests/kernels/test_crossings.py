@@ -11,7 +11,7 @@ from devfnn.kernels.boxes import best_cut, best_step, gather_evidence, middle_cu
 from devfnn.kernels.concept_state import BOX_LAYER, Concepts
 from devfnn.kernels.concepts import forward, learn_chunk
 from devfnn.kernels.crossings import best_crossing, gather_crossings
-from devfnn.kernels.state import Floats, Ints
+from devfnn.arrays import Floats, Ints
 
 UNDECIDED = np.array([0.5, 0.5])
 

@@ -42,9 +42,9 @@ from devfnn.kernels.drifts import (
     start_anew,
 )
 from devfnn.kernels.pool import count_free, drop_layer, oldest_kept, place_for_layer
-from devfnn.kernels.state import Ints
+from devfnn.arrays import Ints
 from devfnn.model.concepts.state import unpacked
-from devfnn.model.drift import ErrorTrack, Level
+from devfnn.model.mechanisms.drift import ErrorTrack, Level
 
 RULE_FIELDS = (
     "lows",

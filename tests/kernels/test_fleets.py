@@ -19,7 +19,7 @@ from concept_build import (
 from devfnn.kernels.concept_state import STEPS, TOLD, Concepts, Habits, Lessons
 from devfnn.kernels.concepts import forward, learn_rows, vote
 from devfnn.kernels.fleets import Counts, Groups, learn_groups, predict_groups
-from devfnn.kernels.state import Floats, Ints
+from devfnn.arrays import Floats, Ints
 from devfnn.model.fleet import groups_of
 
 EVENTFUL = {

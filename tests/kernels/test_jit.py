@@ -6,7 +6,7 @@ import numba
 import numpy as np
 
 from devfnn.kernels._jit import borrowed
-from devfnn.kernels.state import Floats, Ints
+from devfnn.arrays import Floats, Ints
 
 
 class Arrays(NamedTuple):

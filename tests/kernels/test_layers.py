@@ -24,7 +24,8 @@ from devfnn.kernels.layers import (
     update_potentials,
 )
 from devfnn.kernels.premises import fire
-from devfnn.kernels.state import ACTIVE, ARCHIVED, FREE, TUNED, Floats, Ints
+from devfnn.arrays import Floats, Ints
+from devfnn.kernels.state import ACTIVE, ARCHIVED, FREE, TUNED
 from devfnn.kernels.training import forgetting_factor
 from twin import SlowLayer, assert_same, slow_copy
 

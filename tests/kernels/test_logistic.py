@@ -27,7 +27,7 @@ from devfnn.kernels.logistic import (
     start_gains,
     step_of_two,
 )
-from devfnn.kernels.state import Floats
+from devfnn.arrays import Floats
 from devfnn.model.concepts.state import packed, unpacked
 from reference import one_hot, softmax
 

@@ -8,7 +8,8 @@ import pytest
 from build import Stack, batch_of, blobs, count, filled_stack, journal_of, stack
 from devfnn.kernels.layers import decouple_input
 from devfnn.kernels.network import learn_rows
-from devfnn.kernels.state import ACTIVE, ARCHIVED, OFFERED, UNLABELLED, USED, Floats, Journal
+from devfnn.arrays import Floats
+from devfnn.kernels.state import ACTIVE, ARCHIVED, OFFERED, UNLABELLED, USED, Journal
 from twin import SlowLayer, SlowStack, assert_same, slow_copy
 
 EVENTFUL = {"first_precision": 30.0, "vigilance": 0.3, "vote_step": 0.05}

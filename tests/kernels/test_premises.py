@@ -15,7 +15,8 @@ from devfnn.kernels.premises import (
     tune_premise,
     winning_rule,
 )
-from devfnn.kernels.state import ARCHIVED, FREE, Floats, Layer, Scratch
+from devfnn.arrays import Floats
+from devfnn.kernels.state import ARCHIVED, FREE, Layer, Scratch
 
 WIDTH_FLOOR = 0.02
 

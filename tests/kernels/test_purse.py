@@ -7,17 +7,8 @@ from hypothesis import strategies as st
 
 from concept_same import assert_same_purse, slow_purse
 from devfnn.kernels.purse import can_buy, keep_to_budget, note_row, note_rows
-from devfnn.kernels.state import (
-    ANSWERED,
-    ASKED_FOR,
-    BOUGHT,
-    FIRST_PLACE,
-    GONE_BY,
-    OFFERED,
-    UNLABELLED,
-    Flags,
-    Ints,
-)
+from devfnn.arrays import Flags, Ints
+from devfnn.kernels.state import ANSWERED, ASKED_FOR, BOUGHT, FIRST_PLACE, GONE_BY, OFFERED, UNLABELLED
 
 
 def purse_of(most: int) -> Ints:

@@ -12,7 +12,7 @@ from devfnn.kernels.quality import (
     update_class_moments,
     update_density,
 )
-from devfnn.kernels.state import Floats
+from devfnn.arrays import Floats
 
 
 def everything(n: int) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":

@@ -11,7 +11,7 @@ from devfnn.kernels.ranges import (
     WATCH_RATE,
     watch,
 )
-from devfnn.kernels.state import Flags, Floats
+from devfnn.arrays import Flags, Floats
 
 
 class Watch:

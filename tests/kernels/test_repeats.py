@@ -11,7 +11,7 @@ from concept_parts import SlowRepeats
 from concept_same import assert_same_repeats
 from devfnn.kernels.concept_state import INDEPENDENCE, LAST_LABEL, NEAR_CHANGES, WATCHED, Concepts
 from devfnn.kernels.repeats import FIRST_ROWS, LEAST, watch_label, weigh_evidence
-from devfnn.kernels.state import Floats, Ints
+from devfnn.arrays import Floats, Ints
 
 
 class Known(NamedTuple):

@@ -9,14 +9,8 @@ import reference
 from build import Stack, batch_of, blobs, filled_stack, stack
 from devfnn.kernels.layers import choose_rows, mark_present
 from devfnn.kernels.selection import certainty, is_redundant, move_threshold
-from devfnn.kernels.state import (
-    ASKED_FOR,
-    SEEN,
-    UNLABELLED,
-    USED,
-    Flags,
-    Floats,
-)
+from devfnn.arrays import Flags, Floats
+from devfnn.kernels.state import ASKED_FOR, SEEN, UNLABELLED, USED
 from twin import slow_copy
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import reference
 from build import stack
-from devfnn.kernels.state import Floats, Layers
+from devfnn.arrays import Floats
+from devfnn.kernels.state import Layers
 from devfnn.kernels.votes import (
     clip_unit,
     update_votes,

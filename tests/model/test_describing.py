@@ -14,7 +14,7 @@ from devfnn.kernels.concept_state import BOX_LAYER, CLOUD_LAYER, FIRST_KEPT, STE
 from devfnn.kernels.drifts import keep_layer
 from devfnn.model.concepts.learning import empty_diary
 from devfnn.model.concepts.structure import merge_layers
-from devfnn.model.describing import MOST_MERGERS, Words, in_simpful, leaning, table_of, word
+from devfnn.model.description import MOST_MERGERS, Words, in_simpful, leaning, table_of, word
 from devfnn.model.history import Logbook
 from devfnn.model.mergers import IS_LIKE, mergers_in
 from devfnn.model.rules import TERMS, Rule

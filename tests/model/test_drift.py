@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from devfnn.kernels.state import Ints
+from devfnn.arrays import Ints
 from devfnn.model.config import Config
-from devfnn.model.drift import (
+from devfnn.model.mechanisms.drift import (
     ErrorTrack,
     Level,
     bernstein_bound,

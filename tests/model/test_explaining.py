@@ -15,7 +15,7 @@ from devfnn.kernels.concept_state import BOX_LAYER, CLOUD_LAYER, FIRST_KEPT, STE
 from devfnn.model.concepts import explaining as of_concepts
 from devfnn.model.concepts.inputs import layer_inputs
 from devfnn.model.concepts.learning import forward as concept_forward
-from devfnn.model.explaining import LOG_PROBABILITIES, LOGITS, SCORES
+from devfnn.model.explanation import LOG_PROBABILITIES, LOGITS, SCORES
 from devfnn.model.growth import forward as stacked_forward
 from devfnn.model.inputs import scaled
 from scenes import EAGER, config_of, each_network, eventful, flipped, run, stacked

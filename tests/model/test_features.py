@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from devfnn.kernels.state import Floats, Ints
+from devfnn.arrays import Floats, Ints
 from devfnn.model.config import Config
-from devfnn.model.features import (
+from devfnn.model.mechanisms.feature_mask import (
     FeatureStats,
     compression_index,
     empty_stats,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from devfnn import DEVFNN, Config, Fleet, InputError, load
 from devfnn.kernels.concept_state import BOX_LAYER, FIRST_KEPT, NO_LAYER
-from devfnn.kernels.state import Floats, Ints
+from devfnn.arrays import Floats, Ints
 from devfnn.model.concepts.engine import ConceptEngine
 from devfnn.model.history import Logbook
 from devfnn.storage import dump

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from contract import Table
 from devfnn import InputError
 from devfnn.kernels.state import ASKED_FOR, OFFERED, UNLABELLED
-from devfnn.model.intake import (
+from devfnn.model.validation import (
     Labels,
     as_labelled,
     as_labels,

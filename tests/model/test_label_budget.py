@@ -8,8 +8,8 @@ import pytest
 from devfnn import DEVFNN, Config, InputError
 from devfnn.evaluation import Procedure, iter_prequential
 from devfnn.events import Event
-from devfnn.kernels.state import Flags, Ints
-from devfnn.model.asking import MOST_QUERIES
+from devfnn.arrays import Flags, Ints
+from devfnn.model.queries import MOST_QUERIES
 from devfnn.streams import from_arrays
 from scenes import CHUNK, chunks, config_of, each_network, noisy, sloped
 

@@ -13,7 +13,7 @@ from devfnn import DEVFNN, Config, InputError
 from devfnn.evaluation import Procedure
 from devfnn.events import Event, FeatureAwake, RangeChanged
 from devfnn.experiments import evaluate
-from devfnn.kernels.state import Floats
+from devfnn.arrays import Floats
 from devfnn.model.lags import columns_of
 from devfnn.storage import dump, parse
 from devfnn.streams import from_arrays

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import reference
-from devfnn.kernels.state import Floats
-from devfnn.model.merging import (
+from devfnn.arrays import Floats
+from devfnn.model.mechanisms.merging import (
     OutputStats,
     empty_output_stats,
     redundant_pair,

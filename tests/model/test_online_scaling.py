@@ -5,7 +5,7 @@ import pytest
 
 from devfnn import DEVFNN, Config
 from devfnn.events import FeatureAsleep, FeatureAwake, RangeChanged
-from devfnn.kernels.state import Floats, Ints
+from devfnn.arrays import Floats, Ints
 from scenes import CHUNK, each_network, of_kind, prequential, run, sloped
 
 VERBS = ["learn", "learn_rows"]

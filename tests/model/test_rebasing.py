@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 import reference
 from build import Stack, batch_of, blobs, stack
 from devfnn import DEVFNN
-from devfnn.kernels.state import ARCHIVED, Floats
+from devfnn.arrays import Floats
+from devfnn.kernels.state import ARCHIVED
 from devfnn.model.inputs import change_map
 from devfnn.model.rebasing import chebyshev_basis, rebase_layers, restart_inputs
 from devfnn.scaling import Change

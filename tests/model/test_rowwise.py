@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from build import count
 from devfnn import DEVFNN, Config, GClass
 from devfnn.events import Event, LayerAdded
-from devfnn.kernels.state import Floats
+from devfnn.arrays import Floats
 from devfnn.storage import dump
 from scenes import EAGER, eventful, stacked
 

@@ -8,7 +8,8 @@ import pytest
 
 from devfnn import DEVFNN, Config, GClass
 from devfnn.events import RuleBorn, RulePruned, RuleRecalled
-from devfnn.kernels.state import ACTIVE, ARCHIVED, CONSEQUENT_ONLY, GROWN, TUNED, Floats
+from devfnn.arrays import Floats
+from devfnn.kernels.state import ACTIVE, ARCHIVED, CONSEQUENT_ONLY, GROWN, TUNED
 from devfnn.model.growth import forward
 from scenes import CHUNK, clusters, flipped, of_kind, prequential, run, sloped, stacked
 

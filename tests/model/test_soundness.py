@@ -7,7 +7,7 @@ import pytest
 
 from build import count
 from devfnn import DEVFNN, Config
-from devfnn.kernels.state import Floats, Ints
+from devfnn.arrays import Floats, Ints
 from scenes import CHUNK, config_of, each_network, stacked
 from sound import assert_sound
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from devfnn.adapters.shared import ModelRules, config_from_flat, flat_parameters, flat_values
+from devfnn.arrays import Floats
 from devfnn.baselines.peers import provide_java
 from devfnn.errors import InputError
-from devfnn.kernels.state import Floats
 from devfnn.model import devfnn as core
 from devfnn.model.config import Config
-from devfnn.model.explaining import Explanation
-from devfnn.model.intake import LARGEST, are_sound
+from devfnn.model.explanation import Explanation
 from devfnn.model.single_rows import SingleRows
+from devfnn.model.validation import LARGEST, are_sound
 
 provide_java()
 try:

@@ -14,14 +14,13 @@ import numpy as np
 
 from devfnn.adapters.shared import check_is_core
 from devfnn.errors import InputError
-from devfnn.kernels.concept_state import BOXES, CLOUDS, NO_LAYER, STEADY_LINE, Concepts
-from devfnn.kernels.state import Floats, Ints
-from devfnn.model.concepts.engine import ConceptEngine
-from devfnn.model.concepts.explaining import DOUBT, OUT_OF_REACH
-from devfnn.model.concepts.inputs import used_features
+from devfnn.kernels.state import CLOUDS, LINE, State
+from devfnn.arrays import Floats, Ints
+from devfnn.model.layers.clouds import OUT_OF_REACH
+from devfnn.model.network import Network
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
-from devfnn.model.intake import LARGEST
+from devfnn.model.validation import LARGEST
 from devfnn.scaling import CLIP
 from devfnn.storage import write_whole
 
@@ -90,7 +89,7 @@ def as_graph(model: DEVFNN, *, dtype: str = "float64") -> onnx.ModelProto:
     return made
 
 
-def _exportable(model: DEVFNN) -> ConceptEngine:
+def _exportable(model: DEVFNN) -> Network:
     """The network of a model that can be exported, or an error that says why it cannot."""
     check_is_core(model, "exported")
     if model.config.lags:
@@ -99,8 +98,8 @@ def _exportable(model: DEVFNN) -> ConceptEngine:
             "export one with lags=0"
         )
     network = model._known()
-    if not isinstance(network, ConceptEngine):
-        raise InputError('a stacked network cannot be exported; use Config(network="concepts")')
+    if network.state.pool is None or network.state.gaussians is not None:
+        raise InputError("only networks of lines, curves, boxes and clouds can be exported")
     return network
 
 
@@ -125,22 +124,22 @@ class _Graph:
         return name
 
 
-def _build(graph: _Graph, network: ConceptEngine, config: Config) -> None:
+def _build(graph: _Graph, network: Network, config: Config) -> None:
     """The whole way from rows to label and probabilities."""
     state = network.state
     rows = graph.add("Cast", "rows", to=onnx.TensorProto.DOUBLE)
     present, scaled = _scaled_rows(graph, rows, network, config)
     expanded = _expanded_rows(graph, present, scaled)
-    shares = np.zeros(state.kinds.size)
-    shares[state.kinds != NO_LAYER] = network.voting_weights(config)
+    shares, kinds = network.shares, state.layers.kinds
     has_say = shares > 0.0
-    has_say[STEADY_LINE] = True  # always there, so that at least one layer is
-    is_single = has_say & (state.kinds != CLOUDS) & (state.n_members == 1)
+    has_say[network.params.first_leader] = True  # always there, so that at least one layer is
+    assert state.pool is not None
+    is_single = has_say & (kinds != CLOUDS) & (state.pool.n_members == 1)
     single = np.flatnonzero(is_single)
     votes = [_votes_of_single_rules(graph, state, single, shares[single], expanded)]
     for layer in np.flatnonzero(has_say & ~is_single).tolist():
-        if state.kinds[layer] == CLOUDS:
-            said = _said_by_clouds(graph, state, present, scaled)
+        if kinds[layer] == CLOUDS:
+            said = _said_by_clouds(graph, state, present, scaled, config.clouds.doubt)
         else:
             said = _said_by_boxes(graph, state, layer, (present, scaled, expanded))
         votes.append(graph.add("Mul", said, float(shares[layer])))
@@ -163,10 +162,10 @@ def _soundness(graph: _Graph, rows: str, config: Config) -> str:
 
 
 def _scaled_rows(
-    graph: _Graph, rows: str, network: ConceptEngine, config: Config
+    graph: _Graph, rows: str, network: Network, config: Config
 ) -> tuple[str, str]:
     """Which features a row has (n_rows, n), and their scaled values; 0.5 for the others."""
-    used = used_features(network, config)
+    used = network.used_features
     low, width = np.zeros(used.size), np.ones(used.size)
     if config.scaling == "online":
         low[used], width[used] = network.scaler.low[used], network.scaler.width[used]
@@ -194,51 +193,59 @@ def _logits(graph: _Graph, weights: Floats, expanded: str) -> str:
 
 
 def _votes_of_single_rules(
-    graph: _Graph, state: Concepts, layers: Ints, shares: Floats, expanded: str
+    graph: _Graph, state: State, layers: Ints, shares: Floats, expanded: str
 ) -> str:
     """The votes (n_rows, m) of all layers of one rule, added up."""
-    weights = state.weights[state.members[layers, 0]].copy()
-    n = state.lows.shape[1]
-    weights[state.kinds[layers] != BOXES, :, 1 + n :] = 0.0  # lines do without the curves
+    pool = state.pool
+    assert pool is not None
+    weights = pool.weights[pool.members[layers, 0]].copy()
+    n = pool.lows.shape[1]
+    weights[state.layers.kinds[layers] == LINE, :, 1 + n :] = 0.0  # lines do without the curves
     said = graph.add("Softmax", _logits(graph, weights, expanded), axis=2)
     weighted = graph.add("Mul", said, shares[:, None])
     return graph.add("ReduceSum", weighted, np.array([1]), keepdims=0)
 
 
-def _said_by_boxes(graph: _Graph, state: Concepts, layer: int, row: tuple[str, str, str]) -> str:
+def _said_by_boxes(graph: _Graph, state: State, layer: int, row: tuple[str, str, str]) -> str:
     """What a layer of several boxes says, (n_rows, m): the first that holds, or the first."""
     present, scaled, expanded = row
-    members = state.members[layer, : state.n_members[layer]]
+    pool = state.pool
+    assert pool is not None
+    members = pool.members[layer, : pool.n_members[layer]]
     of_all = [graph.add("Unsqueeze", each, np.array([1])) for each in (present, scaled)]
-    below = graph.add("LessOrEqual", of_all[1], state.lows[members])
-    above = graph.add("Greater", of_all[1], state.highs[members])
+    below = graph.add("LessOrEqual", of_all[1], pool.lows[members])
+    above = graph.add("Greater", of_all[1], pool.highs[members])
     is_out = graph.add("And", graph.add("Or", below, above), of_all[0])
     numbers = graph.add("Cast", is_out, to=onnx.TensorProto.INT32)
     any_out = graph.add("ReduceMax", numbers, axes=[2], keepdims=0)
     holding = graph.add("ArgMin", any_out, axis=1, keepdims=1)
-    logits = _logits(graph, state.weights[members], expanded)
+    logits = _logits(graph, pool.weights[members], expanded)
     own = graph.add("GatherND", logits, holding, batch_dims=1)
     return graph.add("Softmax", own, axis=1)
 
 
-def _said_by_clouds(graph: _Graph, state: Concepts, present: str, scaled: str) -> str:
+def _said_by_clouds(
+    graph: _Graph, state: State, present: str, scaled: str, doubt: float
+) -> str:
     """What the clouds say, (n_rows, m), or (1, m) where there are none."""
-    count, n_classes = int(state.n_clouds[0]), state.weights.shape[1]
+    clouds, n_classes = state.clouds, state.progress.label_shares.size
+    assert clouds is not None
+    count = int(clouds.count[0])
     if not count:
         return graph.constant(np.full((1, n_classes), 1.0 / n_classes))
-    centers = state.cloud_centers[:, :count]
+    centers = clouds.centers[:, :count]
     own = graph.add("Where", present, scaled, 0.0)
     squares = graph.add("ReduceSum", graph.add("Mul", own, own), np.array([1]), keepdims=1)
     flags = graph.add("Cast", present, to=onnx.TensorProto.DOUBLE)
     across = graph.add("MatMul", own, -2.0 * centers)
     distances = graph.add("Sum", squares, across, graph.add("MatMul", flags, centers * centers))
-    falls = graph.add("Mul", distances, -0.5 / state.cloud_spreads[:count])
-    heights = graph.add("Add", falls, state.cloud_heights[:count])
+    falls = graph.add("Mul", distances, -0.5 / clouds.spreads[:count])
+    heights = graph.add("Add", falls, clouds.heights[:count])
     top = graph.add("ReduceMax", heights, axes=[1], keepdims=1)
     above = graph.add("Sub", heights, top)
     in_reach = graph.add("Greater", above, -OUT_OF_REACH)
     densities = graph.add("Where", in_reach, graph.add("Exp", above), 0.0)
-    by_class = graph.add("MatMul", densities, np.eye(n_classes)[state.cloud_labels[:count]])
+    by_class = graph.add("MatMul", densities, np.eye(n_classes)[clouds.labels[:count]])
     total = graph.add("ReduceSum", densities, np.array([1]), keepdims=1)
-    sure = graph.add("Mul", graph.add("Div", by_class, total), 1.0 - DOUBT)
-    return graph.add("Add", sure, DOUBT / n_classes)
+    sure = graph.add("Mul", graph.add("Div", by_class, total), 1.0 - doubt)
+    return graph.add("Add", sure, doubt / n_classes)

@@ -12,14 +12,14 @@ import numpy as np
 
 from devfnn.adapters.shared import ModelRules, config_from_flat
 from devfnn.errors import InputError
-from devfnn.model.asking import BY_CHANCE, MOST_QUERIES, NOTHING_KNOWN, UNSURE, Query
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
-from devfnn.model.drift import ErrorTrack, Level, Verdict
-from devfnn.model.explaining import IN_USE, MISSING, Explanation
-from devfnn.model.intake import as_labels, as_weights, plain_label
+from devfnn.model.explanation import IN_USE, MISSING, Explanation
+from devfnn.model.formatting import percent
+from devfnn.model.mechanisms.drift import ErrorTrack, Level, Verdict
+from devfnn.model.queries import BY_CHANCE, MOST_QUERIES, NOTHING_KNOWN, UNSURE, Query
 from devfnn.model.single_rows import SingleRows
-from devfnn.model.wording import percent
+from devfnn.model.validation import as_labels, as_weights, plain_label
 
 try:
     from river import active, base

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from river.utils import dataframe
 
+from devfnn.arrays import Floats
 from devfnn.errors import InputError
-from devfnn.kernels.state import Floats
-from devfnn.model.intake import LARGEST, are_sound
+from devfnn.model.validation import LARGEST, are_sound
 
 
 class Features:

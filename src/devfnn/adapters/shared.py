@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from devfnn.errors import InputError
 from devfnn.events import ClassAdded, Event
 from devfnn.model.config import Config
-from devfnn.model.devfnn import DEVFNN
+from devfnn.parameters import Section
+from devfnn.model.devfnn import DEVFNN, MOST_RULES
 from devfnn.model.history import History
 from devfnn.model.rules import Rule
-from devfnn.model.self_explaining import MOST_RULES
 
 
 class Parameter(NamedTuple):
@@ -22,16 +22,34 @@ class Parameter(NamedTuple):
 
 
 def flat_parameters() -> dict[str, Parameter]:
-    """All parameters of `Config` by flat name, in the order of its fields."""
-    return {
-        field.name: Parameter(field.type, field.default, field.metadata["meaning"])
-        for field in dataclasses.fields(Config)
-    }
+    """Parameters of the default network by flat name: those of a section as SECTION__PARAMETER.
+
+    Layers and whole sections are no parameters of this kind; a configuration has them.
+    """
+    start, found = Config(), dict[str, Parameter]()
+    for field in dataclasses.fields(start):
+        value = getattr(start, field.name)
+        if isinstance(value, Section):
+            for each in dataclasses.fields(value):  # type: ignore[arg-type]
+                about = each.metadata["meaning"]
+                name = f"{field.name}__{each.name}"
+                found[name] = Parameter(each.type, each.default, about)
+        elif field.metadata:
+            found[field.name] = Parameter(field.type, field.default, field.metadata["meaning"])
+    return found
 
 
 def flat_values(config: Config) -> dict[str, Any]:
-    """The parameters of a configuration by flat name."""
-    return config.to_dict()
+    """The parameters of a configuration by flat name, as far as it has them."""
+    values = {}
+    for path in flat_parameters():
+        section, is_inner, name = path.partition("__")
+        own = getattr(config, section)
+        if not is_inner:
+            values[path] = own
+        elif own is not None and hasattr(own, name):
+            values[path] = getattr(own, name)
+    return values
 
 
 def config_from_flat(start: Config | None = None, /, **flat: Any) -> Config:

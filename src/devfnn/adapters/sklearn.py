@@ -16,13 +16,13 @@ from devfnn.adapters.shared import (
     flat_parameters,
     flat_values,
 )
+from devfnn.arrays import Floats, Ints
 from devfnn.errors import InputError
-from devfnn.kernels.state import Floats, Ints
 from devfnn.model.devfnn import DEVFNN
-from devfnn.model.explaining import Explanation
+from devfnn.model.explanation import Explanation
 from devfnn.model.gclass import GClass
-from devfnn.model.intake import check_values
 from devfnn.model.rules import Rule
+from devfnn.model.validation import check_values
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin

@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from devfnn.arrays import Floats, Ints
 from devfnn.errors import InputError, NotLearnedError
 from devfnn.events import ClassAdded, Event
-from devfnn.kernels.state import Floats, Ints
-from devfnn.model.intake import LARGEST, Labels, as_labels, as_rows
+from devfnn.model.validation import LARGEST, Labels, as_labels, as_rows
 from devfnn.parameters import check_names
 from devfnn.types import Labels as LabelArray
 

@@ -68,7 +68,7 @@ def make_model(
     Examples
     --------
     >>> from devfnn.streams import sea
-    >>> make_model("logistic", sea(100), options={"memory": 0.999}).config.memory
+    >>> make_model("logistic", sea(100), options={"gaussian__memory": 0.999}).config.gaussian.memory
     0.999
     """
     if seed is None:
@@ -95,6 +95,7 @@ def _entry(name: str) -> ModelEntry:
 
 def _devfnn(
     kind: Callable[..., DEVFNN],
+    start: Callable[[], Config] | None,
     fixed: Mapping[str, Any],
     stream: Stream,
     config: Config | None,
@@ -104,8 +105,10 @@ def _devfnn(
 ) -> DEVFNN:
     """DEVFNN or a part of it, from a configuration with some parameters set."""
     changes = dict(fixed) | {"seed": seed} | options
-    start = config if config is not None else Config()
-    return kind(start.replace(**changes), feature_names=stream.feature_names)
+    base = start() if start is not None else presets.default()
+    if config is not None and (start is None or config.has("gaussian")):
+        base = config
+    return kind(base.replace(**changes), feature_names=stream.feature_names)
 
 
 def _blind(
@@ -135,15 +138,27 @@ def _network(class_name: str, stream: Stream, config: object, seed: int, /, **op
     return getattr(module, class_name)(seed, **known | options)
 
 
-def _own(name: str, description: str, kind: Any, is_random: bool, **fixed: Any) -> ModelEntry:
-    make = functools.partial(_devfnn, kind, fixed)
+def _own(
+    name: str,
+    description: str,
+    kind: Any = DEVFNN,
+    start: Callable[[], Config] | None = None,
+    is_random: bool = True,
+    **fixed: Any,
+) -> ModelEntry:
+    """A model of ours; `start` is its own configuration, if it needs gaussian layers."""
+    make = functools.partial(_devfnn, kind, start, fixed)
     return ModelEntry(name, description, make, is_random=is_random, takes_config=True)
 
 
 def _one_rule(name: str, what: str, consequent: str) -> ModelEntry:
     description = f"one rule: recursive {what} on second-order features"
-    fixed = {"consequent": consequent, "rule_growing": False, "active_learning": False}
-    return _own(name, description, GClass, False, **fixed)
+    fixed = {
+        "gaussian__consequent": consequent,
+        "gaussian__growing": False,
+        "labels__choice": "all",
+    }
+    return _own(name, description, GClass, presets.stacked, False, **fixed)
 
 
 def _rival(name: str, description: str) -> ModelEntry:
@@ -168,26 +183,25 @@ def _peer(name: str, peer: Peer) -> ModelEntry:
 
 
 _ENTRIES = (
-    _own("devfnn", "the deep evolving fuzzy neural network", DEVFNN, True),
+    _own("devfnn", "the deep evolving fuzzy neural network"),
     _own(
         "sdevfnn",
         "static DEVFNN: three layers for good, as many rules in each as there are features",
-        DEVFNN,
-        True,
-        **presets.STATIC | {"rules": "fixed", "training": "winner"},
+        start=presets.static,
+        gaussian__rules="fixed",
+        training="leader",
     ),
     _own(
         "sdevfnn-evolving",
         "static DEVFNN whose rules come and go",
-        DEVFNN,
-        True,
-        **presets.STATIC | {"training": "winner"},
+        start=presets.static,
+        training="leader",
     ),
     _rival("dsscn", "deep stacked stochastic configuration network"),
     _rival("pnn", "progressive neural network: a column for each task"),
     _rival("den", "dynamically expandable network: units are added and split for each task"),
     _rival("hat", "hard attention to the task: a network with gates for each task"),
-    _own("gclass", "one layer of it: evolving fuzzy rules without depth", GClass, True),
+    _own("gclass", "one layer of it: evolving fuzzy rules", GClass, presets.stacked),
     _one_rule("rls", "least squares", "least_squares"),
     _one_rule("logistic", "logistic regression", "logistic"),
     ModelEntry(

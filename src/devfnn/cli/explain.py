@@ -22,8 +22,8 @@ from devfnn.cli.results import (
 from devfnn.display.literal import literal
 from devfnn.errors import DataError
 from devfnn.model.devfnn import DEVFNN
-from devfnn.model.explaining import Explanation
-from devfnn.model.wording import distinct
+from devfnn.model.explanation import Explanation
+from devfnn.model.formatting import distinct
 from devfnn.streams.datasets.catalogue import DATA_SETS
 from devfnn.streams.generators.catalogue import GENERATORS
 

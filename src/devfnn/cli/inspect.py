@@ -20,8 +20,8 @@ from devfnn.cli.results import (
     result_file,
 )
 from devfnn.display.models import model_tables, rules_table
+from devfnn.model.formatting import distinct
 from devfnn.model.rules import Rule
-from devfnn.model.wording import distinct
 
 
 def inspect(

@@ -21,7 +21,7 @@ def get_ready(config: Config | None, console: rich.console.Console) -> float:
         from devfnn.model.compiling import ensure_compiled
 
         config = config or Config()
-        ensure_compiled(config.network)
+        ensure_compiled(config)
         rehearsal = sea(300, rows_per_concept=300, chunk_rows=100)
         for _ in iter_prequential(DEVFNN(config), rehearsal):
             pass

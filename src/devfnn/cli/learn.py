@@ -98,7 +98,7 @@ def learn(
             stream = with_features_of(model, stream, name)
         else:
             model = type(model)(model.config, stream.feature_names)
-        ensure_compiled(model.config.network)  # here, where Ctrl-C still works at once
+        ensure_compiled(model.config)  # here, where Ctrl-C still works at once
         lesson = Lesson(model, result, table)
         hint = " To learn without it: --set missing=skip." if new else ""
         chunks = usable(stream, stream.feature_names, choice, model.config, hint)

@@ -12,7 +12,7 @@ from devfnn.cli.choosing import Choice
 from devfnn.errors import DataError, InputError, StorageError
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
-from devfnn.model.intake import LARGEST
+from devfnn.model.validation import LARGEST
 from devfnn.storage import load
 from devfnn.streams.stream import Stream
 from devfnn.types import Chunk

@@ -27,7 +27,7 @@ from devfnn.display.models import predictions_table
 from devfnn.display.progress import rows_bar
 from devfnn.errors import DataError
 from devfnn.model.devfnn import DEVFNN
-from devfnn.model.wording import label_to_json
+from devfnn.model.formatting import label_to_json
 from devfnn.streams.datasets.catalogue import DATA_SETS
 from devfnn.streams.generators.catalogue import GENERATORS
 from devfnn.types import Chunk

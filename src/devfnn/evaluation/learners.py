@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from devfnn.arrays import Floats
 from devfnn.errors import InputError
 from devfnn.events import Event
-from devfnn.kernels.state import Floats
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

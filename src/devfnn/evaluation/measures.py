@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from devfnn.arrays import Floats, Ints
 from devfnn.kernels.state import (
     LOG_LOSS,
     MAJORITY,
@@ -20,8 +21,6 @@ from devfnn.kernels.state import (
     NO_CHANGE,
     SQUARES,
     WITH_PROBABILITIES,
-    Floats,
-    Ints,
 )
 
 

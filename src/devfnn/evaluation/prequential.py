@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from devfnn.arrays import Floats, Ints
 from devfnn.errors import InputError
 from devfnn.evaluation.learners import Predictions, adapted
 from devfnn.evaluation.measures import Tally
@@ -17,7 +18,6 @@ from devfnn.evaluation.results import ChunkResult
 from devfnn.evaluation.scorer import Scorer
 from devfnn.evaluation.sheet import Sheet
 from devfnn.events import ClassAdded, Event, RuleBorn, RuleRecalled, RuleSplit
-from devfnn.kernels.state import Floats, Ints
 from devfnn.types import Chunk
 
 OF_ONE_ROW = (RuleBorn, RuleRecalled, RuleSplit, ClassAdded)

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from devfnn.arrays import Flags, Floats, Ints
 from devfnn.errors import InputError
 from devfnn.evaluation.learners import Predictions
 from devfnn.evaluation.measures import Tally
-from devfnn.kernels.state import N_BINS, N_TOTALS, WITH_PROBABILITIES, Flags, Floats, Ints
+from devfnn.kernels.state import N_BINS, N_TOTALS, WITH_PROBABILITIES
 
 SMALL = 1024
 """Labels that are integers from 0 to below this are looked up in an array."""

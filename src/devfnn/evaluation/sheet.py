@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from devfnn.arrays import Floats, Ints
 from devfnn.errors import InputError
 from devfnn.evaluation.learners import Predictions
 from devfnn.evaluation.measures import Tally
 from devfnn.evaluation.scorer import SILENT, UNSCORED, Scorer
-from devfnn.kernels.state import Floats, Ints
 from devfnn.types import Chunk
 
 

@@ -27,10 +27,13 @@ class Event:
         """Why it happened, in words, with the numbers that caused it."""
         fields = dataclasses.asdict(self)
         shares = {f"{name}_%": 100.0 * value for name, value in fields.items() if name in SHARES}
-        return self._explanation.format(**fields, **shares)
+        is_merged = fields.get("merged_into", -1) >= 0
+        return (self._merged if is_merged else self._explanation).format(**fields, **shares)
 
     _explanation: ClassVar[str] = ""
     """What `explanation` says, with the names of fields in braces."""
+    _merged: ClassVar[str] = ""
+    """The same for what was merged into another."""
 
     def __init_subclass__(cls) -> None:
         _KINDS[cls.__name__] = cls

@@ -50,9 +50,15 @@ class RulePruned(Event):
     value: float
     limit: float
     utility: float
+    merged_into: int
+    """The rule of the layer that stands for both now; -1 if it was not merged."""
 
     _explanation: ClassVar[str] = (
         "rule {rule} of layer {layer}: {reason} {value:.3g} fell below {limit:.3g}"
+    )
+    _merged: ClassVar[str] = (
+        "rule {rule} of layer {layer}: difference from rule {merged_into} {value:.3g} fell below "
+        "{limit:.3g}"
     )
 
 
@@ -248,9 +254,15 @@ class LayerDropped(Event):
     reason: str
     value: float
     limit: float
+    merged_into: int
+    """The kept layer that stands for both now; -1 if it was not merged."""
 
     _explanation: ClassVar[str] = (
         "kept layer {layer} {reason} ({value:.3g}, limit {limit:.3g}) and was dropped"
+    )
+    _merged: ClassVar[str] = (
+        "kept layer {layer} differs from layer {merged_into} in too few rows ({value:.3g}, limit "
+        "{limit:.3g}) and was dropped"
     )
 
 

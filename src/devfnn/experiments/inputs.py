@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import numpy as np
 
+from devfnn.arrays import Floats
 from devfnn.errors import DataError, InputError
-from devfnn.kernels.state import Floats
 from devfnn.scaling import OnlineScaler
 from devfnn.streams.stream import Blocks, Stream
 from devfnn.types import Chunk

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from devfnn.arrays import Floats
 from devfnn.evaluation.ranking import signed_rank_p
 from devfnn.experiments.cells import OURS, Cells, Result, mean_accuracy
-from devfnn.kernels.state import Floats
 
 SIGNIFICANCE = 0.05
 """Below it, a difference is not left to chance."""

@@ -240,7 +240,7 @@ def _get_ready(model: Any) -> None:
     if isinstance(model, DEVFNN):
         from devfnn.model.compiling import ensure_compiled
 
-        ensure_compiled(model.config.network)
+        ensure_compiled(model.config)
 
 
 def model_bytes(model: Any) -> int | None:

@@ -23,7 +23,7 @@ from devfnn.figures.style import (
 )
 
 if TYPE_CHECKING:
-    from devfnn.model.explaining import Explanation
+    from devfnn.model.explanation import Explanation
 
 MOST_STEPS = 10
 """Inputs that have a bar of their own unless told otherwise."""

@@ -6,144 +6,157 @@ explains founds a cloud; when there is no room, in place of the emptiest.
 
 import numpy as np
 
-from devfnn.kernels._jit import part
-
-DOUBT = 0.02
-"""Probability that is spread over all classes, whatever the clouds say."""
+from devfnn.kernels._jit import kernel, part
 
 REFRESH_ROWS = 64
-"""Rows between two fadings of all masses."""
+"""Rows between two fadings of all masses, each by as many rows: fading costs as much as a row."""
 
-LEAST_MASS, FIRST_MASS, MASS_OF_ROW = 1e-3, 0.02, 0.025
-
-FIRST_SPREAD, LEAST_SPREAD = 0.02, 1e-5
+LEAST_MASS, LEAST_SPREAD = 1e-3, 1e-5
+"""Bounds that keep logarithms and densities finite."""
 
 OUT_OF_REACH = 10.0
-"""Log densities further than this below the best count as none."""
+"""Log densities further than this below the best count as none: exp(-10) changes no vote."""
 
 NEGLIGIBLE = 0.01
-"""Share of a row below which a cloud does not move."""
+"""Share of a row below which a cloud does not move: it would only cost time."""
 
 
 @part()
-def set_height(state, cloud):
+def set_height(clouds, cloud):
     """Log density at the centre of a cloud, up to a constant."""
-    n = state.cloud_centers.shape[0]
-    spread = np.log(state.cloud_spreads[cloud])
-    state.cloud_heights[cloud] = np.log(state.cloud_masses[cloud]) - 0.5 * n * spread
+    n = clouds.centers.shape[0]
+    spread = np.log(clouds.spreads[cloud])
+    clouds.heights[cloud] = np.log(clouds.masses[cloud]) - 0.5 * n * spread
 
 
 @part()
-def measure_clouds(state, row, work):
+def measure_clouds(clouds, row, distances):
     """Squared distances of a row to all clouds; absent features lie on every centre."""
-    count = state.n_clouds[0]
+    count = clouds.count[0]
     for cloud in range(count):
-        work.distances[cloud] = 0.0
+        distances[cloud] = 0.0
     for j in range(row.shape[0]):
         value = row[j]
         if value == value:
-            centers = state.cloud_centers[j]
+            centers = clouds.centers[j]
             for cloud in range(count):
                 away = value - centers[cloud]
-                work.distances[cloud] += away * away
+                distances[cloud] += away * away
 
 
-@part()
-def cloud_shares(state, row, work, output):
+@kernel()
+def say_clouds(clouds, row, params, work, output):
     """Class probabilities by the clouds; `work.heights` ends as their densities at the row."""
-    count = state.n_clouds[0]
-    n_classes = output.shape[0]
-    measure_clouds(state, row, work)
-    top = -np.inf
+    if clouds is None:
+        return
+    count, n_classes = clouds.count[0], output.shape[0]
+    heights, distances, spreads, labels = (
+        work.heights,
+        work.distances,
+        clouds.spreads,
+        clouds.labels,
+    )
+    measure_clouds(clouds, row, distances)
+    top, own = -np.inf, clouds.heights
     for cloud in range(count):
-        spread = state.cloud_spreads[cloud]
-        height = state.cloud_heights[cloud] - 0.5 * work.distances[cloud] / spread
-        work.heights[cloud] = height
+        height = own[cloud] - 0.5 * distances[cloud] / spreads[cloud]
+        heights[cloud] = height
         top = max(top, height)
     for k in range(n_classes):
         output[k] = 0.0
     total = 0.0
     for cloud in range(count):
-        below = top - work.heights[cloud]
+        below = top - heights[cloud]
         density = np.exp(-below) if below < OUT_OF_REACH else 0.0
-        work.heights[cloud] = density
-        output[state.cloud_labels[cloud]] += density
+        heights[cloud] = density
+        output[labels[cloud]] += density
         total += density
     for k in range(n_classes):
         share = output[k] / total if total > 0.0 else 1.0 / n_classes
-        output[k] = (1.0 - DOUBT) * share + DOUBT / n_classes
+        output[k] = (1.0 - params.doubt) * share + params.doubt / n_classes
 
 
 @part()
-def emptiest_cloud(state):
+def emptiest_cloud(clouds):
     """The cloud with the smallest mass."""
     emptiest = 0
-    for cloud in range(1, state.n_clouds[0]):
-        if state.cloud_masses[cloud] < state.cloud_masses[emptiest]:
+    for cloud in range(1, clouds.count[0]):
+        if clouds.masses[cloud] < clouds.masses[emptiest]:
             emptiest = cloud
     return emptiest
 
 
 @part()
-def found_cloud(state, row, label, work):
+def found_cloud(clouds, row, label, params, heights):
     """A new cloud around a row, half as wide as the densest of its class there."""
     parent = -1
-    for cloud in range(state.n_clouds[0]):
-        if state.cloud_labels[cloud] == label:
-            if parent < 0 or work.heights[cloud] > work.heights[parent]:
+    for cloud in range(clouds.count[0]):
+        if clouds.labels[cloud] == label:
+            if parent < 0 or heights[cloud] > heights[parent]:
                 parent = cloud
-    spread = 0.5 * state.cloud_spreads[parent] if parent >= 0 else FIRST_SPREAD
-    if state.n_clouds[0] < state.cloud_labels.shape[0]:
-        cloud = state.n_clouds[0]
-        state.n_clouds[0] += 1
+    spread = 0.5 * clouds.spreads[parent] if parent >= 0 else params.first_spread
+    if clouds.count[0] < clouds.labels.shape[0]:
+        cloud = clouds.count[0]
+        clouds.count[0] += 1
     else:
-        cloud = emptiest_cloud(state)
+        cloud = emptiest_cloud(clouds)
     for j in range(row.shape[0]):
-        state.cloud_centers[j, cloud] = row[j] if row[j] == row[j] else 0.5
-    state.cloud_labels[cloud] = label
-    state.cloud_spreads[cloud] = max(spread, LEAST_SPREAD)
-    state.cloud_masses[cloud] = FIRST_MASS
-    set_height(state, cloud)
+        clouds.centers[j, cloud] = row[j] if row[j] == row[j] else 0.5
+    clouds.labels[cloud] = label
+    clouds.spreads[cloud] = max(spread, LEAST_SPREAD)
+    clouds.masses[cloud] = params.first_mass
+    set_height(clouds, cloud)
 
 
 @part()
-def move_clouds(state, row, label, weight, habits, work):
-    """Let the clouds of the row's class share it by their densities."""
+def move_clouds(clouds, row, lesson, params, work):
+    """Let the clouds of the row's class share it by their densities. lesson: label, weight"""
+    label, weight = lesson
+    heights, distances, labels, centers = (
+        work.heights,
+        work.distances,
+        clouds.labels,
+        clouds.centers,
+    )
     own = 0.0
-    for cloud in range(state.n_clouds[0]):
-        if state.cloud_labels[cloud] == label:
-            own += work.heights[cloud]
+    for cloud in range(clouds.count[0]):
+        if labels[cloud] == label:
+            own += heights[cloud]
     n = row.shape[0]
-    for cloud in range(state.n_clouds[0]):
-        if state.cloud_labels[cloud] != label or work.heights[cloud] <= NEGLIGIBLE * own:
+    for cloud in range(clouds.count[0]):
+        if labels[cloud] != label or heights[cloud] <= NEGLIGIBLE * own:
             continue
-        share = work.heights[cloud] / own
-        rate = min(habits.cloud_rate * share * weight, 0.5)
-        state.cloud_masses[cloud] += MASS_OF_ROW * share * weight
+        share = heights[cloud] / own
+        rate = min(params.rate * share * weight, 0.5)
+        clouds.masses[cloud] += params.row_mass * share * weight
         for j in range(n):
             if row[j] == row[j]:
-                away = row[j] - state.cloud_centers[j, cloud]
-                state.cloud_centers[j, cloud] += rate * away
-        wider = work.distances[cloud] / n - state.cloud_spreads[cloud]
-        spread = state.cloud_spreads[cloud] + rate * wider
-        state.cloud_spreads[cloud] = max(spread, LEAST_SPREAD)
-        set_height(state, cloud)
+                centers[j, cloud] += rate * (row[j] - centers[j, cloud])
+        wider = distances[cloud] / n - clouds.spreads[cloud]
+        spread = clouds.spreads[cloud] + rate * wider
+        clouds.spreads[cloud] = max(spread, LEAST_SPREAD)
+        set_height(clouds, cloud)
 
 
-@part()
-def fade_clouds(state, memory):
-    """Let all masses fade by the rows since the last time."""
-    kept = memory**REFRESH_ROWS
-    for cloud in range(state.n_clouds[0]):
-        state.cloud_masses[cloud] = max(state.cloud_masses[cloud] * kept, LEAST_MASS)
-        set_height(state, cloud)
+@kernel()
+def fade_clouds(clouds, n_rows, params):
+    """Let all masses fade by the rows since the last time, now and then. n_rows: learned so far"""
+    if clouds is None:
+        return
+    if n_rows % REFRESH_ROWS == 0:
+        kept = params.memory**REFRESH_ROWS
+        for cloud in range(clouds.count[0]):
+            clouds.masses[cloud] = max(clouds.masses[cloud] * kept, LEAST_MASS)
+            set_height(clouds, cloud)
 
 
-@part()
-def learn_clouds(state, row, said, lesson, habits, work):
+@kernel()
+def learn_clouds(clouds, row, said, lesson, params, work):
     """One row: found a cloud, or move those of its class. lesson: label, weight of the row"""
-    label, weight = lesson
-    if state.n_clouds[0] == 0 or said[label] < habits.cloud_birth:
-        found_cloud(state, row, label, work)
+    if clouds is None:
+        return
+    label, _ = lesson
+    if clouds.count[0] == 0 or said[label] < params.birth:
+        found_cloud(clouds, row, label, params, work.heights)
     else:
-        move_clouds(state, row, label, weight, habits, work)
+        move_clouds(clouds, row, lesson, params, work)

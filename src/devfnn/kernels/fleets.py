@@ -1,4 +1,4 @@
-"""Many concept networks at once: the state has a leading axis of models, rows come in groups.
+"""Many networks at once: the state has a leading axis of models, rows come in groups.
 
 A group is rows of one model, in their order. Models know nothing of each other, so groups can be
 worked through one after the other, and a model stays in the cache for all its rows.
@@ -6,11 +6,11 @@ worked through one after the other, and a model stays in the cache for all its r
 
 from typing import NamedTuple
 
-from devfnn.kernels._jit import borrowed, kernel, part
-from devfnn.kernels.concept_state import DRIFT_LINE, STEPS, TOLD, Concepts, Diary, Lessons
-from devfnn.kernels.concept_votes import combine, share_votes
-from devfnn.kernels.concepts import learn_rows, say_all
-from devfnn.kernels.state import Floats, Ints
+from devfnn.arrays import Ints
+from devfnn.kernels._jit import borrowed, kernel, part, view
+from devfnn.kernels.network import run_rows, say_all
+from devfnn.kernels.state import DRIFT_EVENT, STEPS, TOLD, Batch, EventBuffer
+from devfnn.kernels.votes import combine_votes, share_votes
 
 
 class Groups(NamedTuple):
@@ -24,109 +24,85 @@ class Groups(NamedTuple):
 class Counts(NamedTuple):
     """What is kept of every model outside its network."""
 
-    leads: Floats  # (M, 1) of the brisk line since the last structural step
     n_rows: Ints  # (M,)
     n_labels: Ints  # (M,)
     n_drifts: Ints  # (M,)
 
 
-@part()
-def view(fleet, model):
-    """One network of a fleet, as views."""
-    return Concepts(
-        fleet.owners[model],
-        fleet.lows[model],
-        fleet.highs[model],
-        fleet.weights[model],
-        fleet.gains[model],
-        fleet.caps[model],
-        fleet.evidence[model],
-        fleet.crossings[model],
-        fleet.ages[model],
-        fleet.means[model],
-        fleet.variances[model],
-        fleet.class_counts[model],
-        fleet.kinds[model],
-        fleet.members[model],
-        fleet.n_members[model],
-        fleet.scores[model],
-        fleet.rests[model],
-        fleet.last_wins[model],
-        fleet.disagreements[model],
-        fleet.compared[model],
-        fleet.cloud_centers[model],
-        fleet.cloud_labels[model],
-        fleet.cloud_spreads[model],
-        fleet.cloud_masses[model],
-        fleet.cloud_heights[model],
-        fleet.n_clouds[model],
-        fleet.track[model],
-        fleet.course[model],
-        fleet.label_shares[model],
-        fleet.clock[model],
-        fleet.purse[model],
-    )
-
-
 @kernel()
-def predict_groups(fleet, groups, rows, habits, probabilities, work):
+def predict_groups(fleet, groups, rows, params, probabilities, work):
     """Class probabilities of rows, each by its model. rows: (k, n) · probabilities: (k, m)"""
     fleet, groups, work = borrowed(fleet), borrowed(groups), borrowed(work)
-    rows, probabilities = borrowed((rows, probabilities))
+    params, (rows, probabilities) = borrowed(params), borrowed((rows, probabilities))
     for group in range(groups.models.shape[0]):
         state = view(fleet, groups.models[group])
-        share_votes(state, habits, work.shares)
+        total = share_votes(state, params, work.shares)
+        kinds, soft = state.layers.kinds, params.soft_votes
         for place in range(groups.bounds[group], groups.bounds[group + 1]):
             index = groups.order[place]
-            say_all(state, rows[index], work)
-            combine(work.outputs, work.shares, probabilities[index])
+            say_all(state, rows[index], params, work)
+            shares, said = work.shares, probabilities[index]
+            combine_votes(kinds, work.outputs, shares, total, soft, said)
 
 
 @part()
-def rows_between(lessons, start, stop):
+def rows_between(batch, start, stop):
     """Some of the rows to learn, as views."""
-    return Lessons(
-        lessons.rows[start:stop],
-        lessons.labels[start:stop],
-        lessons.weights[start:stop],
-        lessons.draws[start:stop],
-        lessons.labelled[start:stop],
+    return Batch(
+        batch.rows[start:stop],
+        batch.labels[start:stop],
+        batch.weights[start:stop],
+        batch.draws[start:stop],
+        batch.labelled[start:stop],
     )
 
 
 @part()
-def pages_between(diary, start, stop):
-    """The diary of these rows; its lines are those of the last part alone."""
-    diary.n_lines[0] = 0
-    taken, errors = diary.taken[start:stop], diary.errors[start:stop]
-    return Diary(taken, errors, diary.lines, diary.numbers, diary.n_lines)
+def events_between(events, start, stop):
+    """The event buffer of these rows; its lines are those of the last part alone."""
+    events.count[0] = 0
+    taken, errors = events.taken[start:stop], events.errors[start:stop]
+    return EventBuffer(taken, errors, events.lines, events.numbers, events.count)
 
 
 @part()
-def count_up(counts, model, diary, n_rows):
+def count_up(counts, model, events, n_rows):
     """Take in what the learning of rows reported."""
     counts.n_rows[model] += n_rows
     for index in range(n_rows):
-        counts.n_labels[model] += diary.taken[index]
-    for line in range(diary.n_lines[0]):
-        if diary.lines[line, 1] == DRIFT_LINE:
+        counts.n_labels[model] += events.taken[index]
+    for line in range(events.count[0]):
+        if events.lines[line, 1] == DRIFT_EVENT:
             counts.n_drifts[model] += 1
 
 
+@part()
+def note_told(clouds, counts):
+    """The number of clouds that is known outside."""
+    if clouds is None:
+        return
+    counts[TOLD] = clouds.count[0]
+
+
 @kernel()
-def learn_groups(fleet, groups, lessons, habits, diary, counts, work):
-    """Let every model learn its rows, one by one; lessons and diary are in the groups' order."""
-    fleet, groups, lessons = borrowed(fleet), borrowed(groups), borrowed(lessons)
-    diary, counts, work = borrowed(diary), borrowed(counts), borrowed(work)
+def learn_groups(fleet, groups, batch, params, events, counts, outputs, work):
+    """Let every model learn its rows, one by one; batch and events are in the groups' order.
+
+    outputs: (0, L, m)
+    """
+    fleet, groups, batch = borrowed(fleet), borrowed(groups), borrowed(batch)
+    events, counts, work = borrowed(events), borrowed(counts), borrowed(work)
+    params, (outputs,) = borrowed(params), borrowed((outputs,))
     for group in range(groups.models.shape[0]):
         model, stop = groups.models[group], groups.bounds[group + 1]
-        state, lead = view(fleet, model), counts.leads[model]
+        state = view(fleet, model)
         place = groups.bounds[group]
         while place < stop:
-            steps = state.clock[STEPS]
-            lesson, pages = rows_between(lessons, place, stop), pages_between(diary, place, stop)
-            done = learn_rows(state, lesson, habits, pages, lead, work)
-            if state.clock[STEPS] > steps:
-                state.clock[TOLD] = state.n_clouds[0]
-            count_up(counts, model, pages, done)
+            steps = state.progress.counts[STEPS]
+            own = borrowed(rows_between(batch, place, stop))
+            told = borrowed(events_between(events, place, stop))
+            done = run_rows(state, own, outputs, 0, params, told, work)
+            if state.progress.counts[STEPS] > steps:
+                note_told(state.clouds, state.progress.counts)
+            count_up(counts, model, told, done)
             place += done

@@ -1,95 +1,431 @@
-"""The stacked network over rows: forward through all layers, and learning row by row."""
+"""The network over rows: what its layers say, their vote, and learning by chunks or row by row."""
 
 import numpy as np
 
 from devfnn.kernels._jit import borrowed, kernel, part
-from devfnn.kernels.layers import has_room, infer, learn_row, view
-from devfnn.kernels.state import UNLABELLED
+from devfnn.kernels.boxes import copy_values, learn_rules, say_rules, widen_caps
+from devfnn.kernels.clouds import fade_clouds, learn_clouds, say_clouds
+from devfnn.kernels.drift import find_drift, note_error, respond, watch_label, weigh_evidence
+from devfnn.kernels.events import report
+from devfnn.kernels.gaussian import lacks_room, learn_gaussian, say_gaussian
+from devfnn.kernels.labels import choose_label
+from devfnn.kernels.recursive import expand_blocks
+from devfnn.kernels.state import (
+    ALWAYS,
+    BY_LAYER,
+    BY_LIKELIHOOD,
+    BY_REWARD,
+    CLOUDS,
+    DRIFT_IN_STREAM,
+    GAUSSIAN,
+    MEMORY,
+    NEVER,
+    OPEN,
+    RECALLED_EVENT,
+    REFEREE,
+    ROWS,
+    SCORED,
+    STEPS,
+    UNLABELLED,
+    WHILE_LEADING,
+)
 from devfnn.kernels.votes import (
     best_class,
-    clip_unit,
     combine_votes,
+    is_idle,
+    leading_layer,
     move_votes,
-    winning_layer,
+    share_votes,
 )
 
+# ---- what the layers say
+
 
 @part()
-def forward_row(layers, settings, row, outputs, scratch):
-    """Outputs of every live layer for one row; `scratch.inputs` ends as the stacked inputs.
+def clip_unit(value):
+    """An output as input of the next layers: inside [0, 1]."""
+    return min(max(value, 0.0), 1.0) if not np.isnan(value) else 0.0
 
-    row: (n_features,) · outputs: (L, m). Merged layers give NaN, which later layers leave out.
+
+@part()
+def expand_for_rules(pool, row, work):
+    """The row as lines, curves and boxes see it."""
+    if pool is None:
+        return
+    expand_blocks(row, work.expanded)
+
+
+@kernel()
+def say(state, layer, row, inputs, params, work):
+    """What one layer says, into `work.outputs`; `work.expanded` is the row's.
+
+    row: (n,) features · inputs: the same, then what other layers say, if some take that in
     """
-    n_layers, m = outputs.shape
-    for j in range(row.shape[0]):
-        scratch.inputs[j] = row[j]
-    for index in range(n_layers):
-        start = row.shape[0] + index * m
-        if layers.is_merged[index]:
-            outputs[index, :] = np.nan
+    kind, output = state.layers.kinds[layer], work.outputs[layer]
+    if kind == GAUSSIAN:
+        say_gaussian(state.gaussians, layer, inputs, params.gaussian, work.gaussian, output)
+    elif kind == CLOUDS:
+        say_clouds(state.clouds, row, params.clouds, work, output)
+    else:
+        say_rules(state.layers, state.pool, layer, row, work)
+
+
+@kernel()
+def say_all(state, row, params, work):
+    """Outputs of all layers; NaN for idle ones. `work.inputs` ends as the inputs of all layers."""
+    expand_for_rules(state.pool, row, work)
+    inputs, outputs = row, work.outputs
+    n_layers, n_classes = outputs.shape
+    if params.stacks:
+        inputs = work.inputs
+        for j in range(row.shape[0]):
+            inputs[j] = row[j]
+    for layer in range(n_layers):
+        if is_idle(state.layers, layer):
+            for k in range(n_classes):
+                outputs[layer, k] = np.nan
         else:
-            infer(view(layers, index), scratch.inputs, settings, False, scratch)
-            outputs[index, :] = scratch.output
-        for k in range(m):
-            merged = layers.is_merged[index]
-            scratch.inputs[start + k] = np.nan if merged else clip_unit(outputs[index, k])
+            say(state, layer, row, inputs, params, work)
+        if params.stacks:
+            start = row.shape[0] + layer * n_classes
+            for k in range(n_classes):
+                said = outputs[layer, k]
+                inputs[start + k] = said if is_idle(state.layers, layer) else clip_unit(said)
 
 
 @kernel()
-def forward(layers, settings, rows, outputs, stacked, scratch):
-    """Outputs of all layers for many rows, and the stacked inputs of the deepest layer.
+def forward(state, rows, params, work, outputs, stacked):
+    """Outputs of all layers for rows, and the inputs of the deepest layer if layers are stacked.
 
-    rows: (k, n_features) · outputs: (k, L, m) · stacked: (k, n)
+    rows: (k, n) · outputs: (k, L, m) · stacked: (k, i)
     """
-    layers, settings, scratch = borrowed(layers), borrowed(settings), borrowed(scratch)
-    for row in range(rows.shape[0]):
-        forward_row(layers, settings, rows[row], outputs[row], scratch)
-        for j in range(stacked.shape[1]):
-            stacked[row, j] = scratch.inputs[j]
+    state, params, work = borrowed(state), borrowed(params), borrowed(work)
+    rows, outputs, stacked = borrowed((rows, outputs, stacked))
+    for index in range(rows.shape[0]):
+        say_all(state, rows[index], params, work)
+        copy_values(work.outputs, outputs[index])
+        if params.stacks:
+            for j in range(stacked.shape[1]):
+                stacked[index, j] = work.inputs[j]
+
+
+# ---- which layers learn a row, and how
 
 
 @part()
-def is_trained(index, winner, is_merged, settings):
-    """Whether a layer learns the row."""
-    if is_merged[index]:
+def learning_code(layer, params):
+    """Whether a layer learns in row-wise learning: always, or while it leads."""
+    if params.training == 2 or (params.training == 1 and layer < params.n_configured):
+        return ALWAYS
+    return WHILE_LEADING
+
+
+@part()
+def is_learning(layers, layer, leader, code):
+    """Whether a layer learns a row."""
+    if code == NEVER or is_idle(layers, layer):
         return False
-    if settings.training == 1 and index < settings.initial_layers:
-        return True
-    return index == winner or settings.training == 2
+    return code == ALWAYS or layer == leader
+
+
+@part()
+def say_before_learning(state, row, codes, params, work):
+    """What layers that are about to learn a row say of it; gaussian layers do that themselves."""
+    leader = leading_layer(state.layers, params)
+    expand_for_rules(state.pool, row, work)
+    for layer in range(codes.shape[0]):
+        if state.layers.kinds[layer] != GAUSSIAN:
+            if is_learning(state.layers, layer, leader, codes[layer]):
+                say(state, layer, row, row, params, work)
 
 
 @kernel()
-def learn_rows(layers, settings, batch, journal, scratch, start):
-    """Row by row: outputs, votes, then train the winner (or all) at once.
-
-    Returns the first row for which a layer had no room.
-    """
-    layers, batch, journal = borrowed(layers), borrowed(batch), borrowed(journal)
-    settings, scratch = borrowed(settings), borrowed(scratch)
-    inputs = scratch.stacked
-    n_layers = layers.voting_weights.shape[0]
-    for row in range(start, batch.rows.shape[0]):
-        if settings.grow_rules:
-            for index in range(n_layers):
-                if not has_room(layers, index, settings):
-                    return row
-        outputs = journal.outputs[row]
-        label = batch.labels[row]
-        forward_row(layers, settings, batch.rows[row], outputs, scratch)
-        inputs[:] = scratch.inputs
-        combine_votes(
-            outputs,
-            layers.voting_weights,
-            layers.is_merged,
-            settings.soft_vote,
-            scratch.probabilities,
+def train_layer(state, layer, index, batch, inputs, params, work, events):
+    """One layer on one row; `work.outputs` is what it said."""
+    kind = state.layers.kinds[layer]
+    if kind == GAUSSIAN:
+        own = params.gaussian
+        learn_gaussian(state.gaussians, layer, index, batch, inputs, own, work, events)
+    elif kind == CLOUDS:
+        lesson = (batch.labels[index], batch.weights[index])
+        learn_clouds(
+            state.clouds, batch.rows[index], work.outputs[layer], lesson, params.clouds, work
         )
-        if batch.labelled[row] != UNLABELLED:
-            journal.errors[row] = 1 if best_class(scratch.probabilities) != label else 0
-            move_votes(layers, outputs, label, settings)
-        winner = winning_layer(layers.voting_weights, layers.is_merged)
-        for index in range(n_layers):
-            if is_trained(index, winner, layers.is_merged, settings):
-                layer = view(layers, index)
-                learn_row(layer, index, row, batch, settings, scratch, journal, inputs)
+    else:
+        learn_rules(state, state.pool, layer, index, batch, params, work, events)
+
+
+@part()
+def train_all(state, codes, index, batch, inputs, params, work, events):
+    """Every layer that learns a row; `work.outputs` is what the layers say of it."""
+    leader = leading_layer(state.layers, params)
+    for layer in range(codes.shape[0]):
+        if is_learning(state.layers, layer, leader, codes[layer]):
+            train_layer(state, layer, index, batch, inputs, params, work, events)
+    if batch.labelled[index] != UNLABELLED:
+        state.progress.counts[ROWS] += 1
+        fade_clouds(state.clouds, state.progress.counts[ROWS], params.clouds)
+
+
+@part()
+def has_room(state, codes, params):
+    """Whether all layers that may learn a row have room for a rule."""
+    for layer in range(codes.shape[0]):
+        if codes[layer] != NEVER and not state.layers.is_merged[layer]:
+            if lacks_room(state.gaussians, layer, params.gaussian):
+                return False
+    return True
+
+
+@part()
+def is_visited(batch, index, params, events):
+    """Whether layers see a row of a chunk: all rows where each layer chooses for itself."""
+    return params.label_choice == BY_LAYER or events.taken[index] == 1
+
+
+@kernel()
+def train_rows(state, batch, outputs, codes, bounds, params, events, work):
+    """Train on rows of a chunk; returns the first for which a layer had no room, or the last bound.
+
+    With votes by likelihood, `outputs` become what layers said just before they learned each row.
+    """
+    start, stop, n_features = bounds
+    for index in range(start, stop):
+        if not is_visited(batch, index, params, events):
+            continue
+        if not has_room(state, codes, params):
+            return index
+        inputs = batch.rows[index]
+        say_before_learning(state, inputs[:n_features], codes, params, work)
+        train_all(state, codes, index, batch, inputs, params, work, events)
+        if params.votes == BY_LIKELIHOOD:
+            for layer in range(codes.shape[0]):
+                if codes[layer] != NEVER:
+                    copy_values(work.outputs[layer], outputs[index, layer])
+    return stop
+
+
+# ---- the end of a structural step
+
+
+@part()
+def compare_lines(outputs, label, params):
+    """1 if the line of short memory alone is right, -1 if that of long memory alone is, else 0."""
+    if params is None:
+        return 0.0
+    if params.short_line < 0:
+        return 0.0
+    short = 1.0 if best_class(outputs[params.short_line]) == label else 0.0
+    long = 1.0 if best_class(outputs[params.long_line]) == label else 0.0
+    return short - long
+
+
+@part()
+def adapt_memory(signals, lead, n_rows, params):
+    """Shorten the adaptive memory while the short one does better, else lengthen it."""
+    if params is None:
+        return
+    if n_rows > 0:
+        referee = params.referee_memory * signals[REFEREE] + lead / n_rows
+        signals[REFEREE] = referee
+        rows = signals[MEMORY]
+        rows = rows * params.shortening if referee > 0.0 else rows + params.lengthening * n_rows
+        signals[MEMORY] = min(max(rows, params.shortest_memory), params.longest_memory)
+
+
+@part()
+def rest_clouds(state, params, clouds, shares):
+    """Clouds without a say sit out a few steps, then show again what they can do."""
+    if clouds is None:
+        return
+    layers = state.layers
+    for layer in range(params.n_configured):
+        if layers.kinds[layer] != CLOUDS:
+            continue
+        if layers.rests[layer] > 0:
+            layers.rests[layer] -= 1
+        else:
+            share_votes(state, params, shares)
+            has_had_time = state.progress.counts[SCORED] >= clouds.grace_rows
+            if shares[layer] < clouds.rest_share and has_had_time:
+                layers.rests[layer] = clouds.rest_steps
+
+
+@part()
+def score_of_splitting(scores, params):
+    """The score of the layer whose rules split; 0 if there is none."""
+    split = 0.0
+    if params is None:
+        return split
+    for layer in range(params.splits.shape[0]):
+        if params.splits[layer]:
+            split = scores[layer]
+    return split
+
+
+@kernel()
+def close_step(state, step, params, work, events):
+    """End of a structural step: memory, priors, rest, and which layer was the best.
+
+    step: row at which it ends, lead of the short memory, labels taken
+    """
+    row, lead, n_rows = step
+    layers, counts = state.layers, state.progress.counts
+    adapt_memory(state.progress.signals, lead, n_rows, params.pool)
+    counts[STEPS] += 1
+    widen_caps(state.pool, params.pool)
+    if params.weighs_repeats:
+        weigh_evidence(state.progress)
+    rest_clouds(state, params, params.clouds, work.shares)
+    best, steps = leading_layer(layers, params), counts[STEPS]
+    if params.keeps_layers and best >= params.n_configured and layers.last_wins[best] < steps - 1:
+        split = score_of_splitting(layers.scores, params.pool)
+        facts = (layers.scores[best], layers.scores[params.first_leader], split, 0.0)
+        report(events, row, RECALLED_EVENT, best, 0, 0, facts)
+    layers.last_wins[best] = steps
+
+
+# ---- chunks
+
+
+@kernel()
+def assess_chunk(state, batch, outputs, params, events, work):
+    """Begin a chunk: choose labels, count errors, test for drift.
+
+    outputs: (k, L, m) what the layers said before. Returns whether there is a drift, how many
+    labels were taken, and the lead of the short memory.
+    """
+    state, batch, events = borrowed(state), borrowed(batch), borrowed(events)
+    params, work, (outputs,) = borrowed(params), borrowed(work), borrowed((outputs,))
+    progress = state.progress
+    total = share_votes(state, params, work.shares)
+    n_taken, lead = 0, 0.0
+    for index in range(batch.rows.shape[0]):
+        said = work.probabilities
+        combine_votes(
+            state.layers.kinds, outputs[index], work.shares, total, params.soft_votes, said
+        )
+        labelled, draw = batch.labelled[index], batch.draws[index]
+        if choose_label(progress, labelled, said, draw, params):
+            n_taken += 1
+            lead += note_label(
+                state, index, outputs[index], batch.labels[index], params, events, said
+            )
+    return find_drift(progress, 0, params, events), n_taken, lead
+
+
+@part()
+def note_label(state, index, outputs, label, params, events, said):
+    """Take in a label that was chosen; returns the lead of the short memory on this row."""
+    if params.label_choice != BY_LAYER:
+        events.taken[index] = 1
+    events.errors[index] = 1 if best_class(said) != label else 0
+    if params.drift_test == DRIFT_IN_STREAM:
+        note_error(state.progress.errors, events.errors[index], params.drift_significance)
+    if params.weighs_repeats:
+        watch_label(state.progress, label)
+    return compare_lines(outputs, label, params.pool)
+
+
+@kernel()
+def respond_to_drift(state, outputs, params, events):
+    """After a drift inside a chunk: keep the best layer, start others anew."""
+    state, params, events = borrowed(state), borrowed(params), borrowed(events)
+    kept, source = respond(state, state.pool, 0, params, events)
+    for index in range(outputs.shape[0]):
+        copy_values(outputs[index, source], outputs[index, kept])
+
+
+@kernel()
+def say_again(state, rows, start, params, work, outputs):
+    """What the configured layers say of rows from `start` on, as they are by now."""
+    state, params, work = borrowed(state), borrowed(params), borrowed(work)
+    for index in range(start, rows.shape[0]):
+        row = rows[index]
+        expand_for_rules(state.pool, row, work)
+        for layer in range(params.n_configured):
+            if not is_idle(state.layers, layer):
+                say(state, layer, row, row, params, work)
+                copy_values(work.outputs[layer], outputs[index, layer])
+
+
+@kernel()
+def learn_chunk(state, batch, outputs, codes, step, params, events, work):
+    """Train on rows of a chunk; at its end, let it move the votes and close the structural step.
+
+    step: first and last row, features, the row from which votes count (-1: not yet), labels taken,
+    lead of the short memory. Returns the first row for which a layer had no room, or the last.
+    """
+    state, batch, events = borrowed(state), borrowed(batch), borrowed(events)
+    params, work = borrowed(params), borrowed(work)
+    outputs, codes = borrowed((outputs, codes))
+    start, stop, n_features, counted, n_taken, lead = step
+    bounds = (start, stop, n_features)
+    done = train_rows(state, batch, outputs, codes, bounds, params, events, work)
+    if done < stop or counted < 0:
+        return done
+    if params.votes != BY_REWARD:
+        by_layer = params.label_choice == BY_LAYER
+        for index in range(counted, stop):
+            if batch.labelled[index] != UNLABELLED if by_layer else events.taken[index] == 1:
+                move_votes(state, outputs[index], batch.labels[index], params)
+    counts = state.progress.counts
+    counts[OPEN] = (counts[OPEN] + n_taken) % params.chunk_rows
+    close_step(state, (stop, lead, n_taken), params, work, events)
+    return done
+
+
+# ---- row by row
+
+
+@kernel()
+def run_rows(state, batch, outputs, start, params, events, work):
+    """Row by row: outputs, vote, then learn at once, up to the end of a structural step.
+
+    Such a step has `chunk_rows` labels. Returns the first row that was not looked at, also where a
+    layer has no room for a rule. outputs: (k, L, m) to keep what layers said, or without rows
+    """
+    progress, counts, codes = state.progress, state.progress.counts, work.codes
+    for layer in range(codes.shape[0]):
+        codes[layer] = learning_code(layer, params)
+    for index in range(start, batch.rows.shape[0]):
+        if not has_room(state, codes, params):
+            return index
+        row, label, said = batch.rows[index], batch.labels[index], work.probabilities
+        say_all(state, row, params, work)
+        total = share_votes(state, params, work.shares)
+        kinds, soft = state.layers.kinds, params.soft_votes
+        combine_votes(kinds, work.outputs, work.shares, total, soft, said)
+        labelled, draw = batch.labelled[index], batch.draws[index]
+        is_chosen = choose_label(progress, labelled, said, draw, params)
+        if is_chosen:
+            lead = note_label(state, index, work.outputs, label, params, events, said)
+            progress.lead[0] += lead
+            move_votes(state, work.outputs, label, params)
+            is_due = counts[ROWS] % params.drift_every == 0
+            if is_due and find_drift(progress, index, params, events):
+                respond(state, state.pool, index, params, events)
+                say_before_learning(state, row, codes, params, work)
+        elif params.label_choice != BY_LAYER:
+            continue
+        inputs = work.inputs if params.stacks else row
+        train_all(state, codes, index, batch, inputs, params, work, events)
+        if outputs.shape[0] > 0:
+            copy_values(work.outputs, outputs[index])
+        if is_chosen:
+            counts[OPEN] += 1
+            if counts[OPEN] == params.chunk_rows:
+                counts[OPEN] = 0
+                step = (index, progress.lead[0], params.chunk_rows)
+                close_step(state, step, params, work, events)
+                progress.lead[0] = 0.0
+                return index + 1
     return batch.rows.shape[0]
+
+
+@kernel()
+def learn_rows(state, batch, outputs, start, params, events, work):
+    """`run_rows`, called from Python."""
+    state, batch, events = borrowed(state), borrowed(batch), borrowed(events)
+    params, work, (outputs,) = borrowed(params), borrowed(work), borrowed((outputs,))
+    return run_rows(state, batch, outputs, start, params, events, work)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from devfnn.arrays import Floats, Ints
 from devfnn.kernels._jit import borrowed, kernel, part
 from devfnn.kernels.state import (
     LOG_LOSS,
@@ -14,8 +15,6 @@ from devfnn.kernels.state import (
     NO_CHANGE,
     SQUARES,
     WITH_PROBABILITIES,
-    Floats,
-    Ints,
 )
 
 N_LEVELS = 1024

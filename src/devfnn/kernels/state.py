@@ -1,110 +1,224 @@
-"""The state that kernels read and write: named tuples of plain arrays.
+"""What kernels read and write: named tuples of plain arrays, one for every kind of layer.
 
-Axes: L layers, R rule slots, n inputs, m classes, p = 2n + 1 expanded inputs. A layer uses the
-first `n_inputs` of the n inputs, so a deeper layer's inputs are the raw features followed by the
-outputs of the layers before it. Fields of a named tuple cannot be rebound: a count is an array too.
+Axes: L layers, n features, m classes. Pool of lines, curves and boxes: C slots, R rules of a layer
+at most, p = 2n + 1 expanded features, h = p (p + 1) / 2, d = n (n - 1) / 2 pairs of features, B
+bins, Q contrasts of classes. K clouds. Gaussian layers: G rule slots, i inputs (features, then
+outputs of the layers before), q = 2i + 1 expanded inputs. S numbers of the label budget. Fields of
+a named tuple cannot be rebound: a count is an array too.
+
+A kind that the network does not have is None, and what serves only that kind is not compiled.
 """
 
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
+from devfnn.arrays import Flags, Floats, Ints, Singles
 
-Floats = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+# ---- kinds of layers
 
-FREE, ACTIVE, ARCHIVED = 0, 1, 2
-"""What a rule slot holds: nothing, a rule that fires, a rule that waits to be recalled."""
+NO_LAYER, LINE, CURVE, BOXES, CLOUDS, GAUSSIAN = range(-1, 5)
+"""What a place for a layer holds. The numbers are stored in files."""
 
-SEEN, USED, GROWN, RECALLED, TUNED, CONSEQUENT_ONLY = 0, 1, 2, 3, 4, 5
-"""Columns of `Layer.counters`, in rows."""
+# ---- places in small arrays
+
+MEMORY, REFEREE, UNCERTAINTY, LABEL_RATE, INDEPENDENCE, WATCHED, LAST_LABEL, NEAR_CHANGES = range(8)
+"""Places in `Progress.signals`: rows of the adaptive memory; lead of the short memory over the long
+one; recent mean uncertainty; recent share of labels taken; what one row is worth against one that
+repeats nothing; labels behind that; the last label; how often labels differ from the one before."""
+
+LEAST_WORTH = 0.1
+"""No row counts less than this, however much rows repeat each other: evidence is divided by it."""
+
+ROWS, STEPS, SCORED, TOLD, OPEN = range(5)
+"""Places in `Progress.counts`: rows learned; structural steps; rows scored since the last drift;
+the number of clouds that was last reported; labels since the last structural step."""
+
+TRACK_ROWS, TRACK_ERRORS, CUT_ROWS, CUT_ERRORS = range(4)
+"""Places in `Progress.errors`: since the last drift, and up to where they were rarest."""
+
+SEEN_ROWS, BOUGHT, OWED, FIRST_PLACE = range(4)
+"""Places in `Progress.budget`: rows so far; labels so far; labels asked for ahead of learning that
+were not learned yet; the first row of those with a label."""
 
 UNLABELLED, OFFERED, ASKED_FOR, ANSWERED = range(4)
 """A row's label: there is none; take it if it is worth it; it was asked for, so take it; the same,
-but the row went by when it was asked about, and was paid for then."""
+but the row was counted when it was asked about, and paid for then."""
 
-GONE_BY, BOUGHT, OWED, FIRST_PLACE = range(4)
-"""Places in a purse: rows so far; labels so far; labels asked for ahead of learning that were not
-learned yet; the first row of those with a label."""
+FREE, ACTIVE, ARCHIVED = range(3)
+"""What a slot of a gaussian layer holds: nothing, a rule that fires, one that may be recalled."""
 
-LOG_LOSS, SQUARES, WITH_PROBABILITIES, MAJORITY, NO_CHANGE = range(5)
-N_TOTALS = 5
-"""Places of the sums over scored rows, and how many there are."""
+SEEN, USED, GROWN, RECALLED, TUNED, CONSEQUENT_ONLY = range(6)
+"""Columns of `GaussianState.counters`, in rows."""
 
-N_BINS = 10
-"""Bins of the confidence, for calibration."""
+NO_OWNER = -1
+"""The owner of a slot of the pool without a rule."""
 
-BORN_EVENT, RECALLED_EVENT = 0, 1
-"""Kinds in `Journal.rule_events`."""
+# ---- kinds of events in an `EventBuffer`
 
+SPLIT_EVENT, DRIFT_EVENT, KEPT_EVENT, RECALLED_EVENT, DROPPED_EVENT = range(5)
+RULE_BORN_EVENT, RULE_RECALLED_EVENT = range(5, 7)
 
-class Layer(NamedTuple):
-    """One rule layer (paper: gClass)."""
+# ---- forms of mechanisms, as kernels know them
 
-    status: Ints  # (R,) FREE, ACTIVE or ARCHIVED
-    centers: Floats  # (R, n)
-    covs: Floats  # (R, n, n)
-    inverse_covs: Floats  # (R, n, n)
-    log_volumes: Floats  # (R,) half the log determinant of the covariance
-    populations: Floats  # (R,) rows the premise rests on; shrinks when it forgets
-    class_counts: Floats  # (R, m) rows won, by class
-    consequents: Floats  # (R, m, p)
-    gain_covs: Floats  # (R, p, p) symmetric positive definite
-    gain_caps: Floats  # (p,) most variance a weight may have: the prior, in today's units
-    densities: Floats  # (R, 3) windowed weight, windowed distance, last local density
-    potentials: Floats  # (R, 2) windowed row count, windowed distance
-    utilities: Floats  # (R,) windowed mean of the activation
-    ages: Ints  # (R,) consequent updates since birth or recall
-    premise_updates: Ints  # (R,) since birth
-    n_inputs: Ints  # (1,)
-    input_mask: Flags  # (n,) False: the input is left out for good, until it is switched on again
-    density_weight: Floats  # (1,) sum of the weights behind the two fields below
-    density_mean: Floats  # (n,)
-    density_cov: Floats  # (n, n)
-    class_weights: Floats  # (m,) rows of each class
-    class_means: Floats  # (m, n)
-    class_variances: Floats  # (m, n)
-    threshold: Floats  # (1,) certainty below which a row is learned
-    counters: Ints  # (6,) see SEEN ...
+BY_ACCURACY, BY_REWARD, BY_LIKELIHOOD, EQUAL = range(4)
+"""How voting weights move."""
+
+ALL_LABELS, BY_VOTE, BY_LAYER = range(3)
+"""Who chooses the rows that are learned: nobody, the network by its vote, every layer itself."""
+
+NO_DRIFT_TEST, DRIFT_IN_STREAM, DRIFT_AT_STEPS = range(3)
+"""Where drift is tested: nowhere, inside kernels, at structural steps."""
+
+NEVER, ALWAYS, WHILE_LEADING = range(3)
+"""Whether a layer learns."""
 
 
 class Layers(NamedTuple):
-    """All layers of a network: the fields of `Layer` with a leading layer axis, and the votes."""
+    """What the network keeps of every layer, whatever its kind."""
 
-    status: Ints
-    centers: Floats
-    covs: Floats
-    inverse_covs: Floats
-    log_volumes: Floats
-    populations: Floats
-    class_counts: Floats
-    consequents: Floats
-    gain_covs: Floats
-    gain_caps: Floats
-    densities: Floats
-    potentials: Floats
-    utilities: Floats
-    ages: Ints
-    premise_updates: Ints
-    n_inputs: Ints
-    input_mask: Flags
-    density_weight: Floats
-    density_mean: Floats
-    density_cov: Floats
-    class_weights: Floats
-    class_means: Floats
-    class_variances: Floats
-    threshold: Floats
-    counters: Ints
+    kinds: Ints  # (L,) NO_LAYER, LINE, ...
+    origins: Ints  # (L,) the configured layer that a kept one is a copy of; else its own number
+    scores: Floats  # (L,) fading share of right predictions
     voting_weights: Floats  # (L,)
     decays: Floats  # (L,)
     is_merged: Flags  # (L,)
+    rests: Ints  # (L,) structural steps that a layer without a say still sits out
+    last_wins: Ints  # (L,) structural step at which it was last the best
+    disagreements: Floats  # (L, L) fading share of rows on which two kept layers differ
+    compared: Floats  # (L, L) rows behind them
 
 
-class Settings(NamedTuple):
-    """The part of the configuration that kernels need, as plain numbers."""
+class PoolState(NamedTuple):
+    """The rules of all lines, curves and boxes: a network is as large as its rules are many."""
+
+    owners: Ints  # (C,) layer of a rule, or NO_OWNER
+    members: Ints  # (L, R) slots of the rules of a layer
+    n_members: Ints  # (L,)
+    lows: Floats  # (C, n) a rule holds for low < x <= high
+    highs: Floats  # (C, n)
+    weights: Floats  # (C, m, p) log odds of the classes, by expanded feature
+    gains: Floats  # (C, h) what is still to be learned: lower half of a matrix (p, p), row by row
+    caps: Floats  # (p,) most a variance in the gains may be: the prior, in today's units
+    evidence: Singles  # (C, n, B, Q, 2) residuals and their variance, by bin: is a split worth it?
+    crossings: Singles  # (C, d, Q) the same for pairs: do residuals turn where two features cross?
+    ages: Ints  # (C,) rows learned since the rule began
+    means: Floats  # (C, n) of the rows of a rule
+    variances: Floats  # (C, n)
+    class_counts: Floats  # (C, m) rows learned, by class
+
+
+class CloudState(NamedTuple):
+    """Round Gaussians of one class each."""
+
+    centers: Floats  # (n, K) transposed, so that the distances to all clouds are one loop
+    labels: Ints  # (K,)
+    spreads: Floats  # (K,) variance per feature
+    masses: Floats  # (K,) fading count of rows
+    heights: Floats  # (K,) log density at the centre
+    count: Ints  # (1,)
+
+
+class GaussianState(NamedTuple):
+    """Layers of Gaussian rules (paper: gClass). In kernels `view` gives one of them."""
+
+    status: Ints  # (L, G) FREE, ACTIVE or ARCHIVED
+    centers: Floats  # (L, G, i)
+    covs: Floats  # (L, G, i, i)
+    inverse_covs: Floats  # (L, G, i, i)
+    log_volumes: Floats  # (L, G) half the log determinant of the covariance
+    populations: Floats  # (L, G) rows the premise rests on; shrinks when it forgets
+    class_counts: Floats  # (L, G, m) rows won, by class
+    consequents: Floats  # (L, G, m, q)
+    gain_covs: Floats  # (L, G, q, q) symmetric positive definite
+    gain_caps: Floats  # (L, q) most variance a weight may have: the prior, in today's units
+    densities: Floats  # (L, G, 3) windowed weight, windowed distance, last local density
+    potentials: Floats  # (L, G, 2) windowed row count, windowed distance
+    utilities: Floats  # (L, G) windowed mean of the activation
+    ages: Ints  # (L, G) consequent updates since birth or recall
+    premise_updates: Ints  # (L, G) since birth
+    record_counts: Floats  # (L, G, 2) evaluations of a rule's significance (0) and potential (1)
+    record_means: Floats  # (L, G, 2)
+    record_squares: Floats  # (L, G, 2) sums of squared deviations
+    violations: Floats  # (L, G, 2) how often running they were too low
+    n_inputs: Ints  # (L, 1)
+    input_mask: Flags  # (L, i) False: the input is left out until it is switched on again
+    density_weight: Floats  # (L, 1) sum of the weights behind the two fields below
+    density_mean: Floats  # (L, i)
+    density_cov: Floats  # (L, i, i)
+    class_weights: Floats  # (L, m) rows of each class
+    class_means: Floats  # (L, m, i)
+    class_variances: Floats  # (L, m, i)
+    threshold: Floats  # (L, 1) certainty below which a row is learned
+    counters: Ints  # (L, 6) see SEEN ...
+
+
+class Progress(NamedTuple):
+    """What the network keeps of the stream as a whole."""
+
+    errors: Ints  # (4,) see TRACK_ROWS ...
+    signals: Floats  # (8,) see MEMORY ...
+    label_shares: Floats  # (m,) fading, of each class among the labels taken
+    counts: Ints  # (5,) see ROWS ...
+    lead: Floats  # (1,) rows on which the short memory beat the long one, since the last step
+    budget: Ints  # (S,) the label budget, see `kernels/labels.py`
+
+
+class State(NamedTuple):
+    """All arrays of a network."""
+
+    layers: Layers
+    pool: PoolState | None
+    clouds: CloudState | None
+    gaussians: GaussianState | None
+    progress: Progress
+
+
+# ---- parameters
+
+
+class PoolParams(NamedTuple):
+    """Parameters of lines, curves and boxes; arrays are by configured layer."""
+
+    memories: Floats  # (l,) rows; 0 is the adaptive memory
+    memory_shares: Floats  # (l,) of the adaptive memory
+    label_noises: Floats  # (l,) share of labels that a layer expects to be wrong
+    splits: Flags  # (l,) whether its rules split
+    head_starts: Flags  # (l,) whether its vote has a head start where rows repeat each other
+    short_line: int  # the two lines whose lead moves the adaptive memory; -1 if there are none
+    long_line: int
+    reference: int  # the layer whose variances tell how far features spread; -1 if there is none
+    shortest_memory: float
+    longest_memory: float
+    referee_memory: float
+    shortening: float
+    lengthening: float
+    forgetting: bool
+    prior: float
+    prior_reach: float
+    least_trust: float
+    split_evidence: float
+    evidence_per_contrast: float
+    split_every: int
+    split_doubt: float
+    least_variance: float
+
+
+class CloudParams(NamedTuple):
+    """Parameters of clouds."""
+
+    rate: float
+    birth: float
+    memory: float
+    doubt: float
+    first_spread: float
+    first_mass: float
+    row_mass: float
+    rest_share: float
+    rest_steps: int
+    grace_rows: int
+
+
+class GaussianParams(NamedTuple):
+    """Parameters of gaussian layers."""
 
     logistic: bool
     mix_logits: bool
@@ -117,69 +231,119 @@ class Settings(NamedTuple):
     local_forgetting: float
     density_memory: float
     potential_memory: float
-    active_learning: bool
-    conflict_threshold: float
+    chooses_rows: bool
+    certainty: float
     exploration: float
     threshold_step: float
-    label_budget: float
     grow_rules: bool
     recall_rules: bool
+    recall_margin: float
     max_rules: int
     first_precision: float
     log_vigilance: float
     width_floor: float
     tuning: int  # 0 off, 1 rows inside the winner, 2 the published condition
     max_population: float
-    coverage: Floats  # (n + 1,) squared radius that holds most of a rule, by dimension
-    adapt_votes: int  # 0 off, 1 reward and punish, 2 likelihood
+    coverage: Floats  # (i + 1,) squared radius that holds most of a rule, by dimension
+    singles: Flags  # (l,) configured layers that keep a single rule
+
+
+class Params(NamedTuple):
+    """All parameters that kernels need."""
+
+    n_configured: int  # layers of the configuration; those above them are kept or grown
+    chunk_rows: int
+    stacks: bool  # whether layers take in what others say
+    first_leader: int  # the layer that leads among equals
+    training: int  # 0 the leader, 1 also the configured layers, 2 all live layers
+    label_choice: int
+    certainty: float
+    exploration: float
+    label_budget: float
+    budget_window: int
+    votes: int
+    soft_votes: bool
+    vote_rows: float
+    vote_power: float
     vote_memory: float
     vote_sharpness: float
-    soft_vote: bool
     vote_step: float
     vote_floor: float
-    training: int  # 0 the winner, 1 also the initial layers, 2 all live layers
-    initial_layers: int
-    plain_first: bool
+    rows_per_weight: float
+    drift_test: int
+    drift_significance: float
+    drift_every: int
+    weighs_repeats: bool
+    keeps_layers: bool
+    pool: PoolParams | None
+    clouds: CloudParams | None
+    gaussian: GaussianParams | None
+
+
+# ---- rows, events, working memory
 
 
 class Batch(NamedTuple):
-    """Rows to learn. NaN in `rows` means that the input is absent."""
+    """Rows to learn, and what is known of their labels. NaN in `rows`: the input is absent."""
 
-    rows: Floats  # (k, n)
+    rows: Floats  # (k, n) or (k, i): scaled, then what the layers said if some take that in
     labels: Ints  # (k,)
     weights: Floats  # (k,)
     draws: Floats  # (k,) uniform random numbers, one a row
     labelled: Ints  # (k,) see UNLABELLED ...
 
 
-class Journal(NamedTuple):
-    """What kernels report about the rows they learned."""
+class EventBuffer(NamedTuple):
+    """What kernels report about rows: labels taken, errors, and what changed in the structure."""
 
-    outputs: Floats  # (k, L, m) raw outputs of every layer, before the row was learned
-    errors: Ints  # (k,) 1 where the network was wrong
     taken: Ints  # (k,) 1 where a layer was trained with the label
-    rule_events: Ints  # (k, 4) row, kind, layer, rule
-    rule_numbers: Floats  # (k, 4) data quality, its bound, log volume, squared distance
-    n_events: Ints  # (1,)
+    errors: Ints  # (k,) 1 where the network was wrong before it learned the row
+    lines: Ints  # (e, 5) row, kind, layer, and two numbers more
+    numbers: Floats  # (e, 4)
+    count: Ints  # (1,)
 
 
-class Scratch(NamedTuple):
-    """Working memory of kernels: made once for a shape, never saved."""
+class GaussianWork(NamedTuple):
+    """Working memory of gaussian layers."""
 
-    inputs: Floats  # (n + m,) the row and the outputs of the layers so far
-    stacked: Floats  # (n + m,) a copy of the above that training may keep
-    present: Flags  # (n,)
+    present: Flags  # (i,)
     n_present: Ints  # (1,)
-    offsets: Floats  # (R, n) row minus centre, 0 where absent
-    pulls: Floats  # (R, n) inverse covariance times offset
-    distances: Floats  # (R,) squared Mahalanobis
-    activations: Floats  # (R,) normalised firing
-    expanded: Floats  # (p,)
-    gain: Floats  # (p,)
-    locals: Floats  # (R, m) outputs of the single rules
+    offsets: Floats  # (G, i) row minus centre, 0 where absent
+    pulls: Floats  # (G, i) inverse covariance times offset
+    distances: Floats  # (G,) squared Mahalanobis
+    activations: Floats  # (G,) normalised firing
+    expanded: Floats  # (q,)
+    gain: Floats  # (q,)
+    locals: Floats  # (G, m) outputs of the single rules
     output: Floats  # (m,)
     residuals: Floats  # (m,)
-    candidate_center: Floats  # (n,)
-    candidate_width: Floats  # (n,)
-    factor: Floats  # (n, n)
+    candidate_center: Floats  # (i,)
+    candidate_width: Floats  # (i,)
+    factor: Floats  # (i, i)
+
+
+class Work(NamedTuple):
+    """Working memory, made by the caller: a kernel's own arrays would be counted at every use."""
+
+    outputs: Floats  # (L, m)
+    shares: Floats  # (L,)
     probabilities: Floats  # (m,)
+    codes: Ints  # (L,) NEVER, ALWAYS or WHILE_LEADING
+    inputs: Floats  # (i + m,) a row and what the layers say of it, if some take that in
+    expanded: Floats  # (p,)
+    gain: Floats  # (p,)
+    step: Floats  # (m,)
+    learned: Floats  # (m,)
+    heights: Floats  # (K,)
+    distances: Floats  # (K,)
+    gaussian: GaussianWork | None
+
+
+# ---- scored predictions
+
+LOG_LOSS, SQUARES, WITH_PROBABILITIES, MAJORITY, NO_CHANGE = range(5)
+N_TOTALS = 5
+"""Places of the sums over scored rows, and how many there are."""
+
+N_BINS = 10
+"""Bins of the confidence, for calibration."""

@@ -1,25 +1,26 @@
 """The first use on a machine compiles the kernels that are needed, and says so."""
 
 import logging
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from devfnn.kernels.state import Floats, Ints
+from devfnn.arrays import Floats, Ints
+from devfnn.model.config import Config
+from devfnn.model.layers import STORES
 
 _ready: set[str] = set()
 """What this process need not look at again."""
 
 
-def ensure_compiled(what: str) -> None:
+def ensure_compiled(config: Config | str) -> None:
     """Compile once per machine, and tell the user why the first call is slow.
 
     Parameters
     ----------
-    what
-        A network as `Config.network` names it, "fleet", or the "nodes" of DSSCN.
+    config
+        The configuration of a network; "fleet" or "nodes" for the kernels of fleets and of DSSCN.
     """
+    what = name_of(config)
     if what in _ready:
         return
     _ready.add(what)  # the model used below asks again
@@ -27,55 +28,69 @@ def ensure_compiled(what: str) -> None:
 
     if discard_stale_cache(what):
         logging.getLogger("devfnn").warning(
-            "devfnn: compiling its kernels (%s), once on this machine (up to two minutes) ...", what
+            "devfnn: compiling its kernels (%s), once on this machine (about a minute) ...", what
         )
-        use_kernels(what)
+        use_kernels(config)
         write_stamp(what)
 
 
-def use_kernels(what: str) -> None:
+def everything() -> list[Config | str]:
+    """All that can be compiled: the networks of the presets, fleets, nodes."""
+    from devfnn.model import presets
+
+    return [presets.default(), presets.stacked(), "fleet", "nodes"]
+
+
+def name_of(config: Config | str) -> str:
+    """What is compiled together: kernels for the kinds of layers that a network has, and no others.
+
+    >>> name_of(Config())
+    'pool+clouds'
+    """
+    if isinstance(config, str):
+        return config
+    return "+".join(store.NAME for store in STORES if config.has(*store.KINDS))
+
+
+def use_kernels(config: Config | str) -> None:
     """Call the kernels on a few rows, so that Numba compiles and keeps them."""
-    rng = np.random.default_rng(0)
-    X = rng.random((200, 2))
+    X = np.random.default_rng(0).random((200, 2))
     y = (X[:, 0] > 0.5).astype(np.int64)
-    PARTS[what](X, y)
+    if isinstance(config, Config):
+        _use_network(X, y, config)
+    else:
+        {"fleet": _use_fleet, "nodes": _use_nodes}[config](X, y)
     _score_a_chunk(y, np.stack([1.0 - X[:, 0], X[:, 0]], axis=1))
 
 
-def _use_network(X: Floats, y: Ints, network: Any) -> Any:
-    """Compile what both kinds of network use; returns the network."""
-    from devfnn.model.config import Config
+def _use_network(X: Floats, y: Ints, config: Config) -> None:
+    """Compile what a network uses."""
+    from devfnn.kernels import boxes, gaussian, labels, network, votes
+    from devfnn.kernels.state import UNLABELLED
     from devfnn.model.devfnn import DEVFNN
 
-    model = DEVFNN(Config(network=network))
+    model = DEVFNN(config.replace(lags=0, scaling="online", missing="error"))
     model.learn(X, y)
     model.learn(X + 10.0, y)  # leaves its range, so that the rules are rebased
     model.learn_rows(X, y)
     model.predict(X)
     model.wants_label(X)
-    sparing = DEVFNN(Config(network=network, label_budget=0.5))
-    asked = sparing.ask(X)
-    sparing.answer(X[asked], y[asked])
-    sparing.learn(X, y)
-    sparing.ask(X)
-    _ = model.voting_weights
-    return model._network
-
-
-def _use_concepts(X: Floats, y: Ints) -> None:
-    """Compile the kernels of the concept network."""
-    from devfnn.kernels.concept_state import FIRST_KEPT
-    from devfnn.kernels.pool import drop_layer
-
-    drop_layer(_use_network(X, y, "concepts").state, FIRST_KEPT)
-
-
-def _use_stack(X: Floats, y: Ints) -> None:
-    """Compile the kernels of the stacked network."""
-    from devfnn.kernels.layers import decouple_input
-    from devfnn.model.config import Config
-
-    decouple_input(_use_network(X, y, "stacked").layers, 0, 0, Config().width_floor)
+    own = model._network
+    assert own is not None
+    shares, state, params = own.shares, own.state, own.params
+    budget, unlabelled = own.budget.copy(), np.full(2, UNLABELLED)
+    labels.count_rows(budget, unlabelled, np.zeros(2, np.bool_))
+    labels.keep_to_budget(budget, 2, np.zeros(2, np.bool_))
+    outputs = np.zeros((1, shares.size, 2))
+    if state.pool is not None:
+        inputs, room = np.zeros((1, 2)), model._network.work
+        network.say_again(state, inputs, 1, params, room, outputs)
+        boxes.drop_layer(state.layers, state.pool, shares.size - 1) if own.sizes.layers > len(
+            config.layers
+        ) else None
+    if state.gaussians is not None:
+        votes.move_votes_by_rows(state, outputs, y[:1], np.zeros(1, np.bool_), 0, params)
+        gaussian.decouple_input(state.gaussians, 0, 0, 0.1)
 
 
 def _use_fleet(X: Floats, y: Ints) -> None:
@@ -93,15 +108,6 @@ def _use_nodes(X: Floats, y: Ints) -> None:
 
     shares, targets = np.ones((len(X), 1)), y[:, None].astype(np.float64)
     learn_nodes(np.zeros((1, 1, 2)), np.eye(2)[None], X, shares, targets, 1e-15, np.empty(2))
-
-
-PARTS: dict[str, Callable[[Floats, Ints], None]] = {
-    "concepts": _use_concepts,
-    "stacked": _use_stack,
-    "fleet": _use_fleet,
-    "nodes": _use_nodes,
-}
-"""Kernels that are compiled together."""
 
 
 def _score_a_chunk(y: Ints, probabilities: Floats) -> None:

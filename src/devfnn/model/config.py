@@ -1,36 +1,275 @@
-"""Every parameter of the model, once: its range, its meaning and its symbol in the paper."""
+"""Every parameter of the model, once: its range, its meaning and its symbol in the paper.
+
+A configuration is nested: the list of layers, then a section for every kind of layer and every
+mechanism. A section of something that the network does not have is None, and setting one of its
+parameters is refused. Mechanisms with several forms have a class for each form.
+"""
 
 import dataclasses
-import functools
 import math
-import statistics
-from typing import Any, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from devfnn.errors import InputError
-from devfnn.kernels.concept_state import Habits
-from devfnn.kernels.state import Settings
-from devfnn.parameters import check_names, check_parameters, choice, number
+from devfnn.model.layers import KINDS, STORES
+from devfnn.parameters import Section, check_names, check_parameters, choice, number
+
+# ---- layers
+
+
+@dataclasses.dataclass(frozen=True)
+class Layer(Section):
+    """One layer of the network.
+
+    >>> Layer("line", memory=300.0).name
+    'line'
+    """
+
+    kind: str = dataclasses.field(default="line")
+    """What it is: a kind of layer, as the modules of `model/layers` name them."""
+    name: str = dataclasses.field(default="", kw_only=True)
+    """What it is called in explanations; its kind if not given."""
+    memory: float = number(
+        0.0, 0.0, 1e12, "rows that it rests on; 0: the adaptive memory of the network"
+    )
+    memory_share: float = number(1.0, 1e-3, 1.0, "of the adaptive memory")
+    label_noise: float = number(0.0, 0.0, 0.9, "share of labels that it expects to be wrong")
+    inputs: Literal["features", "settled", "all"] = choice(
+        "features", "features; and what settled layers before it say, or all layers before it"
+    )
+    single_rule: bool = choice(False, "a gaussian layer that never has a second rule")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "name", self.name or self.kind)
+        if self.kind not in KINDS:
+            raise InputError(f"a layer is one of {', '.join(KINDS)}, not {self.kind!r}")
+        own = next(store.TAKES for store in STORES if self.kind in store.KINDS)
+        for field in dataclasses.fields(self)[2:]:
+            if getattr(self, field.name) != field.default and field.name not in own:
+                has = (
+                    f"has {', '.join(sorted(own))}"
+                    if own
+                    else f"is set in the section {self.kind!r}"
+                )
+                raise InputError(f"a layer of {self.kind} has no {field.name!r}: it {has}")
+        if 0.0 < self.memory < 2.0:
+            raise InputError(f"memory must be 0 or at least 2 rows, not {self.memory:g}")
+
+
+DEFAULT_LAYERS = (
+    Layer("line", name="quick line", memory=300.0),
+    Layer("line", name="brisk line", memory_share=0.25, label_noise=0.1),
+    Layer("line", name="steady line", label_noise=0.1),
+    Layer("curve", name="lively curve", memory=2000.0),
+    Layer("curve", name="calm curve", memory=20000.0),
+    Layer("boxes"),
+    Layer("clouds"),
+)
+"""The layers of the default: rivals from simple to complex, from a short memory to a long one."""
+
+# ---- mechanisms
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Config:
-    """All parameters of DEVFNN. The defaults are one configuration for all streams.
+class Labels(Section):
+    """Which rows are learned."""
 
-    >>> Config().replace(growing=False).growing
-    False
-    >>> Config(vote_step=2.0)
-    Traceback (most recent call last):
-    ...
-    devfnn.errors.InputError: vote_step must be between 0 and 1, not 2.0
-    """
+    choice: Literal["vote", "layer", "all"] = choice(
+        "vote", "the network learns rows it is unsure of; every layer those of its own; or all rows"
+    )
+    certainty: float = number(0.99, 0.0, 1.0, "certainty below which to learn a row", "k_prune")
+    exploration: float = number(0.1, 0.0, 1.0, "share of rows learned whatever the certainty")
+    threshold_step: float = number(
+        0.0, 0.0, 0.5, "speed at which the certainty of a gaussian layer varies; 0 is off"
+    )
+    budget: float = number(1.0, 0.0, 1.0, "most labels per row over any window; 1 is off")
+    window: int = number(100, 1, 10**7, "rows over which the budget is never exceeded")
 
-    network: Literal["concepts", "stacked"] = choice(
-        "concepts", "rival layers, one kept per concept; or stacked rule layers, as the paper has"
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.budget > 0.0 and self.budget * self.window < 1.0 - 1e-9:
+            enough = math.ceil(1.0 / self.budget)
+            raise InputError(
+                f"a budget of {self.budget:g} in a window of {self.window} rows is less than one "
+                f"label; a window of {enough} rows has room for one"
+            )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ByAccuracy(Section):
+    """Voting weights by how many rows a layer had right of late."""
+
+    form = "accuracy"
+    rows: float = number(1000.0, 1.0, 1e9, "rows over which right predictions are counted")
+    power: float = number(0.15, 0.0, 100.0, "log odds for every row more that was right")
+    rows_per_weight: float = number(
+        10.0, 0.0, 1e6, "independent rows that the memory of a single curve should hold per weight"
     )
 
-    # Rows
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Weighted(Section):
+    """What voting weights that are state have in common."""
+
+    ballots: Literal["soft", "hard"] = choice(
+        "soft", "layers vote with probabilities, or for a class"
+    )
+    newborn_weight: float = number(1.0, 1e-6, 1.0, "voting weight of a new layer", "χ")
+    reset_winner: bool = choice(False, "give a trained layer its first weight and decay again")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ByLikelihood(Weighted):
+    """Voting weights by the fading likelihood of the labels."""
+
+    form = "likelihood"
+    memory: float = number(0.9995, 0.0, 1.0, "share of the likelihood kept per row")
+    sharpness: float = number(0.03, 0.0, 10.0, "power of the likelihood of one row")
+    floor: float = number(1e-6, 1e-300, 0.1, "least voting weight of a live layer")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ByReward(Weighted):
+    """Voting weights by reward and punishment (paper: Adaptation of Voting Weight)."""
+
+    form = "reward"
+    step: float = number(0.01, 0.0, 1.0, "step of the decay factor", "π")
+    decay: float = number(1.0, 0.0, 1.0, "decay factor of a new layer", "ρ")
+    floor: float = number(1e-6, 1e-300, 0.1, "least voting weight of a live layer")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Equal(Weighted):
+    """Every layer has the same weight."""
+
+    form = "equal"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Drift(Section):
+    """The test on the errors of the network (paper: Hidden Layer Growing Mechanism)."""
+
+    test: Literal["stream", "chunk"] = choice(
+        "stream", "errors since the last drift, or the printed test inside one chunk"
+    )
+    significance: float = number(1e-4, 1e-300, 0.5, "level of a drift, or its cap", "α_D")
+    warning: float | None = number(
+        None, 1e-300, 0.5, "cap of the level of a warning; None if layers are kept", "α_W"
+    )
+    horizon: float | None = number(
+        None, 1e-9, 1e12, "chunks over which both levels rise; None: they do not", "T"
+    )
+    one_sided: bool = choice(True, "only a rising error rate is drift")
+    repeats: bool = choice(True, "let rows count less where labels come in runs")
+    every: int = number(50, 1, 10**7, "learned rows between two tests in row-wise learning")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class KeepLayers(Section):
+    """After a drift the best layer is kept for later, and adaptive ones start anew."""
+
+    form = "keep"
+    max_kept: int = number(5, 0, 50, "layers kept for concepts that may return")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AddLayers(Section):
+    """After a drift a layer is added on top (paper: Hidden Layer Growing Mechanism)."""
+
+    form = "add"
+    max_layers: int = number(6, 1, 50, "layers at most, merged ones included")
+    inputs: Literal["features", "settled", "all"] = choice(
+        "settled", "what a new layer takes in besides features, as of Layer"
+    )
+    newborn: Literal["winner", "scratch"] = choice(
+        "winner", "a new layer starts as a copy of the winner, or knows nothing"
+    )
+    newborn_doubt: float = number(5.0, 1.0, 1e6, "factor on the gain that a copy inherits")
+    buffer_rows: int = number(5000, 0, 10**7, "rows kept in the warning phase")
+    train_on_warning: bool = choice(True, "train on chunks of the warning phase too")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ByDisagreement(Section):
+    """Kept layers that say the same are merged."""
+
+    form = "disagreement"
+    share: float = number(0.01, 0.0, 1.0, "share of rows on which two layers differ, at most")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ByCompression(Section):
+    """Layers whose outputs vary together are merged (paper: Hidden Layer Merging Mechanism)."""
+
+    form = "compression"
+    threshold: float = number(0.001, 0.0, 1.0, "compression index below which layers merge", "δ2")
+    memory: float = number(0.95, 0.0, 1.0, "share of the statistics kept per chunk")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FeatureMask(Section):
+    """Features that say nothing are left out (paper: Online Feature Weighting Mechanism)."""
+
+    score: Literal["standardised", "variance"] = choice(
+        "standardised", "compression index of unit-variance inputs, or as printed"
+    )
+    threshold: float = number(0.99, 0.0, 1.0, "score from which a feature is off", "δ1")
+    memory: float = number(0.95, 0.0, 1.0, "share of the statistics kept per chunk")
+
+
+# ---- all of it
+
+_AUTO: Any = type("_Auto", (), {"__repr__": lambda self: "as the layers need it"})()
+"""The section that the layers need, or None."""
+
+_OF_KINDS = {name: about for store in STORES for name, about in store.SECTIONS.items()}
+
+SECTIONS: dict[str, tuple[type[Section], ...]] = {
+    **{name: (kind,) for name, (kind, _, _) in _OF_KINDS.items()},
+    "labels": (Labels,),
+    "voting": (ByAccuracy, ByReward, ByLikelihood, Equal),
+    "drift": (Drift,),
+    "growing": (KeepLayers, AddLayers),
+    "merging": (ByDisagreement, ByCompression),
+    "feature_mask": (FeatureMask,),
+}
+"""Sections by name, with the class of every form."""
+
+NEEDED_BY = {name: kinds for name, (_, kinds, _) in _OF_KINDS.items()}
+"""Kinds of layers that a section belongs to."""
+
+_ESSENTIAL = tuple(name for name, (_, _, is_essential) in _OF_KINDS.items() if is_essential)
+"""Sections without which their layers cannot be."""
+
+_SectionsOfKinds = dataclasses.make_dataclass(
+    "_SectionsOfKinds",
+    [(name, Any, dataclasses.field(default=_AUTO)) for name in _OF_KINDS],
+    frozen=True,
+    kw_only=True,
+)
+"""A field for every section of a kind of layer."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
+    """All parameters of DEVFNN. The defaults are one configuration for all streams.
+
+    >>> Config().replace(drift__significance=1e-6).drift.significance
+    1e-06
+    >>> Config().replace(gaussian__vigilance=0.5)
+    Traceback (most recent call last):
+    ...
+    devfnn.errors.InputError: the network has no gaussian; add Layer("gaussian") to layers
+    >>> Config(voting=ByReward(step=2.0))
+    Traceback (most recent call last):
+    ...
+    devfnn.errors.InputError: step must be between 0 and 1, not 2.0
+    """
+
+    layers: tuple[Layer, ...] = DEFAULT_LAYERS
+    training: Literal["leader", "configured", "all"] = choice(
+        "configured", "layers that learn: the one that leads; these and the configured; all"
+    )
     chunk_rows: int = number(500, 2, 10**7, "rows between structural steps in row-wise learning")
     scaling: Literal["online", "none"] = choice(
         "online", "scale inside the model without look-ahead, or expect inputs in [0, 1]"
@@ -42,226 +281,267 @@ class Config:
         0, 0, 100, "last labels that are inputs too; for streams that go on as before"
     )
     seed: int = number(0, 0, 2**63 - 1, "seed of the exploration share")
+    labels: Labels = Labels()
+    voting: ByAccuracy | ByReward | ByLikelihood | Equal = ByAccuracy()
+    drift: Drift | None = Drift()
+    growing: KeepLayers | AddLayers | None = KeepLayers()
+    merging: ByDisagreement | ByCompression | None = ByDisagreement()
+    feature_mask: FeatureMask | None = None
 
-    # The concept network
-    forgetting: bool = choice(True, "let the past fade; off keeps all of it")
-    quick_memory: float = number(300.0, 2.0, 1e9, "rows that the line of short memory rests on")
-    shortest_memory: float = number(2000.0, 8.0, 1e9, "rows of memory after a drift, at least")
-    longest_memory: float = number(20000.0, 2.0, 1e12, "rows of memory in a calm, at most")
-    prior: float = number(5.0, 1e-6, 1e8, "variance of the weights of a rule before any row")
-    prior_reach: float = number(25.0, 1.0, 1e4, "most by which it widens for a narrow feature")
-    label_noise: float = number(0.1, 0.0, 0.9, "share of wrong labels that steady lines expect")
-    max_boxes: int = number(20, 1, 1000, "rules in the layer of boxes, and in each kept layer")
-    max_pool: int = number(32, 6, 10**5, "rules in all lines and boxes together, kept ones too")
-    split_evidence: float = number(20.0, 0.0, 1e9, "gain in likelihood for which a rule splits")
-    split_every: int = number(100, 1, 10**7, "learned rows of a rule between two looks at that")
-    crossings: bool = choice(True, "let rules also split where two features cross their means")
-    split_doubt: float = number(10.0, 1.0, 1e9, "factor on the gain of both halves of a rule")
-    max_clouds: int = number(100, 0, 10**5, "rules in the layer of clouds; 0 does without it")
-    cloud_rate: float = number(0.2, 0.0, 1.0, "step of a cloud towards a row of its own")
-    cloud_birth: float = number(0.1, 0.0, 1.0, "probability of its class below which a row founds")
-    cloud_memory: float = number(0.999, 0.5, 1.0, "share of the mass of clouds kept per row")
-    join_evidence: float = number(0.5, 0.0, 1e9, "difference per weight below which rules join")
-    max_kept: int = number(5, 0, 50, "layers kept for concepts that may return")
-    merge_disagreement: float = number(0.01, 0.0, 1.0, "share of rows below which layers merge")
-    vote_rows: float = number(1000.0, 1.0, 1e9, "rows over which right predictions are counted")
-    vote_power: float = number(0.15, 0.0, 100.0, "log odds for every row more that was right")
+    if TYPE_CHECKING:
 
-    # The THEN part of a rule
-    consequent: Literal["logistic", "least_squares"] = choice(
-        "logistic", "recursive logistic regression, or the paper's FWGRLS"
-    )
-    mixing: Literal["logits", "probabilities"] = choice(
-        "logits", "what the rules of a logistic layer average"
-    )
-    normalisation: Literal["softmax", "floor"] = choice(
-        "softmax", "of firing strengths; floor reads a total under 0.001 as 1, as the authors do"
-    )
-    initial_gain: float = number(5.0, 1e-6, 1e8, "start and cap of the gain, in first units", "Ω")
-    later_gain: float = number(1.0, 1e-6, 1e8, "start of the gain matrix of later rules", "Ω")
-    curvature_floor: float = number(0.01, 1e-6, 0.25, "least curvature of the logistic update")
-    memory: float = number(0.9995, 0.5, 1.0, "share of the past kept per row")
-    chunk_memory: float = number(1.0, 0.0, 1.0, "share kept per chunk; 0 starts the gain anew")
-    weight_decay: float = number(0.0, 0.0, 1.0, "strength of the pull towards 0", "ϖ")
-    local_forgetting: float = number(
-        0.0, 0.0, 0.5, "most a moving local density may cut the memory; 0 is off"
-    )
-    density_memory: float = number(0.99, 0.5, 1.0, "share of the local density kept per row")
-
-    # What to learn
-    active_learning: bool = choice(True, "learn only rows that are worth their label")
-    conflict_threshold: float = number(0.99, 0.0, 1.0, "certainty below which to learn", "k_prune")
-    exploration: float = number(0.1, 0.0, 1.0, "share of rows learned whatever the certainty")
-    threshold_step: float = number(0.0, 0.0, 0.5, "speed of a varying threshold; 0 is off")
-    label_budget: float = number(1.0, 0.0, 1.0, "most labels per row over any window; 1 is off")
-    budget_window: int = number(100, 1, 10**7, "rows in a row over which it is never exceeded")
-
-    # The IF part of a rule
-    rule_growing: bool = choice(True, "let rows found new rules")
-    rules: Literal["evolving", "fixed"] = choice(
-        "evolving", "rules come and go; or a stacked layer has one for each feature, for good"
-    )
-    max_rules: int = number(10, 1, 1000, "active rules in a layer")
-    first_precision: float = number(2.0, 1e-6, 1e6, "inverse variance of a first rule", "k_fs")
-    vigilance: float = number(0.9, 0.0, 1.0, "volume share of the winner for growth", "Vig")
-    width_floor: float = number(0.02, 1e-6, 1.0, "least width of a rule, inputs in [0, 1]")
-    coverage: float = number(0.9, 0.5, 0.9999, "share of a Gaussian that counts as inside")
-    premise_tuning: Literal["covered", "published", "off"] = choice(
-        "covered", "rows that move the winner's premise"
-    )
-    max_population: float = number(1e4, 2.0, 1e12, "rows a premise rests on at most")
-    pruning: bool = choice(True, "drop rules without significance or potential")
-    prune_margin: float = number(1.0, 0.0, 100.0, "standard deviations below a rule's own mean")
-    potential_memory: float = number(0.998, 0.5, 1.0, "share of the potential kept per row")
-    recall: bool = choice(True, "keep obsolete rules and call them back")
-    archive_size: int = number(10, 0, 1000, "obsolete rules kept in a layer")
-
-    # The network
-    initial_layers: int = number(2, 1, 50, "layers at the start")
-    max_layers: int = number(6, 1, 50, "layers at most, merged ones included")
-    plain_first: bool = choice(
-        True, "of several initial layers, the first keeps a single rule: the simplest rival"
-    )
-    training: Literal["winner", "winner_and_initial", "all"] = choice(
-        "winner_and_initial", "layers trained on a chunk; initial layers never rest"
-    )
-    augmentation: Literal["all", "settled", "off"] = choice(
-        "settled", "outputs that later layers take in: all, all but of layers that never rest, none"
-    )
-    growing: bool = choice(True, "add a layer on drift")
-    merging: bool = choice(True, "leave out layers that repeat another")
-    feature_mask: bool = choice(False, "leave out features that say nothing")
-    voting_weights: Literal["likelihood", "reward", "equal"] = choice(
-        "likelihood", "fading likelihood of the labels, reward and punishment as printed, or none"
-    )
-    vote_memory: float = number(0.9995, 0.0, 1.0, "share of the likelihood kept per row")
-    vote_sharpness: float = number(0.03, 0.0, 10.0, "power of the likelihood of one row")
-    newborn: Literal["winner", "scratch"] = choice(
-        "winner", "a new layer starts as a copy of the winner, or knows nothing"
-    )
-    newborn_doubt: float = number(5.0, 1.0, 1e6, "factor on the gain that a copy inherits")
-    vote: Literal["hard", "soft"] = choice("soft", "layers vote for a class or with probabilities")
-    vote_step: float = number(0.01, 0.0, 1.0, "step of the decay factor", "π")
-    vote_floor: float = number(1e-6, 1e-300, 0.1, "least voting weight of a live layer")
-    initial_decay: float = number(1.0, 0.0, 1.0, "decay factor of a new layer", "ρ")
-    newborn_weight: float = number(1.0, 1e-6, 1.0, "voting weight of a new layer", "χ")
-    reset_winner: bool = choice(False, "give a trained layer its initial weight and decay again")
-    feature_score: Literal["standardised", "variance"] = choice(
-        "standardised", "compression index of unit-variance inputs, or as printed"
-    )
-    feature_threshold: float = number(0.99, 0.0, 1.0, "score from which a feature is off", "δ1")
-    merge_threshold: float = number(0.001, 0.0, 1.0, "index below which layers merge", "δ2")
-    statistics_memory: float = number(0.95, 0.0, 1.0, "share of such statistics kept per chunk")
-    drift_test: Literal["stream", "chunk"] = choice(
-        "stream", "errors since the last drift, or the printed test inside one chunk"
-    )
-    drift_one_sided: bool = choice(True, "only a rising error rate is drift")
-    drift_significance: float = number(1e-4, 1e-300, 0.5, "cap of the level of drift", "α_D")
-    warning_significance: float = number(1e-3, 1e-300, 0.5, "cap of the level of warning", "α_W")
-    train_on_warning: bool = choice(True, "train on chunks of the warning phase too")
-    horizon: float = number(200.0, 1e-9, 1e12, "chunks over which the levels rise", "T")
-    buffer_rows: int = number(5000, 0, 10**7, "rows kept in the warning phase")
+        def __getattr__(self, name: str) -> Any:
+            """Sections of kinds of layers: rules, memory, boxes, clouds, gaussian, resting."""
 
     def __post_init__(self) -> None:
         check_parameters(self)
-        if self.label_budget > 0.0 and self.label_budget * self.budget_window < 1.0 - 1e-9:
-            enough = math.ceil(1.0 / self.label_budget)
+        object.__setattr__(self, "layers", tuple(self.layers))
+        _check_layers(self.layers)
+        for name, kinds in SECTIONS.items():
+            needs = NEEDED_BY.get(name)
+            is_needed = needs is None or any(layer.kind in needs for layer in self.layers)
+            if getattr(self, name) is _AUTO:
+                object.__setattr__(self, name, kinds[0]() if is_needed else None)
+            self._check_section(name, getattr(self, name), is_needed)
+        _check_together(self)
+
+    def _check_section(self, name: str, section: Any, is_needed: bool) -> None:
+        """A section of something that is there, of one of its classes."""
+        kinds, needs = SECTIONS[name], NEEDED_BY.get(name, ())
+        if section is None:
+            if name in ("labels", "voting") or (is_needed and needs and name in _ESSENTIAL):
+                raise InputError(f"{name} must be one of {_names(kinds)}, not None")
+        elif not isinstance(section, kinds):
+            raise InputError(f"{name} must be one of {_names(kinds)}, not {section!r}")
+        elif not is_needed:
+            layer = " or ".join(f'Layer("{kind}")' for kind in needs)
             raise InputError(
-                f"label_budget {self.label_budget:g} of budget_window {self.budget_window} rows is "
-                f"less than one label; a budget_window of {enough} rows has room for one"
+                f"{name} is set, but the network has no such layer; add {layer} to layers, or "
+                f"leave {name} out"
             )
 
+    # ---- what follows from it
+
+    def has(self, *kinds: str) -> bool:
+        """Whether the network has a layer of one of these kinds from the start."""
+        return any(layer.kind in kinds for layer in self.layers)
+
+    @property
+    def is_budgeted(self) -> bool:
+        """Whether the model may take only a share of the labels."""
+        return bool(self.labels.budget < 1.0)
+
+    # ---- other configurations
+
     def replace(self, **changes: Any) -> "Config":
-        """A copy with some parameters changed."""
-        check_names(self, changes)
-        return dataclasses.replace(self, **changes)
+        """A copy with some parameters changed.
+
+        Parameters
+        ----------
+        changes
+            Parameters, and sections: an object, a dictionary of its parameters, or None to do
+            without; None for a kind of layer leaves out its layers. SECTION__PARAMETER changes one
+            parameter of a section, layers__PARAMETER that of all layers which have it set.
+
+        Examples
+        --------
+        >>> Config().replace(labels__budget=0.1, clouds__max_rules=50).labels.budget
+        0.1
+        >>> len(Config().replace(clouds=None).layers)
+        6
+        """
+        whole = {name: value for name, value in changes.items() if "__" not in name}
+        check_names(self, whole)
+        gone = tuple(name for name in _ESSENTIAL if name in whole and whole[name] is None)
+        whole = {
+            name: _as_section(name, value) for name, value in whole.items() if name not in gone
+        }
+        if gone or "layers" in whole:
+            layers = tuple(whole.get("layers", self.layers))
+            layers = tuple(layer for layer in layers if layer.kind not in gone)
+            whole = self._left_by(layers) | whole | {"layers": layers}
+        config = dataclasses.replace(self, **whole)
+        inner: dict[str, dict[str, Any]] = {}
+        for path, value in changes.items():
+            section, is_inner, name = path.partition("__")
+            if is_inner:
+                inner.setdefault(section, {})[name] = value
+        changed = {name: config._changed(name, values) for name, values in inner.items()}
+        return dataclasses.replace(config, **changed)
+
+    def _left_by(self, layers: tuple[Layer, ...]) -> dict[str, Any]:
+        """Sections whose kind of layer comes or goes."""
+        kinds = {layer.kind for layer in layers}
+        return {
+            name: _AUTO
+            for name, needs in NEEDED_BY.items()
+            if self.has(*needs) != bool(kinds.intersection(needs))
+        }
+
+    def _changed(self, name: str, values: dict[str, Any]) -> Any:
+        """A section with other values; says where a parameter belongs that it does not have."""
+        if name == "layers":
+            check_names(Layer, values)
+            return tuple(_layer_with(layer, values) for layer in self.layers)
+        if name not in SECTIONS:
+            raise InputError(f"no section is called {name!r}; there are {', '.join(SECTIONS)}")
+        section = getattr(self, name)
+        if section is None:
+            needs = " or ".join(f'Layer("{kind}")' for kind in NEEDED_BY.get(name, ()))
+            is_there = self.has(*NEEDED_BY.get(name, ())) if needs else True
+            instead = (
+                f"set {name}={_names(SECTIONS[name])}" if is_there else f"add {needs} to layers"
+            )
+            raise InputError(f"the network has no {name}; {instead}")
+        for each in values:
+            if not any(each == field.name for field in dataclasses.fields(section)):
+                raise InputError(_where(name, section, each))
+        return dataclasses.replace(section, **values)
+
+    def with_layer(self, name: str, **changes: Any) -> "Config":
+        """A copy in which the layer of this name has other parameters.
+
+        >>> Config().with_layer("quick line", memory=50.0).layers[0].memory
+        50.0
+        """
+        names = [layer.name for layer in self.layers]
+        if name not in names:
+            raise InputError(f"no layer is called {name!r}; there are {', '.join(names)}")
+        check_names(Layer, changes)
+        layers = [
+            dataclasses.replace(layer, **changes) if layer.name == name else layer
+            for layer in self.layers
+        ]
+        return dataclasses.replace(self, layers=tuple(layers))
+
+    # ---- plain data
 
     def to_dict(self) -> dict[str, Any]:
-        """All parameters as plain data."""
-        return dataclasses.asdict(self)
+        """All parameters as plain data; a mechanism of several forms says which one it has."""
+        data: dict[str, Any] = {}
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.name == "layers":
+                data["layers"] = [plain_section(layer) for layer in value]
+            elif isinstance(value, Section):
+                data[field.name] = plain_section(value)
+            else:
+                data[field.name] = plain_value(field, value)
+        return data
 
-    @functools.lru_cache(maxsize=64)  # noqa: B019 - frozen, small, and asked for on every call
-    def kernel_settings(self, n_inputs: int) -> Settings:
-        """The numbers that kernels need, for layers of at most `n_inputs` inputs."""
-        return Settings(
-            logistic=self.consequent == "logistic",
-            mix_logits=self.mixing == "logits",
-            firing_floor=self.normalisation == "floor",
-            initial_gain=float(self.initial_gain),
-            later_gain=float(self.later_gain),
-            curvature_floor=float(self.curvature_floor),
-            memory=float(self.memory),
-            weight_decay=float(self.weight_decay),
-            local_forgetting=float(self.local_forgetting),
-            density_memory=float(self.density_memory),
-            potential_memory=float(self.potential_memory),
-            active_learning=bool(self.active_learning),
-            conflict_threshold=float(self.conflict_threshold),
-            exploration=float(self.exploration),
-            threshold_step=float(self.threshold_step),
-            label_budget=float(self.label_budget),
-            grow_rules=self.rule_growing and self.rules == "evolving",
-            recall_rules=self.recall and self.pruning and self.rules == "evolving",
-            max_rules=int(self.max_rules),
-            first_precision=float(self.first_precision),
-            log_vigilance=math.log(max(self.vigilance, 1e-300)),
-            width_floor=float(self.width_floor),
-            tuning=["off", "covered", "published"].index(self.premise_tuning),
-            max_population=float(self.max_population),
-            coverage=chi_square_radii(self.coverage, n_inputs),
-            adapt_votes=["equal", "reward", "likelihood"].index(self.voting_weights),
-            vote_memory=float(self.vote_memory),
-            vote_sharpness=float(self.vote_sharpness),
-            soft_vote=self.vote == "soft",
-            vote_step=float(self.vote_step),
-            vote_floor=float(self.vote_floor),
-            training=["winner", "winner_and_initial", "all"].index(self.training),
-            initial_layers=int(self.initial_layers),
-            plain_first=bool(self.plain_first and self.initial_layers > 1),
-        )
-
-    @functools.lru_cache(maxsize=64)  # noqa: B019 - frozen, small, and asked for on every call
-    def habits(self) -> Habits:
-        """The numbers that the kernels of a concept network need."""
-        return Habits(
-            quick_rows=float(self.quick_memory),
-            shortest_rows=float(self.shortest_memory),
-            longest_rows=float(max(self.longest_memory, self.shortest_memory)),
-            forgetting=bool(self.forgetting),
-            prior=float(self.prior),
-            prior_reach=float(self.prior_reach),
-            label_noise=float(self.label_noise),
-            rule_growing=bool(self.rule_growing),
-            split_evidence=float(self.split_evidence),
-            split_every=int(self.split_every),
-            split_doubt=float(self.split_doubt),
-            cloud_rate=float(self.cloud_rate),
-            cloud_birth=float(self.cloud_birth),
-            cloud_memory=float(self.cloud_memory) if self.forgetting else 1.0,
-            active_learning=bool(self.active_learning),
-            conflict_threshold=float(self.conflict_threshold),
-            exploration=float(self.exploration),
-            label_budget=float(self.label_budget),
-            budget_window=int(self.budget_window),
-            vote_rows=float(self.vote_rows),
-            vote_sharpness=float(self.vote_power),
-            growing=bool(self.growing),
-            recall=bool(self.recall),
-            drift_significance=float(self.drift_significance),
-            chunk_rows=int(self.chunk_rows),
-        )
+    @staticmethod
+    def from_dict(data: Any) -> "Config":
+        """The configuration that `to_dict` gave; raises InputError."""
+        if not isinstance(data, dict) or not isinstance(data.get("layers"), list):
+            raise InputError("a configuration is an object with a list of layers")
+        check_names(Config, data)
+        values: dict[str, Any] = {}
+        for name, value in data.items():
+            if name == "layers":
+                values[name] = tuple(_section_from(Layer, each) for each in value)
+            else:
+                values[name] = _as_section(name, value)
+        return Config(**values)
 
 
-def chi_square_radii(share: float, n_inputs: int) -> "np.ndarray[Any, np.dtype[np.float64]]":
-    """Squared radius that holds `share` of a Gaussian, for 0 to `n_inputs` dimensions.
+def _names(kinds: tuple[type[Section], ...]) -> str:
+    return ", ".join(kind.__name__ for kind in kinds)
 
-    Wilson and Hilferty's approximation, good to three percent.
 
-    >>> chi_square_radii(0.9, 4).round(2).tolist()
-    [0.0, 2.64, 4.56, 6.21, 7.75]
-    """
-    dimensions = np.arange(1, n_inputs + 1)
-    spread = 2.0 / (9.0 * dimensions)
-    z = statistics.NormalDist().inv_cdf(share)
-    radii = dimensions * (1.0 - spread + z * np.sqrt(spread)) ** 3
-    return np.concatenate([[0.0], radii])
+def _check_layers(layers: tuple[Layer, ...]) -> None:
+    """Layers of different names, at most one of boxes and of clouds."""
+    if not layers or not all(isinstance(layer, Layer) for layer in layers):
+        raise InputError("layers must be one or more of Layer")
+    for kind in ("boxes", "clouds"):
+        if sum(layer.kind == kind for layer in layers) > 1:
+            raise InputError(f"a network has at most one layer of {kind}")
+
+
+def _check_together(config: Config) -> None:
+    """Mechanisms that need each other."""
+    growing, drift = config.growing, config.drift
+    if growing is None and drift is not None:
+        raise InputError("without growing nothing follows from a drift; set drift=None too")
+    if growing is not None and drift is None:
+        raise InputError("growing needs a drift test; set drift=Drift(), or growing=None")
+    if isinstance(growing, AddLayers):
+        if not config.has("gaussian"):
+            raise InputError('AddLayers adds gaussian layers; add Layer("gaussian"), or KeepLayers')
+        if len(config.layers) > growing.max_layers:
+            raise InputError(f"{len(config.layers)} layers are more than growing.max_layers")
+    if isinstance(growing, KeepLayers):
+        if not config.has("line", "boxes"):
+            raise InputError("KeepLayers keeps lines and boxes, and there are none; use AddLayers")
+        if not isinstance(config.voting, ByAccuracy):
+            raise InputError("KeepLayers needs voting=ByAccuracy(), which finds a kept layer again")
+        assert drift is not None
+        if drift.test == "chunk" or drift.warning is not None or drift.horizon is not None:
+            raise InputError(
+                'KeepLayers tests at one level: test="stream", warning=None, horizon=None'
+            )
+    if isinstance(config.merging, ByDisagreement) and not isinstance(growing, KeepLayers):
+        raise InputError("ByDisagreement merges kept layers; use ByCompression, or merging=None")
+    n_ruled = sum(layer.kind in NEEDED_BY["rules"] for layer in config.layers)
+    if config.rules is not None and config.rules.max_rules < n_ruled:
+        raise InputError(f"rules.max_rules must be at least {n_ruled}, one for each such layer")
+    if config.labels.choice == "layer" and not all(
+        layer.kind == "gaussian" for layer in config.layers
+    ):
+        raise InputError('only gaussian layers choose rows themselves; use Labels(choice="vote")')
+
+
+def _where(section: str, value: Section, name: str) -> str:
+    """Why a section has no such parameter, and which one has."""
+    own = ", ".join(field.name for field in dataclasses.fields(value))  # type: ignore[arg-type]
+    others = [
+        f"{other}={kind.__name__}({name}=...)"
+        for other, kinds in SECTIONS.items()
+        for kind in kinds
+        if any(field.name == name for field in dataclasses.fields(kind))  # type: ignore[arg-type]
+    ]
+    hint = f"; there is {' and '.join(others)}" if others else ""
+    return f"{section}={type(value).__name__} has no parameter {name!r}{hint}; it has {own}"
+
+
+def plain_value(field: "dataclasses.Field[Any]", value: Any) -> Any:
+    """A parameter as JSON holds it: numbers of the type that the field has."""
+    plain = value.item() if hasattr(value, "item") else value
+    kinds = get_args(field.type) or (field.type,)
+    return float(plain) if float in kinds and plain is not None else plain
+
+
+def plain_section(section: Section) -> dict[str, Any]:
+    """A section as plain data."""
+    fields = dataclasses.fields(section)  # type: ignore[arg-type]
+    data = {field.name: plain_value(field, getattr(section, field.name)) for field in fields}
+    return {"form": section.form, **data} if section.form else data
+
+
+def _as_section(name: str, value: Any) -> Any:
+    """A section from plain data, if it is that; other values as they are."""
+    if name == "layers" and isinstance(value, list):
+        return tuple(_section_from(Layer, each) for each in value)
+    if name not in SECTIONS or not isinstance(value, dict):
+        return value
+    form = value.get("form", SECTIONS[name][0].form)
+    kind = next((each for each in SECTIONS[name] if each.form == form), None)
+    if kind is None:
+        forms = ", ".join(each.form for each in SECTIONS[name])
+        raise InputError(f"{name} has no form {form!r}; there are {forms}")
+    return _section_from(kind, value)
+
+
+def _layer_with(layer: Layer, values: dict[str, Any]) -> Layer:
+    """A layer with other values, of the parameters that it has set."""
+    defaults = {field.name: field.default for field in dataclasses.fields(layer)}
+    own = {name: value for name, value in values.items() if getattr(layer, name) != defaults[name]}
+    return dataclasses.replace(layer, **own)
+
+
+def _section_from(kind: type[Section], data: Any) -> Any:
+    """A section from plain data, with every parameter given."""
+    if not isinstance(data, dict):
+        raise InputError(f"{kind.__name__} must be an object")
+    values = {name: value for name, value in data.items() if name != "form"}
+    check_names(kind, values)
+    return kind(**values)

@@ -1,35 +1,47 @@
 """DEVFNN: predict, then learn, one chunk or one row at a time."""
 
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from devfnn.arrays import Flags, Floats, Ints
 from devfnn.errors import InputError, NotLearnedError
 from devfnn.events import ClassAdded, Event
-from devfnn.kernels.state import UNLABELLED, Flags, Floats, Ints
-from devfnn.model import lags
-from devfnn.model.asking import Asking, QueryLog
+from devfnn.kernels.state import ANSWERED, OFFERED, OWED, UNLABELLED
+from devfnn.model import description, formatting, lags
 from devfnn.model.compiling import ensure_compiled
 from devfnn.model.config import Config
-from devfnn.model.engines import Engine, empty_engine
-from devfnn.model.history import Logbook
-from devfnn.model.intake import Labels, as_labelled, as_labels, as_rows, as_weights
-from devfnn.model.label_budget import is_bounded
-from devfnn.model.network import Rows
-from devfnn.model.rowwise import split_at_new_classes
-from devfnn.model.self_explaining import SelfExplaining
+from devfnn.model.explanation import Explanation, states_of
+from devfnn.model.history import History, Logbook
+from devfnn.model.label_budget import empty_budget, in_budget
+from devfnn.model.network import Network
+from devfnn.model.queries import Query, QueryLog, queries_of
+from devfnn.model.rows import Rows
+from devfnn.model.rules import Rule
 from devfnn.model.single_rows import SingleRows, plain_row
+from devfnn.model.validation import Labels, as_labelled, as_labels, as_rows, as_weights
+
+MOST_RULES = 10
+"""Rules that a description names in a layer unless told otherwise."""
+
+ClassNames = Mapping[Hashable, str]
+"""What labels are called, where they are but numbers."""
 
 
-class DEVFNN(Asking, SelfExplaining):
+class DEVFNN:
     """Deep evolving fuzzy neural network for streams that change.
+
+    A network is a list of layers of rules that vote. The default (`presets.default()`) is one
+    configuration for all streams: rival layers, of which the best is kept at every drift. The
+    network of the paper, gaussian layers stacked by feature augmentation and grown on drift, is
+    `presets.paper()`. Both are configurations of this class.
 
     Parameters
     ----------
     config
-        All parameters; the default is one configuration for all streams.
+        All parameters; the default if not given.
     feature_names
         Names for events and rules; taken from the columns of the first table if not given.
 
@@ -55,10 +67,10 @@ class DEVFNN(Asking, SelfExplaining):
             twice = next(name for name in self._names if self._names.count(name) > 1)
             raise InputError(f"feature {twice!r} is named more than once")
         self._labels = Labels()
-        self._network: Engine | None = None
+        self._network: Network | None = None
         self._logbook = Logbook()
         self._query_log = QueryLog()
-        self._early_purse: Ints | None = None  # what was asked for before there was a network
+        self._early_budget: Ints | None = None  # what was asked for before there was a network
         self._rows: SingleRows | None = None  # made when needed, never saved
         self._late: tuple[int, ...] = ()  # with lags, columns of features that were added later
 
@@ -84,7 +96,7 @@ class DEVFNN(Asking, SelfExplaining):
     @property
     def n_live_layers(self) -> int:
         """Layers that vote."""
-        return self._network.n_live_layers if self._network is not None else 0
+        return len(self._network.live_layers) if self._network is not None else 0
 
     @property
     def n_rules(self) -> int:
@@ -109,14 +121,14 @@ class DEVFNN(Asking, SelfExplaining):
     @property
     def voting_weights(self) -> Floats:
         """Voting weight of every layer; 0 for merged and resting ones."""
-        return self._known().voting_weights(self.config)
+        return self._known().voting_weights
 
     @property
     def feature_mask(self) -> Flags:
         """Which features are in use."""
         network = self._known()
         columns = lags.columns_of(network.n_features, len(self.feature_names), self._late)
-        return network.used_features(self.config)[columns.features]
+        return network.used_features[columns.features]
 
     # ---- predict: nothing here changes the model
 
@@ -124,7 +136,7 @@ class DEVFNN(Asking, SelfExplaining):
         """Class probabilities of rows; the columns follow `classes`."""
         network = self._known()
         rows = as_rows(X, self._names, self._n_features(), self.config.missing)
-        return network.probabilities(lags.at_once(network, rows, self._late), self.config)
+        return network.probabilities(lags.at_once(network, rows, self._late))
 
     def predict(self, X: Any) -> "np.ndarray[Any, np.dtype[Any]]":
         """Labels of rows."""
@@ -163,7 +175,7 @@ class DEVFNN(Asking, SelfExplaining):
             Mask of the rows that `wants_label` picked, or True for all: they are learned in any
             case, the others have no label. By default all have one, and the model takes its pick.
         """
-        if chosen is None and is_bounded(self.config):
+        if chosen is None and self.config.is_budgeted:
             chosen = self._picked(X, weights)
         rows, labelled, fresh = self._checked(X, y, weights, chosen)
         if not len(rows):
@@ -171,9 +183,9 @@ class DEVFNN(Asking, SelfExplaining):
         network = self._ready(rows, fresh)
         events = self._welcome(fresh)
         names = lags.names_of(network, self.feature_names, self._labels.classes, self._late)
-        events += network.close(names, self.config)
+        events += network.close(names)
         rows.X = lags.at_once(network, rows.X, self._late)
-        events += network.learn_chunk(rows, labelled, names, self.config)
+        events += network.learn_chunk(rows, labelled, names)
         lags.remember(network, rows.labels, labelled)
         self._logbook.note(events, network.n_rows)
         return events
@@ -190,7 +202,7 @@ class DEVFNN(Asking, SelfExplaining):
     def learn_rows(self, X: Any, y: Any, weights: Any = None, *, chosen: Any = None) -> list[Event]:
         """The same, bit for bit, as `learn_one` in a loop over the rows."""
         rows, labelled, fresh = self._checked(X, y, weights, chosen)
-        if chosen is None and is_bounded(self.config) and (fresh or self.config.lags):
+        if chosen is None and self.config.is_budgeted and (fresh or self.config.lags):
             return self._learn_sparingly(rows, [*self._labels.classes, *fresh])
         return self._learn_row_by_row(rows, labelled, fresh)
 
@@ -205,7 +217,7 @@ class DEVFNN(Asking, SelfExplaining):
             events += self._welcome(labels)
             names = lags.names_of(network, self.feature_names, self._labels.classes, self._late)
             seen = lags.one_by_one(network, part, known, self._late)
-            events += network.learn_rows(seen, known, names, self.config)
+            events += network.learn_rows(seen, known, names)
             lags.remember(network, part.labels, known)
         self._logbook.note(events, self.n_rows)
         return events
@@ -222,18 +234,276 @@ class DEVFNN(Asking, SelfExplaining):
         if repeated := sorted({name for name in fresh if [*known, *fresh].count(name) > 1}):
             raise InputError(f"the model has a feature {repeated[0]!r} already")
         n_columns = network.n_features
-        network.widen(n_columns + len(fresh), len(self._labels), self.config)
+        network.widen(n_columns + len(fresh), len(self._labels))
         if self.config.lags:
             self._late += tuple(range(n_columns, n_columns + len(fresh)))
         self._names = known + fresh
 
+    # ---- ask for labels
+
+    asks_before_learning = True
+    """Whether `wants_label` has an answer before anything was learned: experiments ask then."""
+
+    def wants_label(self, X: Any) -> Flags:
+        """Which rows are worth labelling, as the model stands; nothing is changed.
+
+        Without active learning, all of them; never more than the label budget allows. Then call
+        `learn(X, y, chosen=wanted)`: labels of the other rows are not read, and the budget counts
+        on. If labels come later than the next rows, `ask` instead.
+        """
+        rows = as_rows(X, self._names, self._n_features(), self.config.missing)
+        return self._wanted(rows, spend=False)
+
+    def ask(self, X: Any) -> Flags:
+        """Which rows to have labelled: as `wants_label`, but the budget is spent and it is logged.
+
+        When labels come, in any order, `answer` with them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from devfnn import Config, DEVFNN
+        >>> X = np.random.default_rng(0).random((1000, 2))
+        >>> y = X[:, 0] > X[:, 1]
+        >>> model = DEVFNN(Config().replace(labels__budget=0.1, labels__window=100))
+        >>> for start in range(0, 1000, 100):
+        ...     rows = slice(start, start + 100)
+        ...     asked = model.ask(X[rows])
+        ...     events = model.answer(X[rows][asked], y[rows][asked])
+        >>> int(model.n_labels_used) <= 100, model.n_labels_owed
+        (True, 0)
+        >>> model.queries()[0].reason
+        'nothing known yet'
+        """
+        rows = as_rows(X, self._names, self._n_features(), self.config.missing)
+        before = self._budget.copy()
+        if self._network is None and self._early_budget is None:
+            self._early_budget = before.copy()
+        wanted = self._wanted(rows, spend=True)
+        network = self._network
+        seen = lags.at_once(network, rows, self._late) if network is not None else rows
+        for query in queries_of(network, seen, wanted, before, self.config):
+            self._query_log.note(query)
+        self._budget[OWED] += int(np.count_nonzero(wanted))
+        return wanted
+
+    def answer(self, X: Any, y: Any, weights: Any = None) -> list[Event]:
+        """Learn labels that `ask` asked for, row by row, and return what changed in the structure.
+
+        They were paid for when they were asked for. Rows that were not asked for do not belong
+        here; labels that nobody asked for go to `learn`.
+
+        Parameters
+        ----------
+        X, y
+            Rows and their labels, in any order. New labels open new classes.
+        weights
+            Weight of every row in training, 1 if not given.
+        """
+        n_answers = len(as_rows(X, self._names, self._n_features(), self.config.missing))
+        if n_answers > self.n_labels_owed:
+            raise InputError(
+                f"{n_answers} answers, but {self.n_labels_owed} labels are owed; ask(X) first, or "
+                "learn(X, y, chosen=True) labels that nobody asked for"
+            )
+        rows, labelled, fresh = self._checked(X, y, weights, True)
+        self._budget[OWED] -= n_answers
+        labelled[:] = ANSWERED
+        return self._learn_row_by_row(rows, labelled, fresh)
+
+    def queries(self) -> list[Query]:
+        """Labels that `ask` asked for, the newest 1,000, the oldest first. They are saved."""
+        return list(self._query_log.newest)
+
+    @property
+    def n_labels_owed(self) -> int:
+        """Labels that `ask` asked for and that were not answered yet."""
+        return int(self._budget[OWED])
+
+    @property
+    def _budget(self) -> Ints:
+        """The label budget; until there is a network, one of its own."""
+        if self._network is not None:
+            return self._network.budget
+        return empty_budget(self.config) if self._early_budget is None else self._early_budget
+
+    def _wanted(self, rows: Floats, spend: bool) -> Flags:
+        """Which rows are worth a label, inside the budget, which is spent if told."""
+        if self._network is None:  # all that the budget allows
+            ensure_compiled(self.config)
+            budget = self._budget if spend else self._budget.copy()
+            return in_budget(np.ones(len(rows), np.bool_), budget, self.config)
+        network = self._known()
+        return network.wanted(lags.at_once(network, rows, self._late), spend)
+
+    def _picked(self, X: Any, weights: Any) -> Flags:
+        """The rows of a chunk that the model takes inside its budget, before any label is read."""
+        rows = as_rows(X, self._names, self._n_features(), self.config.missing)
+        picked = as_weights(weights, rows.shape[0]) > 0.0
+        picked[picked] = self.wants_label(rows[picked])
+        return picked
+
+    def _learn_sparingly(self, rows: Rows, labels: list[Hashable]) -> list[Event]:
+        """Row by row inside a budget: what is not taken opens no class, and is no lag of others.
+
+        So rows of classes that are new, and all rows if there are lags, are asked about first.
+        """
+        events: list[Event] = []
+        start, told = 0, [labels[code] for code in rows.labels.tolist()]
+        for row, label in enumerate([*told, None]):
+            is_known = label is not None and self._labels.index_of(label) is not None
+            if is_known and not self.config.lags:
+                continue
+            part = rows.part(start, row)
+            part.labels = self._labels.encode(told[start:row])[0]
+            offered = np.full(len(part), OFFERED, np.int64)
+            events += self._learn_row_by_row(part, offered, [])
+            if row < len(rows):
+                x, weight = rows.X[row : row + 1], rows.weights[row]
+                events += self.learn_rows(x, [label], [weight], chosen=self.wants_label(x))
+            start = row + 1
+        return events
+
+    # ---- explain: nothing here changes the model
+
+    def rules(self, archived: bool = False, class_names: ClassNames | None = None) -> list[Rule]:
+        """The active rules of all live layers in the user's units, the weightiest first.
+
+        With `archived` also those that wait to be recalled, after the others. None before learning.
+        `class_names` says what labels are called, where they are but numbers.
+        """
+        if self._network is None:
+            return []
+        labels = _called(self.classes, class_names)
+        network = self._known()
+        names = lags.names_of(network, self.feature_names, labels, self._late)
+        return network.rules(labels, names, archived)
+
+    def rules_table(
+        self, archived: bool = False, class_names: ClassNames | None = None
+    ) -> dict[str, list[Any]]:
+        """The rules as columns, one entry for each rule: as pandas, polars and CSV files take it.
+
+        An input that a rule does not have leaves None.
+        """
+        return description.table_of(self.rules(archived, class_names))
+
+    def describe(
+        self,
+        terms: bool = False,
+        class_names: ClassNames | None = None,
+        most: int | None = MOST_RULES,
+    ) -> str:
+        """All layers and their rules as text, the weightiest layer first.
+
+        Then what was merged, as far as `history` knows, and which features are left out.
+
+        Parameters
+        ----------
+        terms
+            Say low, medium and high, the thirds of the known range of an input, not numbers.
+        class_names
+            What labels are called.
+        most
+            Rules to name in a layer, the weightiest; the others are counted. None: all.
+        """
+        if self._network is None:
+            return "The model has not learned anything yet."
+        labels = _called(self.classes, class_names)
+        network = self._known()
+        names = lags.names_of(network, self.feature_names, labels, self._late)
+        row = np.full((1, network.n_features), 0.5)
+        reasons = network.reasons(row, labels, names)
+        used, mask = network.used_features, network.feature_mask
+        states = states_of(row[0], used, mask, network.scaler.is_clock)
+        left_out = [(name, state) for name, state in zip(names, states, strict=True)]
+        rules, history = self.rules(True, class_names), self._logbook.history(self.n_rows)
+        subject = description.Subject(reasons, rules, left_out, history)
+        return description.description(subject, terms, most)
+
+    def to_dict(
+        self, archived: bool = True, class_names: ClassNames | None = None
+    ) -> dict[str, Any]:
+        """The whole model as plain data, for JSON: what `describe` tells, in numbers.
+
+        Parameters, features with ranges and states, classes, layers with their say, rules, events,
+        labels asked for.
+        Labels are written such that their types are known, as in `Rule.to_dict`; a number that is
+        not finite is None.
+        """
+        rules = self.rules(True, class_names)
+        network, layers = self._network, []
+        if network is not None:
+            layers = description.layers_of(network, rules)
+        classes = _called(self.classes, class_names)
+        names = self.feature_names
+        data = {
+            "class": type(self).__name__,
+            "config": self.config.to_dict(),
+            "features": description.features_of(network, names, self._late),
+            "classes": [formatting.label_to_json(label) for label in classes],
+            "rows": self.n_rows,
+            "labels_used": self.n_labels_used,
+            "layers": layers,
+            "parameters": self.n_parameters,
+            "bytes": self.nbytes,
+            "rules": [rule.to_dict() for rule in rules if archived or not rule.is_archived],
+            "history": self._logbook.history(self.n_rows).to_dict(),
+            "queries": [query._asdict() for query in self._query_log.newest],
+        }
+        plain: dict[str, Any] = description.finite(data)
+        return plain
+
+    def explain(self, x: Any, class_names: ClassNames | None = None) -> Explanation:
+        """Why the model says what it says of one row: what layers, rules and features add to it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from devfnn import DEVFNN
+        >>> X = np.random.default_rng(0).random((1000, 2))
+        >>> model = DEVFNN(feature_names=["heat", "wind"])
+        >>> events = model.learn(X, np.where(X[:, 0] > 0.5, "high", "low"))
+        >>> why = model.explain([0.9, 0.5])
+        >>> why.label, next(iter(why.contributions()))
+        ('high', 'heat')
+        >>> layer = why.layers[0]
+        >>> bool(np.allclose(layer.bias + layer.contributions.sum(axis=0), layer.output))
+        True
+        """
+        network = self._known()
+        rows = as_rows(self._as_row(x), self._names, self._n_features(), self.config.missing)
+        rows = lags.at_once(network, rows, self._late)
+        labels = _called(self.classes, class_names)
+        names = lags.names_of(network, self.feature_names, labels, self._late)
+        layers = network.reasons(rows, labels, names)
+        probabilities = np.zeros(len(labels))
+        for layer in layers:
+            probabilities += layer.voting_weight * layer.votes
+        used, mask = network.used_features, network.feature_mask
+        return Explanation(
+            labels=tuple(labels),
+            probabilities=probabilities,
+            features=tuple(names),
+            values=rows[0],
+            states=states_of(rows[0], used, mask, network.scaler.is_clock),
+            layers=tuple(layers),
+        )
+
+    def history(self) -> History:
+        """Every structural event so far with the numbers that caused it, the newest 1,000.
+
+        They are saved with the model.
+        """
+        return self._logbook.history(self.n_rows)
+
     # ---- taking rows in
 
-    def _known(self) -> Engine:
+    def _known(self) -> Network:
         """The network, or an error that says what to do."""
         if self._network is None:
             raise NotLearnedError("the model has not learned anything yet; call learn first")
-        ensure_compiled(self.config.network)
+        ensure_compiled(self.config)
         return self._network
 
     def _n_features(self) -> int | None:
@@ -288,18 +558,18 @@ class DEVFNN(Asking, SelfExplaining):
             return rows, labelled, fresh
         return rows.where(is_used), labelled[is_used], fresh
 
-    def _ready(self, rows: Rows, fresh: list[Hashable]) -> Engine:
+    def _ready(self, rows: Rows, fresh: list[Hashable]) -> Network:
         """A network wide enough for the rows' features and classes."""
-        ensure_compiled(self.config.network)
+        ensure_compiled(self.config)
         n_classes = len(self._labels) + len(fresh)
         n_columns = rows.X.shape[1] + self.config.lags * n_classes
         if self._network is None:
-            self._network = empty_engine(n_columns, n_classes, self.config)
-            if self._early_purse is not None:
-                self._network.purse[:] = self._early_purse
-                self._early_purse = None
+            self._network = Network.empty(n_columns, n_classes, self.config)
+            if self._early_budget is not None:
+                self._network.budget[:] = self._early_budget
+                self._early_budget = None
         elif fresh:
-            lags.widen(self._network, n_columns, n_classes, self.config)
+            lags.widen(self._network, n_columns, n_classes)
         self._logbook.begin(self._network.n_rows)
         return self._network
 
@@ -341,3 +611,25 @@ class DEVFNN(Asking, SelfExplaining):
         from devfnn.storage import parse
 
         self.__dict__.update(parse(state, max_bytes=len(state)).__dict__)
+
+
+def split_at_new_classes(
+    rows: Rows, labelled: Ints, fresh: list[Hashable], n_known: int
+) -> Iterator[tuple[Rows, Ints, list[Hashable]]]:
+    """Parts of the rows, each from where a new class first appears, with that class."""
+    starts = [int(np.argmax(rows.labels == n_known + index)) for index in range(len(fresh))]
+    if not starts or starts[0] > 0:
+        stop = starts[0] if starts else len(rows)
+        yield rows.part(0, stop), labelled[:stop], []
+    for index, start in enumerate(starts):
+        stop = starts[index + 1] if index + 1 < len(starts) else len(rows)
+        yield rows.part(start, stop), labelled[start:stop], [fresh[index]]
+
+
+def _called(classes: Sequence[Hashable], class_names: ClassNames | None) -> list[Hashable]:
+    """What classes are called; raises InputError if two have one name."""
+    labels: list[Hashable] = [(class_names or {}).get(label, label) for label in classes]
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise InputError(f"class_names calls two classes {twice!r}; give each a name of its own")
+    return labels

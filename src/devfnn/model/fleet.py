@@ -12,25 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from devfnn.arrays import Floats, Ints
 from devfnn.errors import InputError
-from devfnn.kernels.concept_state import CLOUD_LAYER, CLOUDS, STEPS, Concepts, Diary, Lessons
-from devfnn.kernels.state import OFFERED, Floats, Ints
+from devfnn.kernels.state import CLOUDS, OFFERED, STEPS, Batch, State
 from devfnn.model.compiling import ensure_compiled
-from devfnn.model.concepts.engine import ConceptEngine
-from devfnn.model.concepts.inputs import absorb, layer_inputs, rebase, start_gains, used_features
-from devfnn.model.concepts.network import ConceptNetwork, empty_network
-from devfnn.model.concepts.state import work_for
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
-from devfnn.model.features import rebased_stats
-from devfnn.model.intake import Labels, as_labels, as_rows, as_weights, draws_of, plain_label
-from devfnn.model.network import Rows
+from devfnn.model.network import LINES_PER_CALL, Network, event_buffer, stores_of
+from devfnn.model.rows import Rows
+from devfnn.model.validation import Labels, as_labels, as_rows, as_weights, draws_of, plain_label
 
 if TYPE_CHECKING:
     from devfnn.kernels.fleets import Groups
-
-LINES_PER_CALL = 64
-"""Lines of a diary on top of one for every row up to a structural step."""
 
 
 class Fleet:
@@ -41,10 +34,10 @@ class Fleet:
     `scaling="online"` all share one map, made from the rows of all, since the streams of a fleet
     are of one kind. A model without rows finds all classes equally likely.
 
-    Joining of rules and merging of layers (`pruning`, `merging`) do not run in a fleet, and there
-    are neither a feature mask nor lags nor events; `n_drifts` counts drifts. All else does: splits,
-    clouds, drift, kept layers and their recall, active learning, memory that adapts. Everything
-    runs in one thread.
+    Joining of rules and merging of layers (`boxes.joining`, `merging`) do not run in a fleet, and
+    there are neither a feature mask nor lags nor events; `n_drifts` counts drifts. All else does:
+    splits, clouds, drift, kept layers and their recall, active learning, memory that adapts.
+    Everything runs in one thread.
 
     Parameters
     ----------
@@ -54,7 +47,7 @@ class Fleet:
         All labels that may come, in the order of the columns of `predict_proba`.
     config
         The parameters of all models. With 2 classes a model of the default takes 32 kB for 3
-        features and 353 kB for 20; with `Config(max_pool=8, max_boxes=4, max_clouds=0, max_kept=2)`
+        features and 353 kB for 20; with the small one below
         8 kB and 85 kB. `nbytes` says how much all take.
     feature_names
         Names for rules; taken from the columns of the first table learned if not given.
@@ -62,11 +55,13 @@ class Fleet:
     Examples
     --------
     >>> import numpy as np
-    >>> from devfnn import Config, Fleet
+    >>> from devfnn import Fleet, presets
     >>> rng = np.random.default_rng(0)
     >>> ids, X = rng.integers(0, 10, 5000), rng.random((5000, 2))
     >>> y = X[:, 0] > ids / 10  # every stream has a threshold of its own
-    >>> fleet = Fleet(10, 2, [False, True], Config(max_pool=8, max_boxes=4, max_clouds=0))
+    >>> small = presets.default().replace(clouds=None)
+    >>> small = small.replace(rules__max_rules=8, boxes__max_rules=4, growing__max_kept=2)
+    >>> fleet = Fleet(10, 2, [False, True], small)
     >>> fleet.learn(ids[:4000], X[:4000], y[:4000])
     >>> bool((fleet.predict(ids[4000:], X[4000:]) == y[4000:]).mean() > 0.95)
     True
@@ -90,11 +85,11 @@ class Fleet:
         self._names = DEVFNN(self.config, feature_names)._names
         if self._names is not None and len(self._names) != n_features:
             raise InputError(f"{len(self._names)} feature names for {n_features} features")
-        self._common: ConceptNetwork = empty_network(n_features, len(self._labels), self.config)
-        first = self._common.state
-        self._states = Concepts._make(np.repeat(array[None], n_models, axis=0) for array in first)
-        zeros = [np.zeros(n_models, np.int64) for _ in range(3)]
-        self._counts = Counts(np.zeros((n_models, 1)), *zeros)
+        self._common = Network.empty(n_features, len(self._labels), self.config)
+        self._states = _mapped(
+            self._common.state, lambda array: np.repeat(array[None], n_models, axis=0)
+        )
+        self._counts = Counts(*(np.zeros(n_models, np.int64) for _ in range(3)))
 
     # ---- what a user may look at
 
@@ -136,15 +131,19 @@ class Fleet:
     @property
     def n_rules(self) -> Ints:
         """Active rules of every model."""
-        states = self._states
-        is_awake = (states.kinds[:, CLOUD_LAYER] == CLOUDS) & (states.rests[:, CLOUD_LAYER] == 0)
-        rules: Ints = states.n_members.sum(axis=1) + np.where(is_awake, states.n_clouds[:, 0], 0)
+        rules: Ints = np.zeros(self.n_models, np.int64)
+        if self._states.pool is not None:
+            rules += self._states.pool.n_members.sum(axis=1)
+        if self._states.clouds is not None:
+            layers = self._states.layers
+            is_awake = ((layers.kinds == CLOUDS) & (layers.rests == 0)).any(axis=1)
+            rules += np.where(is_awake, self._states.clouds.count[:, 0], 0)
         return rules
 
     @property
     def nbytes(self) -> int:
         """Size of the arrays of all models in bytes."""
-        return sum(array.nbytes for array in (*self._states, *self._counts))
+        return sum(array.nbytes for array in (*_arrays_of(self._states), *self._counts))
 
     def model(self, index: int) -> DEVFNN:
         """A copy of one model, to look at, to save, or to go on with.
@@ -153,17 +152,14 @@ class Fleet:
         scaling map as it is now. Its history begins here; a fleet keeps none.
         """
         (place,) = as_ids([index], 1, self.n_models).tolist()
-        state = Concepts._make(array.copy() for array in self._state_of(place))
-        own = {
-            "state": state,
-            "lead": self._counts.leads[place].copy(),
-            "n_rows": int(self._counts.n_rows[place]),
-            "n_chunks": int(state.clock[STEPS]),
-            "n_labels": int(self._counts.n_labels[place]),
-        }
+        network = copy.deepcopy(self._common)
+        network.state = _mapped(self._state_of(place), np.copy)
+        network.n_rows = int(self._counts.n_rows[place])
+        network.n_chunks = int(network.state.progress.counts[STEPS])
+        network.n_labels = int(self._counts.n_labels[place])
         model = DEVFNN(self.config, self._names)
         model._labels = Labels(self._labels.classes)
-        model._network = ConceptEngine(**(vars(copy.deepcopy(self._common)) | own))
+        model._network = network
         return model
 
     # ---- predict: nothing here changes a model
@@ -175,10 +171,10 @@ class Fleet:
         rows = as_rows(X, self._names, self.n_features, self.config.missing)
         groups = groups_of(as_ids(ids, len(rows), self.n_models))
         ensure_compiled("fleet")
-        inputs = layer_inputs(self._common, rows, self.config)
+        inputs = self._common.inputs_of(rows)
         probabilities = np.empty((len(rows), len(self._labels)))
-        work = work_for(self._common.state)
-        predict_groups(self._states, groups, inputs, self.config.habits(), probabilities, work)
+        params, work = self._common.params, self._common.work
+        predict_groups(self._states, groups, inputs, params, probabilities, work)
         return probabilities
 
     def predict(self, ids: Any, X: Any) -> "np.ndarray[Any, np.dtype[Any]]":
@@ -196,7 +192,7 @@ class Fleet:
         ensure_compiled("fleet")
         learned = start = 0
         while learned < len(rows):
-            due = absorb(self._common, rows.X, start, self.config)
+            due = self._common.absorb(rows.X, start)
             if learned < due:
                 self._learn_part(owners[learned:due], rows.part(learned, due))
                 learned = due
@@ -230,33 +226,48 @@ class Fleet:
         order, sizes = groups.order, np.diff(groups.bounds)
         before = self._counts.n_rows[groups.models] - groups.bounds[:-1]
         numbers = np.arange(len(rows)) + np.repeat(before, sizes)
-        lessons = Lessons(
-            rows=layer_inputs(self._common, rows.X[order], config),
+        batch = Batch(
+            rows=self._common.inputs_of(rows.X[order]),
             labels=rows.labels[order],
             weights=rows.weights[order],
             draws=draws_of(config.seed, numbers),
             labelled=np.full(len(rows), OFFERED, np.int64),
         )
-        diary = _diary(len(rows), min(int(sizes.max()), config.chunk_rows) + LINES_PER_CALL)
-        work = work_for(self._common.state)
-        learn_groups(self._states, groups, lessons, config.habits(), diary, self._counts, work)
+        n_lines = min(int(sizes.max()), config.chunk_rows) + LINES_PER_CALL
+        events = event_buffer(len(rows), n_lines)
+        common = self._common
+        none = np.zeros((0, common.sizes.layers, common.n_classes))
+        work, counts = common.work, self._counts
+        learn_groups(self._states, groups, batch, common.params, events, counts, none, work)
 
     def _change_map(self) -> None:
         """Remake the shared scaling map, and carry all models that have learned over to it."""
         common, config = self._common, self.config
-        is_settled = not common.scaler.first_rows.size
-        used = used_features(common, config)
+        is_settled, used = not common.scaler.first_rows.size, common.used_features
         change = common.scaler.remake()
         for index in np.flatnonzero(self._counts.n_rows).tolist():
-            state = self._state_of(index)
-            rebase(state, change, used, config)
-            if not is_settled:
-                start_gains(state, config)
-        common.feature_stats = rebased_stats(common.feature_stats, change)
+            for store in stores_of(config):
+                store.rebase(self._state_of(index), change, used, is_settled, config)
 
-    def _state_of(self, index: int) -> Concepts:
+    def _state_of(self, index: int) -> State:
         """The network of one model, as views."""
-        return Concepts._make(array[index] for array in self._states)
+        return _mapped(self._states, lambda array: array[index])
+
+
+def _mapped(state: Any, change: Any) -> Any:
+    """A named tuple of arrays, or of such tuples, with every array changed."""
+    if state is None or isinstance(state, np.ndarray):
+        return None if state is None else change(state)
+    return state._make(_mapped(part, change) for part in state)
+
+
+def _arrays_of(state: Any) -> Iterable[Any]:
+    """All arrays of such a tuple."""
+    for part in state:
+        if isinstance(part, np.ndarray):
+            yield part
+        elif part is not None:
+            yield from _arrays_of(part)
 
 
 def groups_of(ids: Ints) -> "Groups":
@@ -294,13 +305,16 @@ def as_ids(ids: Any, n_rows: int, n_models: int) -> Ints:
 
 def _fleet_config(config: Config) -> Config:
     """The configuration of every model of a fleet; raises InputError for what it cannot do."""
-    if config.network != "concepts":
-        raise InputError('a fleet is made of concept networks; use Config(network="concepts")')
-    if config.feature_mask:
-        raise InputError("a fleet has no feature mask; use Config(feature_mask=False)")
+    if config.has("gaussian"):
+        raise InputError(
+            "a fleet is made of lines, curves, boxes and clouds, without gaussian layers"
+        )
+    if config.feature_mask is not None:
+        raise InputError("a fleet has no feature mask; use feature_mask=None")
     if config.lags:
         raise InputError("a fleet has no lags; give the last labels as features")
-    return config.replace(pruning=False, merging=False)
+    config = config.replace(merging=None)
+    return config.replace(boxes__joining=False) if config.boxes is not None else config
 
 
 def _check_sizes(n_models: Any, n_features: Any) -> None:
@@ -321,14 +335,3 @@ def _checked_classes(classes: Iterable[Hashable]) -> list[Hashable]:
         twice = next(label for label in labels if labels.count(label) > 1)
         raise InputError(f"class {twice!r} is there more than once")
     return labels
-
-
-def _diary(n_rows: int, n_lines: int) -> Diary:
-    """Room for what kernels report about rows."""
-    return Diary(
-        taken=np.zeros(n_rows, np.int64),
-        errors=np.zeros(n_rows, np.int64),
-        lines=np.zeros((n_lines, 5), np.int64),
-        numbers=np.zeros((n_lines, 4)),
-        n_lines=np.zeros(1, np.int64),
-    )

@@ -1,8 +1,10 @@
-"""GClass: one rule layer on its own (paper: section "gClass learning procedure")."""
+"""GClass: one gaussian layer on its own (paper: section "gClass learning procedure")."""
 
 from collections.abc import Sequence
 
-from devfnn.model.config import Config
+from devfnn.errors import InputError
+from devfnn.model import presets
+from devfnn.model.config import Config, Layer
 from devfnn.model.devfnn import DEVFNN
 
 
@@ -12,7 +14,8 @@ class GClass(DEVFNN):
     Parameters
     ----------
     config
-        As for DEVFNN; the parameters of the network are set for a single layer.
+        As for DEVFNN, with gaussian layers: `presets.stacked()` if not given. What concerns several
+        layers is set for a single one.
     feature_names
         Names for events and rules.
     """
@@ -20,13 +23,15 @@ class GClass(DEVFNN):
     def __init__(
         self, config: Config | None = None, feature_names: Sequence[str] | None = None
     ) -> None:
-        config = config if config is not None else Config()
+        config = config if config is not None else presets.stacked()
+        own = [layer for layer in config.layers if layer.kind == "gaussian"]
+        if not own:
+            raise InputError("GClass needs a gaussian layer; use presets.stacked() or paper()")
         alone = config.replace(
-            network="stacked",
-            initial_layers=1,
-            max_layers=1,
-            growing=False,
-            merging=False,
-            feature_mask=False,
+            layers=(Layer("gaussian", name=own[0].name),),
+            drift=None,
+            growing=None,
+            merging=None,
+            feature_mask=None,
         )
         super().__init__(alone, feature_names)

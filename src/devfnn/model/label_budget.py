@@ -1,53 +1,49 @@
-"""The label budget: how many labels a window may hold, and the purse that counts them.
+"""The label budget: how many labels a window of rows may hold.
 
-What is inside a purse, and how it is spent, is in `kernels/purse.py`.
+How it is counted and spent is in `kernels/labels.py`.
 """
 
 import math
 
 import numpy as np
 
-from devfnn.kernels.state import BOUGHT, FIRST_PLACE, OFFERED, Flags, Ints
+from devfnn.arrays import Flags, Ints
+from devfnn.kernels.state import BOUGHT, FIRST_PLACE, OFFERED
 from devfnn.model.config import Config
 
 
-def is_bounded(config: Config) -> bool:
-    """Whether a model may take only a share of the labels."""
-    return bool(config.label_budget < 1.0)
-
-
 def most_labels(config: Config) -> int:
-    """Labels that any `budget_window` rows in a row may hold."""
-    return math.floor(config.label_budget * config.budget_window + 1e-9)
+    """Labels that any window of rows may hold."""
+    return math.floor(config.labels.budget * config.labels.window + 1e-9)
 
 
-def purse_size(config: Config) -> int:
-    """Numbers in the purse of a model."""
-    return FIRST_PLACE + (most_labels(config) if is_bounded(config) else 0)
+def budget_size(config: Config) -> int:
+    """Numbers in the array that counts the budget of a model."""
+    return FIRST_PLACE + (most_labels(config) if config.is_budgeted else 0)
 
 
-def empty_purse(config: Config) -> Ints:
-    """A purse before the first row."""
-    return np.zeros(purse_size(config), np.int64)
+def empty_budget(config: Config) -> Ints:
+    """The budget before the first row."""
+    return np.zeros(budget_size(config), np.int64)
 
 
-def in_budget(wanted: Flags, purse: Ints, config: Config) -> Flags:
-    """As much of what is wanted as the budget allows; the purse is spent."""
-    from devfnn.kernels.purse import keep_to_budget, note_rows
+def in_budget(wanted: Flags, budget: Ints, config: Config) -> Flags:
+    """As much of what is wanted as the budget allows; the budget is spent."""
+    from devfnn.kernels.labels import count_rows, keep_to_budget
 
-    if is_bounded(config):
-        keep_to_budget(purse, config.budget_window, wanted)
+    if config.is_budgeted:
+        keep_to_budget(budget, config.labels.window, wanted)
     else:
-        note_rows(purse, np.full(wanted.size, OFFERED), wanted)
+        count_rows(budget, np.full(wanted.size, OFFERED), wanted)
     return wanted
 
 
-def labels_left(purse: Ints, rows: Ints, config: Config) -> list[int | None]:
+def labels_left(budget: Ints, rows: Ints, config: Config) -> list[int | None]:
     """Labels left in the window that ends with each of these rows, when all of them are bought."""
-    if not is_bounded(config):
+    if not config.is_budgeted:
         return [None] * rows.size
-    n_known = min(int(purse[BOUGHT]), purse.size - FIRST_PLACE)
-    bought = np.sort(np.concatenate([purse[FIRST_PLACE : FIRST_PLACE + n_known], rows]))
+    n_known = min(int(budget[BOUGHT]), budget.size - FIRST_PLACE)
+    bought = np.sort(np.concatenate([budget[FIRST_PLACE : FIRST_PLACE + n_known], rows]))
     inside = np.searchsorted(bought, rows, "right")
-    inside -= np.searchsorted(bought, rows - config.budget_window, "right")
+    inside -= np.searchsorted(bought, rows - config.labels.window, "right")
     return [max(most_labels(config) - count, 0) for count in inside.tolist()]

@@ -11,17 +11,15 @@ of the first classes its lags 1, 2, ..., then whatever was added. So a new class
 
 import dataclasses
 import functools
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from devfnn.kernels.state import UNLABELLED, Flags, Floats, Ints
-from devfnn.model import wording
-from devfnn.model.concepts.engine import ConceptEngine
-from devfnn.model.config import Config
-from devfnn.model.engines import Engine
-from devfnn.model.network import Rows
-from devfnn.model.stacked import StackedEngine
+from devfnn.arrays import Flags, Floats, Ints
+from devfnn.kernels.state import UNLABELLED
+from devfnn.model import formatting
+from devfnn.model.network import Network
+from devfnn.model.rows import Rows
 
 UNKNOWN = 0.5
 """What a column says while there was no label so far back."""
@@ -49,7 +47,7 @@ def columns_of(n_columns: int, n_features: int, late: tuple[int, ...]) -> Column
 # ---- rows with the labels before them
 
 
-def at_once(network: Engine, X: Floats, late: tuple[int, ...]) -> Floats:
+def at_once(network: Network, X: Floats, late: tuple[int, ...]) -> Floats:
     """Rows that come together: all see the labels known by now."""
     lags = network.recent.size
     if not lags:
@@ -58,7 +56,7 @@ def at_once(network: Engine, X: Floats, late: tuple[int, ...]) -> Floats:
     return with_labels(X, seen, columns_of(network.n_features, X.shape[1], late))
 
 
-def one_by_one(network: Engine, rows: Rows, labelled: Ints, late: tuple[int, ...]) -> Rows:
+def one_by_one(network: Network, rows: Rows, labelled: Ints, late: tuple[int, ...]) -> Rows:
     """Rows that come one after the other: each sees the labels before it."""
     if not network.recent.size:
         return rows
@@ -90,7 +88,7 @@ def with_labels(X: Floats, seen: Ints, columns: Columns) -> Floats:
     return rows
 
 
-def remember(network: Engine, labels: Ints, labelled: Ints) -> None:
+def remember(network: Network, labels: Ints, labelled: Ints) -> None:
     """Keep the last labels of rows that were learned; rows without a label leave no trace."""
     lags = network.recent.size
     if lags:
@@ -102,7 +100,7 @@ def remember(network: Engine, labels: Ints, labelled: Ints) -> None:
 
 
 def names_of(
-    network: Engine, names: list[str], labels: Sequence[Hashable], late: tuple[int, ...]
+    network: Network, names: list[str], labels: Sequence[Hashable], late: tuple[int, ...]
 ) -> list[str]:
     """Names of all columns, from those of the features and the classes."""
     lags = network.recent.size
@@ -112,27 +110,15 @@ def names_of(
     all_names = [""] * network.n_features
     for place, name in zip(columns.features.tolist(), names, strict=True):
         all_names[place] = name
-    pairs = ((text, lag) for text in wording.distinct(labels) for lag in range(1, lags + 1))
+    pairs = ((text, lag) for text in formatting.distinct(labels) for lag in range(1, lags + 1))
     for place, (text, lag) in zip(columns.labels.tolist(), pairs, strict=True):
         all_names[place] = f"label {lag} back is {text}"
     return all_names
 
 
-def widen(network: Engine, n_columns: int, n_classes: int, config: Config) -> None:
+def widen(network: Network, n_columns: int, n_classes: int) -> None:
     """Make room for new classes; the labels before rows that are kept were none of them."""
     n_before = network.n_features
-    network.widen(n_columns, n_classes, config)
-    for X in _kept_rows(network):
+    network.widen(n_columns, n_classes)
+    for X in (network.scaler.first_rows, network.buffer.X, network.gathered.rows.X):
         X[:, n_before:] = 0.0
-
-
-def _kept_rows(network: Engine) -> Iterator[Floats]:
-    """Raw rows of the past that are still to be used."""
-    if isinstance(network, StackedEngine):
-        yield network.scaler.first_rows
-        yield network.buffer.X
-        if network.gathered is not None:
-            yield network.gathered.rows.X
-    elif isinstance(network, ConceptEngine):
-        yield network.scaler.first_rows
-        yield network.gathered.X

@@ -1,139 +1,1021 @@
-"""Everything a model knows, in one place: what is here is saved, and nothing else."""
+"""The network: a list of layers, everything it has learned, and how it learns.
+
+What is here is saved, and nothing else. The order of a chunk is that of Algorithm 1 of the paper if
+the network has gaussian layers: mask, merging, drift, growing, training, votes, pruning. Without
+them the structural steps follow training, so that what was learned of a chunk counts for the next.
+"""
 
 import dataclasses
+import functools
 import threading
-from collections.abc import Iterable
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from devfnn.kernels.state import Flags, Floats, Ints, Layers, Scratch
-from devfnn.model.config import Config
-from devfnn.model.drift import ErrorTrack
-from devfnn.model.features import FeatureStats, empty_stats, resized_stats
-from devfnn.model.label_budget import empty_purse
-from devfnn.model.merging import OutputStats, empty_output_stats, resized_output_stats
-from devfnn.model.pruning import RuleRecords, empty_records, resized_records
-from devfnn.model.state import FIRST_SLOTS, Shape, empty_layers, reshaped, scratch_for
-from devfnn.scaling import OnlineScaler
+from devfnn.arrays import Flags, Floats, Ints
+from devfnn.events import (
+    CloudsChanged,
+    DriftFound,
+    Event,
+    FeatureAsleep,
+    FeatureAwake,
+    LayerDropped,
+    LayerKept,
+    LayerRecalled,
+    RangeChanged,
+    RuleBorn,
+    RuleRecalled,
+    RuleSplit,
+)
+from devfnn.kernels.state import (
+    ALWAYS,
+    ASKED_FOR,
+    BY_LAYER,
+    BY_LIKELIHOOD,
+    BY_REWARD,
+    CLOUDS,
+    DRIFT_EVENT,
+    DROPPED_EVENT,
+    GAUSSIAN,
+    INDEPENDENCE,
+    KEPT_EVENT,
+    MEMORY,
+    NEVER,
+    NO_LAYER,
+    OFFERED,
+    OPEN,
+    RECALLED_EVENT,
+    RULE_BORN_EVENT,
+    RULE_RECALLED_EVENT,
+    SEEN_ROWS,
+    SPLIT_EVENT,
+    STEPS,
+    TOLD,
+    UNCERTAINTY,
+    UNLABELLED,
+    WHILE_LEADING,
+    Batch,
+    EventBuffer,
+    GaussianWork,
+    Layers,
+    Params,
+    Progress,
+    State,
+    Work,
+)
+from devfnn.model import label_budget
+from devfnn.model.config import ByCompression, Config, KeepLayers, Weighted
+from devfnn.model.explanation import LOGITS, LayerReasons, Said
+from devfnn.model.layers import KINDS, STORES, gaussian, store_of
+from devfnn.model.layout import (
+    Field,
+    block_places,
+    carry_over,
+    make,
+    n_contrasts,
+    packed_places,
+    pair_places,
+)
+from devfnn.model.mechanisms.drift import Level
+from devfnn.model.mechanisms.feature_mask import (
+    FeatureStats,
+    empty_stats,
+    mask_features,
+    rebased_stats,
+    resized_stats,
+)
+from devfnn.model.mechanisms.fixed_rules import fill_up, founding_config
+from devfnn.model.mechanisms.growing import Reaction, layers_to_train, react_to_errors
+from devfnn.model.mechanisms.merging import (
+    OutputStats,
+    empty_output_stats,
+    merge_layers,
+    resized_output_stats,
+)
+from devfnn.model.mechanisms.pruning import join_rules, prune_rules
+from devfnn.model.params import kernel_params
+from devfnn.model.rows import Gathered, Rows
+from devfnn.model.rules import Rule, rank_of_rule
+from devfnn.model.units import Units
+from devfnn.model.validation import exploration_draws
+from devfnn.scaling import CLIP, OnlineScaler
+
+LAYERS_LAYOUT = {
+    "kinds": Field("L", NO_LAYER, NO_LAYER, max(KINDS.values())),
+    "origins": Field("L", 0),
+    "scores": Field("L", 0.0, 0.0, 1.0),
+    "voting_weights": Field("L", 1.0, 0.0, 1.0),
+    "decays": Field("L", 1.0, 0.0, 1.0),
+    "is_merged": Field("L", False),
+    "rests": Field("L", 0),
+    "last_wins": Field("L", 0),
+    "disagreements": Field("L L", 0.0, 0.0, 1.0),
+    "compared": Field("L L", 0.0, 0.0),
+}
+
+PROGRESS_LAYOUT = {
+    "errors": Field("4", 0),
+    "signals": Field("8", 0.0),
+    "label_shares": Field("m", 0.0, 0.0, 1.0),
+    "counts": Field("5", 0),
+    "lead": Field("1", 0.0),
+    "budget": Field("S", 0),
+}
+
+STATE_LAYOUTS = {
+    "layers": LAYERS_LAYOUT,
+    "progress": PROGRESS_LAYOUT,
+    **{store.NAME: store.LAYOUT for store in STORES},
+}
+"""The layout of every part of `State`."""
+
+NO_SAY = 1e-3
+"""Share of the vote below which a kept layer only waits for its concept."""
+
+LINES_PER_CALL = 64
+"""Lines of an event buffer on top of one for every row."""
 
 
-@dataclasses.dataclass
-class Rows:
-    """Raw rows with class indices and weights."""
+# ---- sizes
 
-    X: Floats  # (k, n)
-    labels: Ints  # (k,) 0 where the row has no label
-    weights: Floats  # (k,)
 
-    def __len__(self) -> int:
-        return int(self.X.shape[0])
+@dataclasses.dataclass(frozen=True)
+class Sizes:
+    """How large the arrays are."""
 
-    @staticmethod
-    def none(n_features: int) -> "Rows":
-        """No rows."""
-        return Rows(np.empty((0, n_features)), np.empty(0, np.int64), np.empty(0))
+    layers: int
+    slots: int  # rules of a gaussian layer that there is room for
+    features: int
+    classes: int
 
-    def where(self, mask: Flags) -> "Rows":
-        """Some of the rows, copied."""
-        return Rows(self.X[mask], self.labels[mask], self.weights[mask])
+    def lengths(self, config: Config) -> dict[str, int]:
+        """Lengths of all axes of `State`, by letter."""
+        n, m = self.features, self.classes
+        n_inputs = n + (self.layers - 1) * m
+        lengths = {
+            "L": self.layers,
+            "G": self.slots,
+            "n": n,
+            "m": m,
+            "Q": n_contrasts(m),
+            "i": n_inputs,
+            "q": 2 * n_inputs + 1,
+            "S": label_budget.budget_size(config),
+        }
+        for store in STORES:
+            lengths |= store.lengths(n, config)
+        return lengths
 
-    def part(self, start: int, stop: int) -> "Rows":
-        """Rows [start, stop), as views."""
-        return Rows(self.X[start:stop], self.labels[start:stop], self.weights[start:stop])
 
-    @staticmethod
-    def joined(parts: Iterable["Rows"]) -> "Rows":
-        """One after the other."""
-        parts = list(parts)
-        return Rows(
-            np.concatenate([part.X for part in parts]),
-            np.concatenate([part.labels for part in parts]),
-            np.concatenate([part.weights for part in parts]),
+def first_sizes(n_features: int, n_classes: int, config: Config) -> Sizes:
+    """Sizes of a network that has learned nothing."""
+    growing = config.growing
+    kept = growing.max_kept if isinstance(growing, KeepLayers) else 0
+    slots = gaussian.FIRST_SLOTS if config.has("gaussian") else 0
+    return Sizes(len(config.layers) + kept, slots, n_features, n_classes)
+
+
+def stores_of(config: Config) -> list[Any]:
+    """The modules of the kinds of layers that a network has."""
+    return [store for store in STORES if config.has(*store.KINDS)]
+
+
+def empty_state(sizes: Sizes, config: Config) -> State:
+    """Arrays of a network that has learned nothing."""
+    lengths = sizes.lengths(config)
+    present = stores_of(config)
+    made = {
+        store.NAME: store.ARRAYS(**make(store.LAYOUT, lengths)) if store in present else None
+        for store in STORES
+    }
+    layers = Layers(**make(LAYERS_LAYOUT, lengths))
+    state = State(layers=layers, progress=Progress(**make(PROGRESS_LAYOUT, lengths)), **made)
+    layers.origins[:] = np.arange(sizes.layers)
+    if isinstance(config.voting, Weighted):
+        layers.voting_weights[:] = config.voting.newborn_weight
+        layers.decays[:] = getattr(config.voting, "decay", 1.0)
+    if config.rules is not None:
+        state.progress.signals[MEMORY] = kernel_params(config, 0).pool.shortest_memory  # type: ignore[union-attr]
+    state.progress.signals[UNCERTAINTY] = state.progress.signals[INDEPENDENCE] = 1.0
+    for store in present:
+        store.start(state, config)
+    return state
+
+
+@functools.lru_cache(maxsize=256)
+def _work(lengths: tuple[tuple[str, int], ...], thread: int) -> Work:
+    size = dict(lengths)
+    n_layers, m, slots, n = size["L"], size["m"], size["G"], size["i"]
+    own = None
+    if slots:
+        own = GaussianWork(
+            present=np.empty(n, np.bool_),
+            n_present=np.zeros(1, np.int64),
+            offsets=np.empty((slots, n)),
+            pulls=np.empty((slots, n)),
+            distances=np.empty(slots),
+            activations=np.empty(slots),
+            expanded=np.empty(2 * n + 1),
+            gain=np.empty(2 * n + 1),
+            locals=np.empty((slots, m)),
+            output=np.empty(m),
+            residuals=np.empty(m),
+            candidate_center=np.empty(n),
+            candidate_width=np.empty(n),
+            factor=np.empty((n, n)),
         )
+    return Work(
+        outputs=np.zeros((n_layers, m)),
+        shares=np.zeros(n_layers),
+        probabilities=np.zeros(m),
+        codes=np.zeros(n_layers, np.int64),
+        inputs=np.zeros(n + m),
+        expanded=np.zeros(size["p"]),
+        gain=np.zeros(size["p"]),
+        step=np.zeros(m),
+        learned=np.zeros(m),
+        heights=np.zeros(size["K"]),
+        distances=np.zeros(size["K"]),
+        gaussian=own,
+    )
 
 
-@dataclasses.dataclass
-class Gathered:
-    """Rows learned one by one since the last structural step, with what the layers said before."""
+def event_buffer(n_rows: int, n_lines: int) -> EventBuffer:
+    """Room for what kernels report about rows."""
+    return EventBuffer(
+        taken=np.zeros(n_rows, np.int64),
+        errors=np.zeros(n_rows, np.int64),
+        lines=np.zeros((n_lines, 5), np.int64),
+        numbers=np.zeros((n_lines, 4)),
+        count=np.zeros(1, np.int64),
+    )
 
-    rows: Rows  # room for `chunk_rows` rows
-    outputs: Floats  # (chunk_rows, L, m)
-    errors: Ints  # (chunk_rows,)
-    count: int = 0
 
-    @staticmethod
-    def room(n_rows: int, shape: Shape) -> "Gathered":
-        """Room for the rows of one structural step."""
-        X = np.zeros((n_rows, shape.features))
-        rows = Rows(X, np.zeros(n_rows, np.int64), np.zeros(n_rows))
-        outputs = np.zeros((n_rows, shape.layers, shape.classes))
-        return Gathered(rows, outputs, np.zeros(n_rows, np.int64))
+# ---- the network
 
 
 @dataclasses.dataclass
 class Network:
-    """The whole state of a model."""
+    """Everything a model has learned."""
 
-    layers: Layers
-    shape: Shape
+    config: Config
+    sizes: Sizes
+    state: State
     scaler: OnlineScaler
     feature_mask: Flags
-    feature_stats: FeatureStats
-    output_stats: OutputStats
-    records: RuleRecords
-    track: ErrorTrack
-    buffer: Rows
+    feature_stats: FeatureStats | None
+    output_stats: OutputStats | None
+    buffer: Rows  # kept in the warning phase
+    gathered: Gathered  # since the last structural step
     recent: Ints  # (lags,) last labels as class indices, the newest first; -1 before there was one
-    purse: Ints  # the label budget, see `kernels/purse.py`
-    gathered: Gathered | None = None
     n_rows: int = 0
     n_chunks: int = 0
     n_labels: int = 0
 
+    def __post_init__(self) -> None:
+        self._said: tuple[Floats, Floats, Floats] | None = None
+
     @staticmethod
     def empty(n_features: int, n_classes: int, config: Config) -> "Network":
         """A network that has learned nothing."""
-        shape = Shape(config.initial_layers, FIRST_SLOTS, n_features, n_classes)
+        sizes = first_sizes(n_features, n_classes, config)
+        has_mask, is_compared = config.feature_mask, isinstance(config.merging, ByCompression)
         network = Network(
-            layers=empty_layers(shape, config),
-            shape=shape,
+            config=config,
+            sizes=sizes,
+            state=empty_state(sizes, config),
             scaler=OnlineScaler(n_features),
             feature_mask=np.ones(n_features, np.bool_),
-            feature_stats=empty_stats(n_features, n_classes),
-            output_stats=empty_output_stats(shape.layers, n_classes),
-            records=empty_records(shape.layers, shape.slots),
-            track=ErrorTrack(),
+            feature_stats=empty_stats(n_features, n_classes) if has_mask else None,
+            output_stats=empty_output_stats(sizes.layers, n_classes) if is_compared else None,
             buffer=Rows.none(n_features),
+            gathered=Gathered.none(n_features, sizes.layers, n_classes),
             recent=np.full(config.lags, -1, np.int64),
-            purse=empty_purse(config),
         )
+        network.switch_inputs()
         return network
 
+    # ---- what there is
+
     @property
-    def scratch(self) -> Scratch:
-        """Working memory for kernels."""
-        return scratch_for(self.shape, threading.get_ident())
+    def n_features(self) -> int:
+        """Columns of a row."""
+        return self.sizes.features
 
-    def resize(self, new: Shape, config: Config) -> None:
+    @property
+    def n_classes(self) -> int:
+        """Classes seen so far."""
+        return self.sizes.classes
+
+    @property
+    def params(self) -> Params:
+        """The configuration as kernels take it."""
+        return kernel_params(self.config, self.sizes.lengths(self.config)["i"])
+
+    @property
+    def work(self) -> Work:
+        """Working memory for kernels; every thread has its own."""
+        lengths = self.sizes.lengths(self.config)
+        key = tuple((name, lengths[name]) for name in ("L", "m", "G", "i", "p", "K"))
+        return _work(key, threading.get_ident())
+
+    @property
+    def budget(self) -> Ints:
+        """The label budget, see `kernels/labels.py`."""
+        return self.state.progress.budget
+
+    @property
+    def is_stepwise(self) -> bool:
+        """Whether structural steps need what layers said of all rows since the last one."""
+        return self.state.gaussians is not None
+
+    @property
+    def live_layers(self) -> list[int]:
+        """Layers that vote."""
+        layers = self.state.layers
+        is_live = (layers.kinds != NO_LAYER) & ~layers.is_merged & (layers.rests == 0)
+        return np.flatnonzero(is_live).tolist()
+
+    @property
+    def n_layers(self) -> int:
+        """Layers, merged and resting ones included."""
+        return int(np.count_nonzero(self.state.layers.kinds != NO_LAYER))
+
+    @property
+    def leader(self) -> int:
+        """The layer with the most say."""
+        layers = self.state.layers
+        weights = np.where(layers.is_merged, -1.0, layers.voting_weights)
+        return int(np.argmax(weights))
+
+    def store_of(self, layer: int) -> Any:
+        """The module of the kind of a layer."""
+        return store_of(int(self.state.layers.kinds[layer]))
+
+    @property
+    def n_rules(self) -> int:
+        """Active rules of the layers that vote."""
+        return sum(self.store_of(layer).n_rules(self.state, layer) for layer in self.live_layers)
+
+    @property
+    def n_parameters(self) -> int:
+        """Numbers that define the rules of the layers that vote."""
+        live = self.live_layers
+        return sum(self.store_of(layer).n_parameters(self.state, layer) for layer in live)
+
+    @property
+    def shares(self) -> Floats:
+        """Voting weights of all places for layers, 0 for idle ones."""
+        from devfnn.kernels.votes import voting_shares
+
+        shares = np.zeros(self.sizes.layers)
+        voting_shares(self.state, self.params, shares)
+        return shares
+
+    @property
+    def voting_weights(self) -> Floats:
+        """Voting weight of every layer; 0 for merged and resting ones."""
+        weights: Floats = self.shares[self.state.layers.kinds != NO_LAYER]
+        return weights
+
+    @property
+    def used_features(self) -> Flags:
+        """Features that are neither masked nor asleep."""
+        used: Flags = self.feature_mask.copy()
+        if self.config.scaling == "online":
+            used &= self.scaler.awake
+        return used
+
+    @property
+    def usual_doubt(self) -> float:
+        """Recent mean uncertainty, from 0 to 0.5; see `Query.certainty`."""
+        return 0.5 * float(self.state.progress.signals[UNCERTAINTY])
+
+    # ---- rules and reasons
+
+    def units(self, labels: Sequence[Hashable], names: Sequence[str]) -> Units:
+        """Inputs in the user's units."""
+        maps = (np.zeros(self.n_features), np.ones(self.n_features))
+        if self.config.scaling == "online":
+            maps = (self.scaler.low, self.scaler.width)
+        return Units(labels, names, self.used_features, maps)
+
+    def state_of(self, layer: int, share: float) -> str:
+        """Whether a layer votes, waits for its concept, rests, or is merged."""
+        layers = self.state.layers
+        if layers.is_merged[layer]:
+            return "merged"
+        if layers.rests[layer] > 0:
+            return "rests"
+        is_kept = layer >= len(self.config.layers) and not self.is_stepwise
+        return "waits" if is_kept and share < NO_SAY else "votes"
+
+    def name_of(self, layer: int) -> str:
+        """What a layer is called."""
+        layers = self.config.layers
+        if layer < len(layers):
+            return layers[layer].name
+        if self.state.layers.kinds[layer] == GAUSSIAN:
+            return layers[-1].name
+        kind = layers[int(self.state.layers.origins[layer])].kind
+        return f"kept {kind}"
+
+    def rules(
+        self, labels: Sequence[Hashable], names: Sequence[str], archived: bool = False
+    ) -> list[Rule]:
+        """The rules in the user's units; with `archived` also those without a say for now."""
+        units, shares = self.units(labels, names), self.shares
+        shares = shares / shares.sum()
+        rules: list[Rule] = []
+        for layer in np.flatnonzero(self.state.layers.kinds != NO_LAYER).tolist():
+            share = float(shares[layer])
+            state = self.state_of(layer, share)
+            if state == "merged":
+                continue
+            for rule in self.store_of(layer).rules_of(self.state, layer, units, self.config):
+                waits = rule.is_archived or state != "votes"
+                if archived or not waits:
+                    rules.append(rule.with_vote(share, waits))
+        return sorted(rules, key=rank_of_rule)
+
+    def reasons(
+        self, X: Floats, labels: Sequence[Hashable], names: Sequence[str]
+    ) -> list[LayerReasons]:
+        """What every layer says of the only row of X, and why."""
+        units, shares = self.units(labels, names), self.shares
+        shares = shares / shares.sum()
+        said = self._said_by_all(self.inputs_of(X)[0])
+        reasons = []
+        for layer in np.flatnonzero(self.state.layers.kinds != NO_LAYER).tolist():
+            own = said.get(layer) or self._silence(layer)
+            reasons.append(
+                LayerReasons(
+                    layer=layer,
+                    kind=self.name_of(layer),
+                    state=self.state_of(layer, shares[layer]),
+                    voting_weight=float(shares[layer]),
+                    fired=own.fired,
+                    output_is=own.output_is,
+                    inputs=tuple(units.input_names(own.contributions.shape[0])),
+                    bias=own.bias,
+                    contributions=own.contributions,
+                    output=own.bias + own.contributions.sum(axis=0),
+                    probabilities=own.probabilities,
+                    votes=own.votes,
+                )
+            )
+        return reasons
+
+    def _said_by_all(self, row: Floats) -> dict[int, Said]:
+        """What the live layers say, each with what those before it said."""
+        said, m = dict[int, Said](), self.n_classes
+        inputs = np.concatenate([row, np.full(self.sizes.layers * m, np.nan)])
+        for layer in self.live_layers:
+            reasons = self.store_of(layer).reasons_of
+            said[layer], raw = reasons(self.state, layer, row, inputs, self.config)
+            start = row.size + layer * m
+            inputs[start : start + m] = np.clip(raw, 0.0, 1.0)
+        return said
+
+    def _silence(self, layer: int) -> Said:
+        """What an idle layer says: nothing."""
+        none, n = np.zeros(self.n_classes), self.n_features
+        kind = LOGITS
+        if self.state.gaussians is not None and self.config.gaussian is not None:
+            n = int(self.state.gaussians.n_inputs[layer, 0])
+            kind = gaussian.output_kind(self.config.gaussian)
+        return Said(kind, none, np.zeros((n, self.n_classes)), (), none, none)
+
+    # ---- predict
+
+    def inputs_of(self, X: Floats) -> Floats:
+        """Rows as the layers see them: scaled, NaN where a feature is left out."""
+        if self.config.scaling == "online":
+            inputs = self.scaler.transform(X)
+        else:
+            inputs = np.clip(X, -CLIP, 1.0 + CLIP)
+        used = self.used_features
+        if not used.all():
+            inputs[:, ~used] = np.nan
+        return inputs
+
+    def forward(self, inputs: Floats) -> tuple[Floats, Floats]:
+        """Outputs (k, L, m) of all layers, and the inputs (k, i) of the deepest one."""
+        from devfnn.kernels import network as kernels
+
+        params, n_rows = self.params, inputs.shape[0]
+        outputs = np.empty((n_rows, self.sizes.layers, self.n_classes))
+        stacked = inputs
+        if params.stacks:
+            n_inputs = self.n_features + (self.sizes.layers - 1) * self.n_classes
+            stacked = np.empty((n_rows, n_inputs))
+        kernels.forward(self.state, inputs, params, self.work, outputs, stacked)
+        return outputs, stacked
+
+    def probabilities(self, X: Floats) -> Floats:
+        """Class probabilities of rows; what the layers said is kept for learning them."""
+        from devfnn.kernels.votes import vote
+
+        outputs, _ = self._outputs_of(self.inputs_of(X))
+        shares = np.empty((X.shape[0], self.n_classes))
+        vote(self.state, outputs, self.params, shares)
+        return shares
+
+    def _outputs_of(self, inputs: Floats) -> tuple[Floats, Floats]:
+        """What `forward` gives, from the last time if the rows are the same."""
+        said = self._said
+        if said is None or not np.array_equal(inputs, said[0], equal_nan=True):
+            self._said = said = (inputs, *self.forward(inputs))
+        return said[1], said[2]
+
+    def forget_said(self) -> None:
+        """What was said before is of no use to learning any more."""
+        self._said = None
+
+    def wanted(self, X: Floats, spend: bool) -> Flags:
+        """Which rows are worth a label; `spend`: they are asked for, and the budget is spent."""
+        from devfnn.kernels.labels import choose_labels
+
+        progress, params = self.state.progress, self.params
+        if params.label_choice == BY_LAYER:
+            budget = progress.budget if spend else progress.budget.copy()
+            return label_budget.in_budget(self._wanted_by_leader(X), budget, self.config)
+        if not spend:
+            copies = (progress.signals.copy(), progress.budget.copy())
+            progress = progress._replace(signals=copies[0], budget=copies[1])
+        draws = exploration_draws(self.config.seed, int(self.budget[SEEN_ROWS]), X.shape[0])
+        wanted = np.zeros(X.shape[0], np.bool_)
+        choose_labels(progress, self.probabilities(X), draws, params, wanted)
+        return wanted
+
+    def _wanted_by_leader(self, X: Floats) -> Flags:
+        """Rows that the leading layer would ask for, were there no budget; all before learning."""
+        from devfnn.kernels.gaussian import choose_rows
+
+        if not self.n_rows:
+            return np.ones(X.shape[0], np.bool_)
+        _, stacked = self.forward(self.inputs_of(X))
+        wanted = np.zeros(X.shape[0], np.bool_)
+        draws = exploration_draws(self.config.seed, int(self.budget[SEEN_ROWS]), X.shape[0])
+        batch = Batch(stacked, np.zeros(0, np.int64), np.zeros(0), draws, np.zeros(0, np.int64))
+        own = (self.params.gaussian, self.work.gaussian)
+        choose_rows(self.state.gaussians, self.leader, batch, *own, wanted)
+        return wanted
+
+    # ---- learn a chunk
+
+    def learn_chunk(self, rows: Rows, labelled: Ints, names: list[str]) -> list[Event]:
+        """Learn a chunk (paper: Algorithm 1)."""
+        events = self.absorb_chunk(rows.X, names)
+        inputs = self.inputs_of(rows.X)
+        if self.is_stepwise and self.n_chunks == 0:
+            events += self._found_layers(inputs, rows, labelled)
+        else:
+            outputs, stacked = self._outputs_of(inputs)
+            batch = self._batch(stacked, rows, labelled)
+            learn = self._learn_stepwise if self.is_stepwise else self._learn_at_once
+            events += learn(rows, batch, outputs, names)
+        self._said = None
+        self.n_rows += len(rows)
+        self.n_chunks += 1
+        if not self.is_stepwise:
+            events += self._steps_after_training(names)
+        return events
+
+    def _batch(self, inputs: Floats, rows: Rows, labelled: Ints) -> Batch:
+        """Rows as kernels take them."""
+        draws = exploration_draws(self.config.seed, self.n_rows, len(rows))
+        return Batch(inputs, rows.labels, rows.weights, draws, labelled)
+
+    def _learn_at_once(
+        self, rows: Rows, batch: Batch, outputs: Floats, names: list[str]
+    ) -> list[Event]:
+        """A chunk of a network without gaussian layers: two kernel calls, more after a drift.
+
+        After a drift, layers that have started anew are asked again when they have learned half of
+        the chunk, and only the other half counts for the vote.
+        """
+        from devfnn.kernels import network as kernels
+
+        state, params, work = self.state, self.params, self.work
+        buffer = event_buffer(len(rows), len(rows) + LINES_PER_CALL)
+        codes = self._codes()
+        n, n_rows, start = self.n_features, len(rows), 0
+        is_drift, n_taken, lead = kernels.assess_chunk(state, batch, outputs, params, buffer, work)
+        if is_drift:
+            kernels.respond_to_drift(state, outputs, params, buffer)
+            start = n_rows // 2
+            step = (0, start, n, -1, n_taken, lead)
+            kernels.learn_chunk(state, batch, outputs, codes, step, params, buffer, work)
+            kernels.say_again(state, batch.rows, start, params, work, outputs)
+        step = (start, n_rows, n, start, n_taken, lead)
+        kernels.learn_chunk(state, batch, outputs, codes, step, params, buffer, work)
+        self._gather(rows.where(buffer.taken == 1))
+        self.n_labels += int(buffer.taken.sum())
+        return self.events_of(buffer, names)
+
+    def _codes(self) -> Ints:
+        """Which layers learn a chunk: the configured ones, and kept ones while they lead."""
+        codes = np.full(self.sizes.layers, WHILE_LEADING)
+        codes[: len(self.config.layers)] = ALWAYS
+        return codes
+
+    def _found_layers(self, inputs: Floats, rows: Rows, labelled: Ints) -> list[Event]:
+        """The first chunk: train every layer in turn, each on what the ones before it say."""
+        from devfnn.kernels.labels import count_rows
+
+        count_rows(self.budget, labelled, labelled != UNLABELLED)
+        events: list[Event] = []
+        taken = np.zeros(len(rows), np.int64)
+        self.switch_inputs()
+        for layer in range(self.n_layers):
+            _, stacked = self.forward(inputs)
+            codes = np.full(self.sizes.layers, NEVER)
+            codes[layer] = ALWAYS
+            new, _, own = self.train(self._batch(stacked, rows, labelled), codes)
+            fill_up(self, layer, stacked)
+            taken |= own
+            events += new
+        self.n_labels += int(taken.sum())
+        return events
+
+    def _learn_stepwise(
+        self, rows: Rows, batch: Batch, outputs: Floats, names: list[str]
+    ) -> list[Event]:
+        """All mechanisms in the order of Algorithm 1, with the outputs made before anything
+        changed.
+
+        Rows without a label only let time pass for the label budget.
+        """
+        from devfnn.kernels import network as kernels
+        from devfnn.kernels.votes import move_votes_by_rows
+
+        buffer = event_buffer(len(rows), 0)
+        kernels.assess_chunk(self.state, batch, outputs, self.params, buffer, self.work)
+        has_label = batch.labelled != UNLABELLED
+        known, said = rows.where(has_label), outputs[has_label]
+        if not len(known):
+            self.train(batch, self._only(layers_to_train(self, Level.STABLE)))
+            return []
+        votes = self.params.votes
+        if votes == BY_REWARD:
+            move_votes_by_rows(self.state, outputs, rows.labels, has_label, 0, self.params)
+        events = mask_features(self, self._all_inputs(known.X), known.labels, names)
+        events += merge_layers(self, said)
+        reaction = react_to_errors(self, known, buffer.errors[has_label], batch.draws[has_label])
+        events += reaction.events
+        trained = layers_to_train(self, reaction.level)
+        new, learned, taken = self.train(batch, self._only(trained))
+        events += new
+        for layer in trained:
+            fill_up(self, layer, batch.rows)
+            self._reset_vote(layer)
+        self._count_labels(taken[has_label], reaction)
+        if votes == BY_LIKELIHOOD:
+            said = _as_learned(said, reaction.said, learned[has_label], trained)
+            all_used = np.ones(len(known), np.bool_)
+            move_votes_by_rows(self.state, said, known.labels, all_used, 0, self.params)
+        self.state.progress.counts[STEPS] += 1
+        return events + prune_rules(self, trained, known.labels)
+
+    def _only(self, trained: list[int]) -> Ints:
+        """Codes by which only these layers learn."""
+        codes = np.full(self.sizes.layers, NEVER)
+        codes[trained] = ALWAYS
+        return codes
+
+    def _reset_vote(self, layer: int) -> None:
+        """Give a trained layer its first weight and decay again, if that is wanted."""
+        voting = self.config.voting
+        if isinstance(voting, Weighted) and voting.reset_winner:
+            self.state.layers.voting_weights[layer] = voting.newborn_weight
+            self.state.layers.decays[layer] = getattr(voting, "decay", 1.0)
+
+    def _count_labels(self, taken: Ints, reaction: Reaction) -> None:
+        """Labels that at least one layer took, a new one included."""
+        if reaction.taken is not None:
+            taken = taken | reaction.taken
+        self.n_labels += int(taken.sum())
+
+    def train(self, batch: Batch, codes: Ints) -> tuple[list[Event], Floats, Ints]:
+        """Train layers on a chunk: events by layer, what they said before each row, labels taken."""
+        from devfnn.kernels import network as kernels
+
+        n_rows = batch.rows.shape[0]
+        trained = np.flatnonzero(codes != NEVER)
+        for layer in trained.tolist():
+            self._refresh_gain(layer)
+        buffer = event_buffer(n_rows, n_rows * max(trained.size, 1))
+        outputs = np.empty((n_rows, self.sizes.layers, self.n_classes))
+        done = 0
+        while True:
+            params = self._founding_params()._replace(votes=BY_LIKELIHOOD)  # keep what they say
+            step = (done, n_rows, self.n_features, -1, 0, 0.0)
+            done = kernels.learn_chunk(
+                self.state, batch, outputs, codes, step, params, buffer, self.work
+            )
+            if done == n_rows:
+                break
+            self.resize(slots=2 * self.sizes.slots)
+        order = np.argsort(buffer.lines[: buffer.count[0], 2], kind="stable")
+        buffer.lines[: order.size] = buffer.lines[order]
+        buffer.numbers[: order.size] = buffer.numbers[order]
+        return self.events_of(buffer, []), outputs, buffer.taken
+
+    def _founding_params(self) -> Params:
+        """Parameters with which a chunk is learned: a first one may found rules that are fixed."""
+        config = self.config
+        if self.n_chunks == 0:
+            config = founding_config(config, self.n_features)
+        return kernel_params(config, self.sizes.lengths(self.config)["i"])
+
+    def _refresh_gain(self, layer: int) -> None:
+        """Let the memory of a gaussian layer fade by one chunk; without memory it starts anew."""
+        from devfnn.kernels.gaussian import bound_gains
+
+        own, params = self.state.gaussians, self.config.gaussian
+        if own is None or params is None or params.chunk_memory == 1.0:
+            return
+        gains, caps = own.gain_covs[layer], own.gain_caps[layer]
+        if params.chunk_memory == 0.0:
+            gains[:] = np.diag(caps)
+        else:
+            gains /= params.chunk_memory
+            bound_gains(own, caps, np.empty(caps.size))
+
+    # ---- learn row by row
+
+    def learn_rows(self, rows: Rows, labelled: Ints, names: list[str]) -> list[Event]:
+        """Learn row by row. Where layers choose, the leading one of the moment keeps the budget."""
+        self._said = None
+        is_offered = bool((labelled == OFFERED).any())
+        if not (self.config.is_budgeted and self.params.label_choice == BY_LAYER and is_offered):
+            return self._learn_rows(rows, labelled, names)
+        events: list[Event] = []
+        for row in range(len(rows)):
+            one = rows.part(row, row + 1)
+            chosen = np.where(self.wanted(one.X, spend=False), ASKED_FOR, UNLABELLED)
+            events += self._learn_rows(one, chosen, names)
+        return events
+
+    def _learn_rows(self, rows: Rows, labelled: Ints, names: list[str]) -> list[Event]:
+        """Learn rows in parts: up to the next structural step or change of the scaling map."""
+        events: list[Event] = []
+        learned = start = 0
+        while learned < len(rows):
+            due = self.absorb(rows.X, start)
+            while learned < due:
+                part = rows.part(learned, due)
+                count, new = self._learn_part(part, labelled[learned:due], names)
+                learned += count
+                events += new
+            if due < len(rows):
+                events += self.change_map(names)
+                start = due + 1
+        return events
+
+    def _learn_part(self, rows: Rows, labelled: Ints, names: list[str]) -> tuple[int, list[Event]]:
+        """Rows under one scaling map, up to the end of a structural step; how many, and events."""
+        from devfnn.kernels import network as kernels
+
+        batch = self._batch(self.inputs_of(rows.X), rows, labelled)
+        n_rows, n_layers = len(rows), self.sizes.layers if self.is_stepwise else 1
+        buffer = event_buffer(n_rows, n_rows * n_layers + LINES_PER_CALL)
+        kept = n_rows if self.is_stepwise else 0
+        outputs = np.empty((kept, self.sizes.layers, self.n_classes))
+        counts, done = self.state.progress.counts, 0
+        steps = int(counts[STEPS])
+        while True:
+            params = self._founding_params()
+            done = kernels.learn_rows(self.state, batch, outputs, done, params, buffer, self.work)
+            has_closed = self.state.progress.counts[STEPS] > steps
+            if done == n_rows or has_closed:
+                break
+            self.resize(slots=2 * self.sizes.slots)
+        events = self.events_of(buffer, names)
+        is_kept = (labelled[:done] != UNLABELLED) if self.is_stepwise else buffer.taken[:done] == 1
+        own = (outputs[:done][is_kept], buffer.errors[:done][is_kept]) if self.is_stepwise else ()
+        self._gather(rows.part(0, done).where(is_kept), *own)
+        self.n_rows += done
+        self.n_labels += int(buffer.taken.sum())
+        if has_closed:
+            events += self.close_step(names)
+        return done, events
+
+    def _gather(
+        self, rows: Rows, outputs: Floats | None = None, errors: Ints | None = None
+    ) -> None:
+        """Keep learned rows for the next structural step, if it needs them."""
+        if outputs is not None and errors is not None:
+            self.gathered.add(rows, outputs, errors)
+        elif self.config.feature_mask is not None:
+            self.gathered.rows = Rows.joined([self.gathered.rows, rows])
+
+    def close_step(self, names: list[str]) -> list[Event]:
+        """The structural step on the rows since the last one."""
+        if not self.is_stepwise:
+            self.n_chunks += 1
+            return self._steps_after_training(names)
+        gathered, self.gathered = self.gathered, self._nothing_gathered()
+        self.state.progress.counts[OPEN] = 0
+        rows = gathered.rows
+        events = mask_features(self, self._all_inputs(rows.X), rows.labels, names)
+        events += merge_layers(self, gathered.outputs)
+        draws = exploration_draws(self.config.seed + 2, self.n_rows, len(rows))
+        events += react_to_errors(self, rows, gathered.errors, draws).events
+        events += prune_rules(self, layers_to_train(self, Level.STABLE), rows.labels)
+        if self.config.gaussian is not None and self.config.gaussian.rules == "fixed":
+            _, stacked = self.forward(self.inputs_of(rows.X))
+            for layer in range(self.n_layers):
+                fill_up(self, layer, stacked)
+        for layer in self.live_layers:
+            self._refresh_gain(layer)
+        self.n_chunks += 1
+        return events
+
+    def close(self, names: list[str]) -> list[Event]:
+        """Close a structural step that single rows have opened, before a chunk is learned."""
+        if self.is_stepwise and len(self.gathered.rows):
+            return self.close_step(names)
+        return []
+
+    def _steps_after_training(self, names: list[str]) -> list[Event]:
+        """Structural steps of a network without gaussian layers, between kernel calls."""
+        rows = self.gathered.rows
+        events: list[Event] = []
+        if len(rows):
+            self.gathered = self._nothing_gathered()
+            events += mask_features(self, self._all_inputs(rows.X), rows.labels, names)
+        events += self._tell_clouds() + join_rules(self)
+        return events + merge_layers(self, np.empty((0, self.sizes.layers, self.n_classes)))
+
+    def _tell_clouds(self) -> list[Event]:
+        """That the number of clouds has changed, if it has."""
+        if self.state.clouds is None:
+            return []
+        counts, after = self.state.progress.counts, int(self.state.clouds.count[0])
+        before, counts[TOLD] = int(counts[TOLD]), after
+        layer = int(np.argmax(self.state.layers.kinds == CLOUDS))
+        return [CloudsChanged(self.n_rows, layer, before, after)] if after != before else []
+
+    def _nothing_gathered(self) -> Gathered:
+        return Gathered.none(self.n_features, self.sizes.layers, self.n_classes)
+
+    def _all_inputs(self, X: Floats) -> Floats:
+        """Scaled rows with the features that are masked, too."""
+        mask, self.feature_mask = self.feature_mask, np.ones_like(self.feature_mask)
+        inputs = self.inputs_of(X)
+        self.feature_mask = mask
+        return inputs
+
+    # ---- what kernels reported
+
+    def events_of(self, buffer: EventBuffer, names: list[str]) -> list[Event]:
+        """The lines of an event buffer as events, in the user's units."""
+        return [self._event(line, buffer, names) for line in range(int(buffer.count[0]))]
+
+    def _event(self, line: int, buffer: EventBuffer, names: list[str]) -> Event:
+        """One line as an event."""
+        row, kind, layer, first, second = (int(value) for value in buffer.lines[line])
+        numbers = [float(value) for value in buffer.numbers[line]]
+        at = self.n_rows + row
+        if kind == SPLIT_EVENT:
+            feature = int(numbers[0])
+            value = self._in_units(feature, numbers[1])
+            return RuleSplit(at, layer, first, second, names[feature], value, *numbers[2:])
+        if kind == DRIFT_EVENT:
+            return DriftFound(at, *numbers[:3], int(numbers[3]))
+        if kind == KEPT_EVENT:
+            return LayerKept(at, layer, first, second, int(numbers[0]), numbers[1])
+        if kind == RECALLED_EVENT:
+            return LayerRecalled(at, layer, *numbers[:3])
+        if kind == DROPPED_EVENT:
+            growing = self.config.growing
+            limit = float(growing.max_kept) if isinstance(growing, KeepLayers) else 0.0
+            reason = "went longest without being the best"
+            return LayerDropped(at, layer, reason, numbers[0], limit, -1)
+        made = {RULE_BORN_EVENT: RuleBorn, RULE_RECALLED_EVENT: RuleRecalled}[kind]
+        return made(at, layer, first, *numbers)
+
+    def _in_units(self, feature: int, value: float) -> float:
+        """A scaled value in the user's units."""
+        if self.config.scaling != "online":
+            return value
+        return float(self.scaler.low[feature] + value * self.scaler.width[feature])
+
+    # ---- scaling
+
+    def absorb(self, X: Floats, start: int) -> int:
+        """Let the scaler see rows; returns the first row before which the map must change."""
+        if self.config.scaling == "none":
+            return int(X.shape[0])
+        return self.scaler.absorb(X, start)
+
+    def absorb_chunk(self, X: Floats, names: list[str]) -> list[Event]:
+        """Let the scaler see a whole chunk first: features are known before labels."""
+        events: list[Event] = []
+        start = 0
+        while (due := self.absorb(X, start)) < X.shape[0]:
+            events += self.change_map(names)
+            start = due + 1
+        return events
+
+    def change_map(self, names: list[str]) -> list[Event]:
+        """Remake the scaling map and carry everything learned over to it.
+
+        While the map is still being made from the first rows, its changes are no events.
+        """
+        scaler = self.scaler
+        is_settled, was_awake, used = not scaler.first_rows.size, scaler.awake, self.used_features
+        change = scaler.remake()
+        for store in stores_of(self.config):
+            store.rebase(self.state, change, used, is_settled, self.config)
+        if self.feature_stats is not None:
+            self.feature_stats = rebased_stats(self.feature_stats, change)
+        self.switch_inputs()
+        if not is_settled:
+            return []
+        lows, highs = scaler.low, scaler.low + scaler.width
+        events: list[Event] = [
+            RangeChanged(self.n_rows, names[j], float(lows[j]), float(highs[j]))
+            for j in change.features
+        ]
+        for j in np.flatnonzero(was_awake & ~scaler.awake):
+            events.append(FeatureAsleep(self.n_rows, names[j], int(scaler.escapes[:, j].max())))
+        for j in np.flatnonzero(~was_awake & scaler.awake):
+            events.append(FeatureAwake(self.n_rows, names[j], float(lows[j]), float(highs[j])))
+        return events
+
+    def switch_inputs(self) -> None:
+        """Let gaussian layers know which inputs are in use."""
+        if self.state.gaussians is not None:
+            gaussian.switch_inputs(self.state, self.used_features, self.config)
+
+    # ---- more room
+
+    def widen(self, n_features: int, n_classes: int) -> None:
+        """Make room for more features or classes; nothing learned is lost."""
+        self._said = None
+        self.resize(features=n_features, classes=n_classes)
+        self.switch_inputs()
+
+    def resize(self, **changes: int) -> None:
         """Make room for more layers, slots, features or classes."""
-        old = self.shape
-        self.layers = reshaped(self.layers, old, new, config)
-        self.records = resized_records(self.records, new.layers, new.slots)
-        self.output_stats = resized_output_stats(self.output_stats, new.layers, new.classes)
-        self.feature_stats = resized_stats(self.feature_stats, new.features, new.classes)
+        old, new = self.sizes, dataclasses.replace(self.sizes, **changes)
+        self.state = resized_state(self.state, old, new, self.config)
+        self.sizes = new
+        if self.output_stats is not None:
+            self.output_stats = resized_output_stats(self.output_stats, new.layers, new.classes)
+        if self.feature_stats is not None:
+            self.feature_stats = resized_stats(self.feature_stats, new.features, new.classes)
         if new.features > old.features:
-            self._widen_rows(new.features - old.features)
-        if self.gathered is not None:
-            outputs = np.zeros((len(self.gathered.rows), new.layers, new.classes))
-            outputs[:, : old.layers, : old.classes] = self.gathered.outputs
-            self.gathered.outputs = outputs
-        self.shape = new
+            self.scaler.widen_to(new.features)
+            added = np.ones(new.features - old.features, np.bool_)
+            self.feature_mask = np.append(self.feature_mask, added)
+            self.buffer.widen(new.features)
+            self.gathered.rows.widen(new.features)
+        outputs = self.gathered.outputs
+        grown = ((0, 0), (0, new.layers - old.layers), (0, new.classes - old.classes))
+        self.gathered.outputs = np.pad(outputs, grown)
 
-    def _widen_rows(self, features: int) -> None:
-        """Room for new features outside the layers; rows of the past do not have them."""
-        self.scaler.widen_to(self.feature_mask.size + features)
-        self.feature_mask = np.append(self.feature_mask, np.ones(features, np.bool_))
-        self.buffer.X = np.pad(self.buffer.X, ((0, 0), (0, features)), constant_values=np.nan)
-        if self.gathered is not None:
-            gaps = ((0, 0), (0, features))
-            self.gathered.rows.X = np.pad(self.gathered.rows.X, gaps, constant_values=np.nan)
+
+def resized_state(state: State, old: Sizes, new: Sizes, config: Config) -> State:
+    """A larger copy of the arrays; nothing learned is lost."""
+    fresh = empty_state(new, config)
+    places = _places(state, fresh, old, new)
+    for name, layout in STATE_LAYOUTS.items():
+        part, target = getattr(state, name), getattr(fresh, name)
+        if part is not None:
+            known = layout
+            if old.classes != new.classes and n_contrasts(old.classes) != n_contrasts(new.classes):
+                known = {each: f for each, f in layout.items() if "Q" not in f.axes.split()}
+            carry_over(known, part._asdict(), target._asdict(), places)
+    fresh.layers.origins[old.layers :] = np.arange(old.layers, new.layers)
+    for store in stores_of(config):
+        store.start_widened(fresh, state, config)
+    return fresh
+
+
+def _places(state: State, fresh: State, old: Sizes, new: Sizes) -> Mapping[str, Ints]:
+    """Where the entries of axes stand in larger arrays, other than in front."""
+    blocks = block_places(old.features, new.features)
+    places = {"p": blocks, "h": packed_places(blocks)}
+    if state.gaussians is not None and fresh.gaussians is not None:
+        inputs = gaussian.moved_inputs(state.gaussians, fresh.gaussians)
+        places |= {"i": inputs, "q": pair_places(inputs)}
+    return places
+
+
+def _as_learned(
+    outputs: Floats, newborn: Floats | None, learned: Floats, trained: list[int]
+) -> Floats:
+    """Outputs with those of trained layers as they were row by row, while they learned.
+
+    So the vote knows at once how well a layer has adapted to the chunk, and not only how well the
+    layer of before the chunk did; and still no layer is judged on a row that it had learned.
+    """
+    if newborn is not None:
+        outputs = np.concatenate([outputs, newborn[:, None]], axis=1)
+    outputs[:, trained] = learned[:, trained]
+    return outputs

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from devfnn.kernels.state import Floats
-from devfnn.model import wording
+from devfnn.arrays import Floats
+from devfnn.model import formatting
 
 MOST_INPUTS = 8
 """Inputs that a text names unless told otherwise."""
@@ -100,7 +100,7 @@ class Rule:
     def remark(self) -> str:
         """Where the rule stands, and on how much it rests."""
         archived = ", archived" if self.is_archived else ""
-        return f"[layer {self.layer}, rule {self.rule}, {wording.rows(self.n_rows)}{archived}]"
+        return f"[layer {self.layer}, rule {self.rule}, {formatting.rows(self.n_rows)}{archived}]"
 
     def terms_of(self, place: int) -> tuple[str, ...]:
         """Terms whose middle an input's interval holds, else that of its centre; none if all do."""
@@ -150,7 +150,7 @@ class Rule:
         if self.bounds is not None:
             return self._box_condition(place)
         ends = (float(self.center[place]), *self._interval(place))
-        value, low, high = wording.alike(ends, float(self.spreads[place]))
+        value, low, high = formatting.alike(ends, float(self.spreads[place]))
         to = "-" if not low.startswith("-") and "e" not in low + high else " to "
         return f"{name} is about {value} ({low}{to}{high})"
 
@@ -159,7 +159,7 @@ class Rule:
         (low, high), width = self._interval(place), 1.0
         if self.ranges is not None:
             width = float(self.ranges[place, 1] - self.ranges[place, 0])
-        below, above = (wording.about(value, 0.1 * width)[0] for value in (low, high))
+        below, above = (formatting.about(value, 0.1 * width)[0] for value in (low, high))
         if math.isfinite(low) and math.isfinite(high):
             return f"{below} < {self.inputs[place]} ≤ {above}"
         if math.isfinite(low):
@@ -169,13 +169,13 @@ class Rule:
     def _conclusion(self) -> str:
         ordered = sorted(self.probabilities.items(), key=lambda item: -item[1])
         parts = [
-            f"{wording.named(label)} {wording.share(share)}"
+            f"{formatting.named(label)} {formatting.share(share)}"
             for label, share in ordered[:MOST_CLASSES]
         ]
         rest = ordered[MOST_CLASSES:]
         if rest:
             others = "1 other" if len(rest) == 1 else f"{len(rest):,} others"
-            parts.append(f"{others} {wording.share(math.fsum(share for _, share in rest))}")
+            parts.append(f"{others} {formatting.share(math.fsum(share for _, share in rest))}")
         return ", ".join(parts)
 
     def with_vote(self, voting_weight: float, is_archived: bool) -> "Rule":
@@ -199,7 +199,7 @@ class Rule:
             ]
         pairs = self.probabilities.items()
         data["probabilities"] = [
-            [wording.label_to_json(label), float(share)] for label, share in pairs
+            [formatting.label_to_json(label), float(share)] for label, share in pairs
         ]
         return data | {"inputs": list(self.inputs)}
 
@@ -222,7 +222,7 @@ class Rule:
                 ]
             ).reshape(-1, 2)
         own["probabilities"] = {
-            wording.label_from_json(label): share for label, share in data["probabilities"]
+            formatting.label_from_json(label): share for label, share in data["probabilities"]
         }
         return cls(**(data | own | {"inputs": tuple(data["inputs"])}))
 

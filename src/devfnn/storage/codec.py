@@ -10,14 +10,26 @@ import numpy as np
 from devfnn.errors import StorageError
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.gclass import GClass
-from devfnn.model.intake import Labels
-from devfnn.storage import container
-from devfnn.storage.checks import check_network
+from devfnn.model.validation import Labels
+from devfnn.storage import container, format3
 from devfnn.storage.container import CODES, DTYPES, Array, as_bytes, require
-from devfnn.storage.header import Header, decode_header, encode_header, read_checksummed, to_text
-from devfnn.storage.notes import Notes
-from devfnn.storage.schema import kind_of, schema, sizes_of
-from devfnn.storage.tree import leaves
+from devfnn.storage.header import (
+    FORMAT,
+    Header,
+    Notes,
+    decode_header,
+    encode_header,
+    read_checksummed,
+    to_text,
+)
+from devfnn.storage.layout import (
+    arrays_of,
+    check_network,
+    counters_of,
+    expected_fields,
+    network_of,
+    sizes_of,
+)
 
 MAX_BYTES = 2**30
 """Files larger than this are refused unless the caller allows more."""
@@ -51,13 +63,11 @@ def dump(model: DEVFNN) -> bytes:
         KINDS.get(kind) is type(model),
         f"a {kind} cannot be saved, only {' and '.join(KINDS)} themselves",
     )
-    network, flat = model._network, dict[str, Any]()
+    network = model._network
     if network is not None:
-        fits = kind_of(network) == model.config.network
-        require(fits, "the network is not of the kind that the configuration says")
-        check_network(network, model.config)
-        flat = leaves(network)
-    tensors = {name: _plain(leaf) for name, leaf in flat.items() if isinstance(leaf, np.ndarray)}
+        require(network.config == model.config, "the network has another configuration")
+        check_network(network)
+    tensors = {name: _plain(array) for name, array in arrays_of(network).items()} if network else {}
     header = Header(
         kind,
         model.config,
@@ -65,11 +75,8 @@ def dump(model: DEVFNN) -> bytes:
         model._labels.classes,
         sizes_of(network) if network is not None else None,
         model._late,
-        absent={name for name, leaf in flat.items() if leaf is None},
-        counters={
-            name: leaf for name, leaf in flat.items() if leaf is not None and name not in tensors
-        },
-        notes=Notes(model._logbook, model._query_log, model._early_purse),
+        counters_of(network) if network is not None else {},
+        Notes(model._logbook, model._query_log, model._early_budget),
     )
     _check_shapes(header, {name: (CODES[a.dtype], a.shape) for name, a in tensors.items()})
     data = encode_header(header)
@@ -105,14 +112,21 @@ def read_model(stream: BinaryIO, size: int, max_bytes: int) -> DEVFNN:
     )
     text, entries = container.read_header(stream, size)
     data, checksum = read_checksummed(text)
-    header = decode_header(data)
-    require(header.kind in KINDS, f"the file holds a {header.kind!r}, which is not known here")
-    _check_shapes(header, {name: (entry.code, entry.shape) for name, entry in entries.items()})
+    is_old = data["format"] == format3.FORMAT
+    if not is_old:
+        header = decode_header(data)
+        found = {name: (entry.code, entry.shape) for name, entry in entries.items()}
+        _check_shapes(header, found)
     tensors = container.read_tensors(stream, entries)
     require(
         checksum == _checksum(data, tensors),
         "the file is damaged: its content does not match its checksum",
     )
+    if is_old:
+        data, tensors = format3.converted(data, tensors, FORMAT)
+        header = decode_header(data)
+        _check_shapes(header, {name: (CODES[a.dtype], a.shape) for name, a in tensors.items()})
+    require(header.kind in KINDS, f"the file holds a {header.kind!r}, which is not known here")
     return _model(header, tensors)
 
 
@@ -120,8 +134,8 @@ def _check_shapes(header: Header, found: Mapping[str, tuple[str, tuple[int, ...]
     """The tensors must be exactly those that a state of the header's sizes has."""
     expected = dict[str, tuple[str, tuple[int, ...]]]()
     if header.sizes is not None:
-        kind = schema(header.config.network)
-        expected = kind.expected(header.sizes, header.config, header.absent)
+        fields = expected_fields(header.sizes, header.config)
+        expected = {name: (CODES[field.dtype], shape) for name, (field, shape) in fields.items()}
     for name in sorted(expected.keys() - found.keys()):
         raise StorageError(f"tensor {name!r} is missing")
     for name in sorted(found.keys() - expected.keys()):
@@ -138,11 +152,10 @@ def _model(header: Header, tensors: Mapping[str, Array]) -> DEVFNN:
     """Put a model together."""
     model = KINDS[header.kind](header.config, header.feature_names)
     require(model.config == header.config, f"the configuration is not one of a {header.kind}")
-    model._logbook, model._query_log, model._early_purse = header.notes
+    model._logbook, model._query_log, model._early_budget = header.notes
     if header.sizes is not None:
-        flat = {**tensors, **header.counters, **dict.fromkeys(header.absent)}
-        network = schema(header.config.network).network(flat, header.sizes)
-        check_network(network, header.config)
+        network = network_of(tensors, header.counters, header.sizes, header.config)
+        check_network(network)
         model._network = network
         model._labels = Labels(header.classes)
         model._late = header.late

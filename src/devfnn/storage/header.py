@@ -1,6 +1,5 @@
 """The JSON header of a model: all of it but the arrays."""
 
-import dataclasses
 import itertools
 import json
 import math
@@ -9,15 +8,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from devfnn.arrays import Ints
 from devfnn.errors import InputError, StorageError
+from devfnn.events import Event
 from devfnn.model.config import Config
+from devfnn.model.history import MOST_EVENTS, Logbook
+from devfnn.model.label_budget import budget_size
+from devfnn.model.queries import MOST_QUERIES, REASONS, Query, QueryLog
 from devfnn.storage.container import is_count, read_json, require
-from devfnn.storage.notes import Notes, decode_notes, encode_notes
-from devfnn.storage.schema import Schema, Sizes, schema
-from devfnn.storage.tree import SCALARS
+from devfnn.storage.layout import COUNTERS, StoredSizes, check_budget
 
-FORMAT = 3
-"""Rises with every change of what a file holds; files of other formats are refused."""
+FORMAT = 4
+"""Rises with every change of what a file holds. Files of format 3 are converted when they are read,
+those of other formats are refused."""
+
+READABLE = (3, FORMAT)
 
 MAX_LABEL_DEPTH = 8
 """How deep tuples in labels may be nested."""
@@ -30,11 +35,10 @@ class Header(NamedTuple):
     config: Config
     feature_names: list[str] | None
     classes: list[Hashable]
-    sizes: Sizes | None
+    sizes: StoredSizes | None
     late: tuple[int, ...]  # columns of features that were added later, if there are lags
-    absent: set[str]
-    counters: dict[str, Any]
-    notes: Notes
+    counters: dict[str, int]
+    notes: "Notes"
 
 
 def encode_header(header: Header) -> dict[str, Any]:
@@ -45,12 +49,11 @@ def encode_header(header: Header) -> dict[str, Any]:
         "format": FORMAT,
         "library": __version__,
         "class": header.kind,
-        "config": _encode_config(header.config),
+        "config": header.config.to_dict(),
         "feature_names": header.feature_names,
         "classes": [_encode_label(label) for label in header.classes],
         "shape": header.sizes._asdict() if header.sizes is not None else None,
         "late": list(header.late),
-        "absent": sorted(header.absent),
         "counters": header.counters,
         "notes": encode_notes(header.notes),
     }
@@ -77,13 +80,13 @@ def _check_format(number: int, library: Any) -> None:
     """Refuse files of older and later versions, and say which."""
     require(
         number <= FORMAT,
-        f"the file has format {number}, this version reads format {FORMAT}; upgrade devfnn",
+        f"the file has format {number}, this version reads formats 3 and {FORMAT}; upgrade devfnn",
     )
     is_text = isinstance(library, str) and library.isprintable()
     writer = f"devfnn {library}" if is_text else "an older version"
     require(
-        number == FORMAT,
-        f"the file has format {number}, written by {writer:.40}; this version reads format "
+        number in READABLE,
+        f"the file has format {number}, written by {writer:.40}; this version reads formats 3 and "
         f"{FORMAT}: open it with the version that wrote it, or train anew",
     )
 
@@ -91,15 +94,13 @@ def _check_format(number: int, library: Any) -> None:
 def decode_header(data: dict[str, Any]) -> Header:
     """The header from JSON data; refuses anything that a model cannot be."""
     keys = {"format", "library", "class", "config", "feature_names", "classes"}
-    _check_keys("the header", data, keys | {"shape", "late", "absent", "counters", "notes"})
+    _check_keys("the header", data, keys | {"shape", "late", "counters", "notes"})
     require(isinstance(data["library"], str), "the library version in the header is no text")
     require(isinstance(data["class"], str), "the class name in the header is no text")
     names = _decode_names(data["feature_names"])
     classes = _decode_classes(data["classes"])
     config = _decode_config(data["config"])
-    kind = schema(config.network)
-    sizes = _decode_sizes(data["shape"], kind)
-    absent = _decode_absent(data["absent"], sizes, kind)
+    sizes = _decode_sizes(data["shape"])
     late = _decode_late(data["late"])
     if sizes is None:
         require(not classes, "the header names classes, but nothing was learned")
@@ -107,10 +108,10 @@ def decode_header(data: dict[str, Any]) -> Header:
     else:
         require(len(classes) == sizes.classes, "the number of classes does not fit the shape")
         _check_columns(sizes, names, late, config.lags)
-    scalars = kind.expected_scalars(absent) if sizes is not None else {}
-    counters = _decode_counters(data["counters"], scalars)
+    known = {*COUNTERS, "scaler/n_first"} if sizes is not None else set[str]()
+    counters = _decode_counters(data["counters"], known)
     notes = decode_notes(data["notes"], config)
-    return Header(data["class"], config, names, classes, sizes, late, absent, counters, notes)
+    return Header(data["class"], config, names, classes, sizes, late, counters, notes)
 
 
 def _check_keys(what: str, data: Any, known: set[str]) -> None:
@@ -137,15 +138,15 @@ def _decode_names(data: Any) -> list[str] | None:
     return names
 
 
-def _decode_sizes(data: Any, kind: Schema) -> Sizes | None:
+def _decode_sizes(data: Any) -> StoredSizes | None:
     """The sizes; None before anything was learned."""
     if data is None:
         return None
-    _check_keys("the shape in the header", data, set(kind.sizes._fields))
+    _check_keys("the shape in the header", data, set(StoredSizes._fields))
     require(all(is_count(size) for size in data.values()), "the shape in the header is impossible")
-    positive = all(size for name, size in data.items() if not name.endswith("_rows"))
+    positive = all(data[name] for name in ("layers", "features", "classes"))
     require(positive, "the shape in the header has a size of 0")
-    return kind.sizes(**data)
+    return StoredSizes(**data)
 
 
 def _decode_late(data: Any) -> tuple[int, ...]:
@@ -155,7 +156,9 @@ def _decode_late(data: Any) -> tuple[int, ...]:
     return tuple(data)
 
 
-def _check_columns(sizes: Sizes, names: list[str] | None, late: tuple[int, ...], lags: int) -> None:
+def _check_columns(
+    sizes: StoredSizes, names: list[str] | None, late: tuple[int, ...], lags: int
+) -> None:
     """The columns of a network: features of the first rows, lags of classes, what came later."""
     n_features = sizes.features - lags * sizes.classes
     n_first = n_features - len(late)
@@ -167,52 +170,26 @@ def _check_columns(sizes: Sizes, names: list[str] | None, late: tuple[int, ...],
     require(is_sound, "the late features in the header are no columns of the shape")
 
 
-def _decode_absent(data: Any, sizes: Sizes | None, kind: Schema) -> set[str]:
-    """The parts of the state that are not there."""
-    require(_is_texts(data), "the absent parts in the header are no texts")
-    absent = set(data)
-    known = kind.optional_parts() if sizes is not None else set()
-    require(absent <= known, "the header leaves out parts that every model has")
-    is_empty = sizes is not None and "gathered" in absent and sizes.gathered_rows > 0
-    require(not is_empty, "the header has a size for gathered rows that are absent")
-    return absent
-
-
-def _decode_counters(data: Any, kinds: dict[str, type]) -> dict[str, Any]:
-    """The scalars of the state."""
-    _check_keys("the counters in the header", data, set(kinds))
-    for name, kind in kinds.items():
-        value = data[name]
-        is_sound = type(value) is kind and (kind is not int or is_count(value))
-        require(is_sound and value != math.inf, f"the counter {name} is impossible: {value!r}")
-    counters: dict[str, Any] = data
+def _decode_counters(data: Any, known: set[str]) -> dict[str, int]:
+    """The counters of the network."""
+    _check_keys("the counters in the header", data, known)
+    for name, value in data.items():
+        require(is_count(value), f"the counter {name} is impossible: {value!r}")
+    counters: dict[str, int] = data
     return counters
 
 
 # ---- configuration
 
 
-def _encode_config(config: Config) -> dict[str, Any]:
-    """The parameters as JSON data; numbers as the type that their field has."""
-    data = {}
-    for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        plain = value.item() if isinstance(value, np.generic) else value
-        data[field.name] = field.type(plain) if field.type in SCALARS else plain
-    return data
-
-
 def _decode_config(data: Any) -> Config:
-    """The parameters; refuses unknown ones and values out of range."""
-    fields = dataclasses.fields(Config)
-    _check_keys("the configuration", data, {field.name for field in fields})
-    for field in fields:
-        is_sound = field.type not in SCALARS or type(data[field.name]) is field.type
-        require(is_sound, f"the parameter {field.name} is of the wrong type")
+    """The parameters; refuses unknown ones, absent ones, and values out of range."""
     try:
-        return Config(**data)
+        config = Config.from_dict(data)
     except (InputError, ArithmeticError, TypeError, ValueError) as error:
         raise StorageError(f"the configuration in the header is not valid: {error}") from None
+    require(config.to_dict() == data, "the configuration in the header is not complete")
+    return config
 
 
 # ---- labels
@@ -271,3 +248,101 @@ def _decode_label(data: Any, depth: int = 0) -> Hashable:
         raise StorageError("a label in the header is malformed") from None
     require(read == read, "a label in the header is NaN")
     return read
+
+
+# ---- what a model noted about itself
+
+NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+"""Numbers that JSON does not know, by the texts that stand for them."""
+
+
+class Notes(NamedTuple):
+    """The history of a model, and the labels it asked for; the budget if it has not learned yet."""
+
+    logbook: Logbook
+    query_log: QueryLog
+    early_budget: Ints | None
+
+
+def encode_notes(notes: Notes) -> dict[str, Any]:
+    """Notes as JSON data."""
+    logbook, log, budget = notes
+    return {
+        "since": logbook.since,
+        "n_events": logbook.n_noted,
+        "events": [_encode_event(event) for event in logbook.newest],
+        "n_queries": log.n_asked,
+        "queries": [list(query) for query in log.newest],
+        "budget": None if budget is None else budget.tolist(),
+    }
+
+
+def decode_notes(data: Any, config: Config) -> Notes:
+    """Notes from JSON data; refuses what no model can have noted."""
+    keys = {"since", "n_events", "events", "n_queries", "queries", "budget"}
+    require(isinstance(data, dict) and set(data) == keys, "the notes in the header are malformed")
+    events = [_decode_event(event) for event in _list(data["events"], MOST_EVENTS)]
+    queries = [_decode_query(query) for query in _list(data["queries"], MOST_QUERIES)]
+    since = data["since"]
+    is_sound = since is None or is_count(since)
+    is_sound = is_sound and is_count(data["n_events"]) and data["n_events"] >= len(events)
+    is_sound = is_sound and is_count(data["n_queries"]) and data["n_queries"] >= len(queries)
+    require(is_sound, "the notes in the header count what cannot be")
+    require(not (events and since is None), "the header has events from before the first row")
+    logbook = Logbook(events, data["n_events"], since)
+    budget = _decode_budget(data["budget"], config)
+    return Notes(logbook, QueryLog(queries, data["n_queries"]), budget)
+
+
+def _decode_budget(data: Any, config: Config) -> Ints | None:
+    """What was asked for before there was a network."""
+    if data is None:
+        return None
+    is_sound = isinstance(data, list) and len(data) == budget_size(config)
+    require(is_sound and all(map(is_count, data)), "the budget in the header is malformed")
+    budget = np.array(data, np.int64)
+    check_budget(budget)
+    return budget
+
+
+def _list(data: Any, most: int) -> list[Any]:
+    """A list that is not too long."""
+    require(isinstance(data, list) and len(data) <= most, "the notes in the header are no lists")
+    entries: list[Any] = data
+    return entries
+
+
+def _encode_event(event: Event) -> dict[str, Any]:
+    """An event as JSON data; numbers that are none as texts in a list."""
+    data = event.to_dict()
+    for name, value in data.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            data[name] = [str(value)]
+    return data
+
+
+def _decode_event(data: Any) -> Event:
+    """An event from JSON data."""
+    require(isinstance(data, dict), "an event in the header is malformed")
+    try:
+        event = Event.from_dict({name: _number(value) for name, value in data.items()})
+    except ValueError as error:
+        raise StorageError(f"an event in the header is none: {error}") from None
+    require(is_count(event.row), "an event in the header has no row")
+    return event
+
+
+def _number(value: Any) -> Any:
+    """A value of an event: the number that a text in a list stands for, or the value itself."""
+    is_text = isinstance(value, list) and len(value) == 1 and isinstance(value[0], str)
+    return NOT_FINITE.get(value[0], value) if is_text else value
+
+
+def _decode_query(data: Any) -> Query:
+    """A query from its list."""
+    require(isinstance(data, list) and len(data) == 4, "a query in the header is malformed")
+    row, reason, certainty, left = data
+    is_sound = is_count(row) and reason in REASONS and (left is None or is_count(left))
+    is_sound = is_sound and type(certainty) is float and 0.0 <= certainty <= 1.0
+    require(is_sound, "a query in the header is malformed")
+    return Query(row, reason, certainty, left)

@@ -19,7 +19,7 @@ from devfnn.kernels.concept_state import (
     STEADY_LINE,
 )
 from devfnn.kernels.drifts import keep_layer
-from devfnn.kernels.state import Floats, Ints
+from devfnn.arrays import Floats, Ints
 from devfnn.model.concepts.learning import empty_diary
 from devfnn.model.concepts.structure import merge_layers
 from scenes import CHUNK, flipped, noisy, of_kind, prequential, run, sloped

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from devfnn import DEVFNN, Config
-from devfnn.kernels.state import Ints
+from devfnn.arrays import Ints
 from scenes import CHUNK, chunks, noisy, run, sloped
 
 X, Y = sloped(60)

@@ -9,7 +9,7 @@ import pytest
 from devfnn import DEVFNN, Config
 from devfnn.events import CloudsChanged, RulePruned, RuleSplit
 from devfnn.kernels.concept_state import BOX_LAYER, CLOUD_LAYER, CLOUDS, STEADY_LINE
-from devfnn.kernels.state import Floats, Ints
+from devfnn.arrays import Floats, Ints
 from devfnn.model.concepts.learning import forward
 from devfnn.model.concepts.structure import join_rules
 from scenes import CHUNK, noisy, of_kind, prequential, run, sloped

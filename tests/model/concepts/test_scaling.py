@@ -5,7 +5,7 @@ import pytest
 
 from devfnn import DEVFNN, Config
 from devfnn.kernels.concept_state import BOX_LAYER, CLOUD_LAYER
-from devfnn.kernels.state import Floats
+from devfnn.arrays import Floats
 from devfnn.model.concepts.inputs import change_map, layer_inputs
 from devfnn.model.concepts.learning import forward
 from scenes import CHUNK, run, sloped

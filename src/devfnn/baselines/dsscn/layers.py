@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from devfnn.arrays import Floats
 from devfnn.errors import InputError
-from devfnn.kernels.state import Floats
 from devfnn.model.compiling import ensure_compiled
 from devfnn.parameters import check_parameters, choice, number
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from devfnn.arrays import Floats, Ints
 from devfnn.baselines.chunks import ChunkClassifier, random_generator, settings_from
 from devfnn.baselines.dsscn.layers import (
     Found,
@@ -21,8 +22,7 @@ from devfnn.baselines.dsscn.layers import (
 )
 from devfnn.baselines.dsscn.monitoring import FeatureWeights, Verdict, find_merger, judge_means
 from devfnn.events import Event, LayerAdded, LayersMerged, MeansMoved, NodeAdded
-from devfnn.kernels.state import Floats, Ints
-from devfnn.model.drift import Level
+from devfnn.model.mechanisms.drift import Level
 
 
 class DSSCN(ChunkClassifier):

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from devfnn.arrays import Floats, Ints
 from devfnn.baselines.dsscn.layers import Settings
-from devfnn.kernels.state import Floats, Ints
-from devfnn.model.drift import Level, dynamic_significance, hoeffding_bound
-from devfnn.model.features import compression_index
+from devfnn.model.mechanisms.drift import Level, dynamic_significance, hoeffding_bound
+from devfnn.model.mechanisms.feature_mask import compression_index
 
 LEAST_AFTER = 2
 """Rows after a cut: the range of a single one is 0, so any gap would be a drift."""

@@ -14,11 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from devfnn.arrays import Floats, Ints
 from devfnn.baselines.chunks import ChunkClassifier, random_generator
 from devfnn.errors import InputError
 from devfnn.events import DriftFound, Event, TaskStarted
-from devfnn.kernels.state import Floats, Ints
-from devfnn.model.drift import Level, Verdict, drift_in_chunk, dynamic_significance
+from devfnn.model.mechanisms.drift import Level, Verdict, drift_in_chunk, dynamic_significance
 from devfnn.parameters import check_parameters, choice, number
 
 LARGEST_WIDTH = 4096

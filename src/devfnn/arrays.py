@@ -1,0 +1,9 @@
+"""Names for the types of arrays."""
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]

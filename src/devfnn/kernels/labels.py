@@ -1,0 +1,137 @@
+"""Which labels are taken, and the label budget. Nothing here sees a label.
+
+The budget is a hard bound: no window of `budget_window` rows exceeds it. `Progress.budget` holds
+counters, then the rows of the newest labels, as many as a window may hold. One more is allowed if
+the oldest of these lies a whole window back. Without room for rows there is no budget, and it only
+counts.
+"""
+
+from devfnn.kernels._jit import borrowed, kernel, part
+from devfnn.kernels.state import (
+    ALL_LABELS,
+    ANSWERED,
+    ASKED_FOR,
+    BOUGHT,
+    BY_LAYER,
+    FIRST_PLACE,
+    LABEL_RATE,
+    OFFERED,
+    SEEN_ROWS,
+    UNCERTAINTY,
+    UNLABELLED,
+)
+
+RATE = 0.002
+"""Of the running means of uncertainty and of labels taken: some 500 rows."""
+
+
+# ---- the budget
+
+
+@part()
+def can_buy(budget, window):
+    """Whether one more label, for the next row, stays inside the budget."""
+    room = budget.shape[0] - FIRST_PLACE
+    if budget[BOUGHT] < room:
+        return True
+    return room > 0 and budget[SEEN_ROWS] - budget[FIRST_PLACE + budget[BOUGHT] % room] >= window
+
+
+@part()
+def count_row(budget, labelled, is_bought):
+    """Count a row, unless it was counted when it was asked about."""
+    if labelled == ANSWERED:
+        return
+    if is_bought:
+        room = budget.shape[0] - FIRST_PLACE
+        if room > 0:
+            budget[FIRST_PLACE + budget[BOUGHT] % room] = budget[SEEN_ROWS]
+        budget[BOUGHT] += 1
+    budget[SEEN_ROWS] += 1
+
+
+@kernel()
+def keep_to_budget(budget, window, wanted):
+    """Count rows, and cut what is wanted of them to what the budget allows."""
+    for row in range(wanted.shape[0]):
+        wanted[row] = wanted[row] and can_buy(budget, window)
+        count_row(budget, OFFERED, wanted[row])
+
+
+@kernel()
+def count_rows(budget, labelled, is_bought):
+    """Count rows whose labels were chosen by others."""
+    for row in range(is_bought.shape[0]):
+        count_row(budget, labelled[row], is_bought[row])
+
+
+# ---- the choice
+
+
+@part()
+def certainty(output):
+    """Share of the first among the two largest outputs: 0.5 undecided, 1 sure."""
+    first, second = 0.0, 0.0
+    for k in range(output.shape[0]):
+        value = max(output[k], 0.0)
+        if value > first:
+            first, second = value, first
+        elif value > second:
+            second = value
+    if first + second < 1e-9:
+        return 0.5
+    return first / (first + second)
+
+
+@part()
+def is_worth_a_label(progress, probabilities, draw, params):
+    """Whether the network is unsure of a row, or the row is one of those taken at random.
+
+    With a budget the chance of a row follows its uncertainty, so that labels are spread over the
+    stream; and what the budget does not allow is not taken. Chances rise up to twofold while fewer
+    labels were taken than the budget has, as it cuts them where unsure rows follow each other.
+    """
+    if params.label_choice == ALL_LABELS:
+        return params.label_budget >= 1.0 or can_buy(progress.budget, params.budget_window)
+    sure = certainty(probabilities)
+    if params.label_budget >= 1.0:
+        return draw < params.exploration or sure < params.certainty
+    if not can_buy(progress.budget, params.budget_window):
+        return False
+    unsure = 2.0 * (1.0 - sure) / max(progress.signals[UNCERTAINTY], 1e-6)
+    wanted = (1.0 - params.exploration) * unsure + params.exploration
+    spent = progress.signals[LABEL_RATE] / params.label_budget
+    return draw < params.label_budget * wanted * min(max(3.0 - 2.0 * spent, 0.0), 2.0)
+
+
+@kernel()
+def choose_label(progress, labelled, probabilities, draw, params):
+    """Whether the label of a row is taken; keeps count of how many were, and how unsure rows are.
+
+    Where every layer chooses for itself, all labels count as taken by the network. Rows that were
+    asked about ahead of learning were counted then.
+    """
+    if params.label_choice == BY_LAYER:
+        count_row(progress.budget, labelled, labelled != UNLABELLED)
+        return labelled != UNLABELLED
+    is_counted = labelled != ANSWERED
+    if is_counted:
+        unsure = 2.0 * (1.0 - certainty(probabilities))
+        progress.signals[UNCERTAINTY] += RATE * (unsure - progress.signals[UNCERTAINTY])
+    chosen = labelled == ASKED_FOR or labelled == ANSWERED
+    if labelled == OFFERED:
+        chosen = is_worth_a_label(progress, probabilities, draw, params)
+    if is_counted:
+        rate = progress.signals[LABEL_RATE]
+        progress.signals[LABEL_RATE] = rate + RATE * ((1.0 if chosen else 0.0) - rate)
+    count_row(progress.budget, labelled, chosen)
+    return chosen
+
+
+@kernel()
+def choose_labels(progress, probabilities, draws, params, wanted):
+    """Which rows the network asks for as it stands; signals and budget go on row by row."""
+    progress, params = borrowed(progress), borrowed(params)
+    for index in range(draws.shape[0]):
+        said, draw = probabilities[index], draws[index]
+        wanted[index] = choose_label(progress, OFFERED, said, draw, params)

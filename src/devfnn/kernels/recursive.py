@@ -1,0 +1,440 @@
+"""Recursive updates of the weights of a rule: logistic regression, and weighted least squares.
+
+The logistic step of lines, curves and boxes is implicit: it looks for the output AFTER the step, so
+that a row that is far off cannot throw the weights beyond it, whatever the gain. Gaussian layers
+update all classes at once with the gain of weighted least squares (paper: FWGRLS), or with that
+gain weighted by the curvature of the likelihood, a recursive Newton step.
+"""
+
+import numpy as np
+
+from devfnn.kernels._jit import kernel, part, sum_part
+
+LEAST_CURVATURE = 1e-4
+
+MOST_ROUNDS = 30
+"""Of Newton's method for the size of a step."""
+
+MOST_ODDS = 500.0
+"""Log odds beyond which nothing changes any more."""
+
+CLOSE_ENOUGH = 1e-3
+"""Change of a logit at which these rounds end."""
+
+DECAY_EVERY = 16
+"""The weight decay costs as much as the update itself, so it is applied to every 16th, 16-fold."""
+
+SHORT_MEMORY = 0.9
+"""Below it, errors of rounding grow by more than a tenth with each row."""
+
+LEAST_DOUBT = 1e-12
+"""Share of its cap by which every variance then grows with a row: more than rounding takes away."""
+
+CHECK_EVERY = 4096
+"""How many updates of a rule pass between two checks that its gain matrix is positive definite."""
+
+
+@sum_part()
+def dot(a, b, size):
+    """Inner product of the first `size` entries."""
+    total = 0.0
+    for j in range(size):
+        total += a[j] * b[j]
+    return total
+
+
+@part()
+def dot_in_four(a, b, size):
+    """Inner product of the first `size` entries, in four sums so that they can overlap."""
+    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    whole = size - size % 4
+    for j in range(0, whole, 4):
+        s0 += a[j] * b[j]
+        s1 += a[j + 1] * b[j + 1]
+        s2 += a[j + 2] * b[j + 2]
+        s3 += a[j + 3] * b[j + 3]
+    for j in range(whole, size):
+        s0 += a[j] * b[j]
+    return (s0 + s1) + (s2 + s3)
+
+
+@part()
+def softmax(logits, out):
+    """Write the softmax of `logits` into `out`; the two may be the same array."""
+    top = logits[0]
+    for k in range(1, logits.shape[0]):
+        top = max(top, logits[k])
+    total = 0.0
+    for k in range(logits.shape[0]):
+        out[k] = np.exp(logits[k] - top)
+        total += out[k]
+    for k in range(logits.shape[0]):
+        out[k] /= total
+
+
+# ---- expansion: features are moved from [0, 1] to [-1, 1]
+
+
+@part()
+def expand_blocks(row, expanded):
+    """Write [1, T1 of all features, T2 of all features]; lines use the first half alone.
+
+    Features are moved from [0, 1] to [-1, 1]; absent ones give 0.
+    """
+    n = row.shape[0]
+    expanded[0] = 1.0
+    for j in range(n):
+        t = 2.0 * row[j] - 1.0
+        is_there = t == t
+        expanded[1 + j] = t if is_there else 0.0
+        expanded[1 + n + j] = 2.0 * t * t - 1.0 if is_there else 0.0
+
+
+@part()
+def expand_pairs(inputs, present, n_inputs, expanded):
+    """Write [1, T1, T2, ...] of the inputs, moved from [0, 1] to [-1, 1]; absent ones give 0, 0."""
+    expanded[0] = 1.0
+    for j in range(n_inputs):
+        if present[j]:
+            t = 2.0 * inputs[j] - 1.0
+            expanded[2 * j + 1] = t
+            expanded[2 * j + 2] = 2.0 * t * t - 1.0
+        else:
+            expanded[2 * j + 1] = 0.0
+            expanded[2 * j + 2] = 0.0
+
+
+# ---- the implicit logistic step
+
+
+@part()
+def share_two(output):
+    """The softmax of two logits, in place, with one exponential."""
+    away = output[1] - output[0]
+    below = np.exp(-abs(away))
+    larger = 1.0 / (1.0 + below)
+    output[0] = larger if away <= 0.0 else below * larger
+    output[1] = below * larger if away <= 0.0 else larger
+
+
+@part()
+def class_shares(weights, expanded, size, output):
+    """Class probabilities of a rule. weights: (m, p) · output: (m,)"""
+    for k in range(weights.shape[0]):
+        output[k] = dot(weights[k], expanded, size)
+    if weights.shape[0] == 2:
+        share_two(output)
+    else:
+        softmax(output, output)
+
+
+@part()
+def step_of_two(said, label, reach, learned):
+    """`implicit_output` for two classes: one equation in the log odds."""
+    odds = np.log(max(said[1], 1e-300) / max(said[0], 1e-300))
+    target = 1.0 if label == 1 else 0.0
+    # Seen from here the curve bends one way only, so that no round overshoots.
+    moved = max(odds, 0.0) if label == 1 else min(odds, 0.0)
+    share = said[1] if moved == odds else 0.5
+    for _ in range(MOST_ROUNDS):
+        gap = moved - odds - 2.0 * reach * (target - share)
+        change = gap / (1.0 + 2.0 * reach * share * (1.0 - share))
+        moved -= change
+        share = 1.0 / (1.0 + np.exp(min(-moved, MOST_ODDS)))
+        if abs(change) < CLOSE_ENOUGH:
+            break
+    learned[0] = 1.0 - share
+    learned[1] = share
+
+
+LONGEST_STEP = 4.0
+"""Most that a logit moves in a round."""
+
+
+@part()
+def moved_shares(said, label, step, learned):
+    """Shares when the logits have moved by `step`."""
+    total = 0.0
+    for k in range(said.shape[0]):
+        learned[k] = max(said[k], 1e-300) * np.exp(min(step[k] - step[label], MOST_ODDS))
+        total += learned[k]
+    for k in range(said.shape[0]):
+        learned[k] /= total
+
+
+@part()
+def step_of_many(said, label, reach, step, learned):
+    """`implicit_output` for any number of classes: Newton's method with the whole curvature.
+
+    It starts where the label is as likely as all the others together. The curvature is a diagonal
+    less an outer product, so that solving takes one pass (Sherman and Morrison).
+    """
+    own = max(said[label], 1e-300)
+    step[:] = 0.0
+    step[label] = max(np.log(max(1.0 - own, 1e-300) / own), 0.0)
+    for _ in range(MOST_ROUNDS):
+        moved_shares(said, label, step, learned)
+        pulled, weight, worst = 0.0, 0.0, 0.0
+        for k in range(said.shape[0]):
+            slope = 1.0 + reach * learned[k]
+            gap = step[k] - reach * ((1.0 if k == label else 0.0) - learned[k])
+            pulled += learned[k] * gap / slope
+            weight += learned[k] / slope
+        shared = reach * pulled / weight
+        for k in range(said.shape[0]):
+            slope = 1.0 + reach * learned[k]
+            gap = step[k] - reach * ((1.0 if k == label else 0.0) - learned[k])
+            change = (gap + learned[k] * shared) / slope
+            step[k] -= min(max(change, -LONGEST_STEP), LONGEST_STEP)
+            worst = max(worst, abs(change))
+        if worst < CLOSE_ENOUGH:
+            break
+    moved_shares(said, label, step, learned)
+
+
+@part()
+def implicit_output(said, label, reach, step, learned):
+    """The output after a step: learned = softmax(log said + reach * (target - learned)).
+
+    said, step, learned: (m,) · reach: by how much a unit residual moves a logit
+    """
+    if said.shape[0] == 2:
+        step_of_two(said, label, reach, learned)
+    else:
+        step_of_many(said, label, reach, step, learned)
+
+
+@part()
+def largest_curvature(said, learned):
+    """Of the likelihood, before or after the step, over all classes."""
+    largest = LEAST_CURVATURE
+    for k in range(said.shape[0]):
+        largest = max(largest, said[k] * (1.0 - said[k]))
+        largest = max(largest, learned[k] * (1.0 - learned[k]))
+    return largest
+
+
+@part()
+def hold_under_caps(gains, size, caps):
+    """Bring variances that forgetting has raised above the prior back to it. gains: (h,)"""
+    start = 0
+    for i in range(size):
+        variance = gains[start + i]
+        if variance > caps[i]:
+            factor = np.sqrt(caps[i] / variance)
+            for j in range(i + 1):
+                gains[start + j] *= factor
+            below = start + i
+            for k in range(i, size):
+                gains[below] *= factor
+                below += k + 1
+        start += i + 1
+
+
+@sum_part()
+def gain_of(gains, expanded, size, gain):
+    """The symmetric matrix in `gains` times the expanded row; returns the variance of the row."""
+    start = 0
+    for i in range(size):
+        value, row = expanded[i], gains[start : start + i + 1]
+        total = row[i] * value
+        for j in range(i):
+            total += row[j] * expanded[j]
+            gain[j] += value * row[j]
+        gain[i] = total
+        start += i + 1
+    return dot(expanded, gain, size)
+
+
+@part()
+def learn_logistic(weights, gains, size, said, lesson, caps, work):
+    """One recursive step of a rule on a row.
+
+    weights: (m, p) · gains: (h,) · said: (m,) · caps: (p,)
+    lesson: label, weight of the row, memory
+    """
+    label, weight, memory = lesson
+    gain = work.gain
+    variance = gain_of(gains, work.expanded, size, gain)
+    implicit_output(said, label, weight * variance, work.step, work.learned)
+    curvature = weight * largest_curvature(said, work.learned)
+    for k in range(weights.shape[0]):
+        residual = weight * ((1.0 if k == label else 0.0) - work.learned[k])
+        for j in range(size):
+            weights[k, j] += residual * gain[j]
+    scale = 1.0 / (memory / curvature + variance)
+    growth = 1.0 / memory
+    start, is_over = 0, False
+    for i in range(size):
+        pull, row = scale * gain[i], gains[start : start + i + 1]
+        for j in range(i + 1):
+            row[j] = (row[j] - pull * gain[j]) * growth
+        is_over |= row[i] > caps[i]
+        start += i + 1
+    if is_over:
+        hold_under_caps(gains, size, caps)
+
+
+@kernel()
+def is_definite(gains, size):
+    """Whether a Cholesky factorisation of the leading block goes through. gains: (h,)"""
+    factor = np.zeros((size, size))
+    for i in range(size):
+        for j in range(i + 1):
+            rest = gains[i * (i + 1) // 2 + j]
+            for k in range(j):
+                rest -= factor[i, k] * factor[j, k]
+            if i == j:
+                if not rest > 0.0:
+                    return False
+                factor[i, i] = np.sqrt(rest)
+            else:
+                factor[i, j] = rest / factor[j, j]
+    return True
+
+
+@kernel()
+def repair_gains(gains, size, caps):
+    """Fall back to the diagonal when rounding has cost the matrix its definiteness."""
+    if is_definite(gains, size):
+        return
+    start = 0
+    for i in range(size):
+        for j in range(i):
+            gains[start + j] = 0.0
+        if not (gains[start + i] > 0.0 and gains[start + i] <= caps[i]):
+            gains[start + i] = caps[i]
+        start += i + 1
+
+
+@part()
+def start_gains(gains, caps):
+    """Everything is still to be learned: the prior. gains: (h,) · caps: (p,)"""
+    gains[:] = 0.0
+    start = 0
+    for i in range(caps.shape[0]):
+        gains[start + i] = caps[i]
+        start += i + 1
+
+
+# ---- weighted least squares, and its logistic form
+
+
+@part()
+def bound_variance(consequent, gain_cov, gain, axis, cap):
+    """Bring the variance of one weight back to its cap, as if the prior were observed once more.
+
+    The weight is pulled towards 0 by what the prior is worth against what is known of it, and the
+    weights that lean on it follow. So forgetting never reaches beyond the prior.
+    """
+    size = gain.shape[0]
+    variance = gain_cov[axis, axis]
+    scale = (variance - cap) / (variance * variance)
+    for j in range(size):
+        gain[j] = gain_cov[axis, j]
+    for k in range(consequent.shape[0]):
+        step = scale * consequent[k, axis]
+        for j in range(size):
+            consequent[k, j] -= step * gain[j]
+    for i in range(size):
+        row = gain_cov[i]
+        pull = gain[i]
+        for j in range(size):
+            row[j] -= scale * (pull * gain[j])
+
+
+@part()
+def forget_and_bound(consequent, gain_cov, gain, scale, memory, caps):
+    """Psi <- (Psi - scale * gain gain') / memory, with every variance kept under its cap.
+
+    The product gain_i * gain_j is formed first, so the matrix stays exactly symmetric.
+    """
+    size = gain.shape[0]
+    growth = 1.0 / memory
+    for i in range(size):
+        row = gain_cov[i]
+        pull = gain[i]
+        for j in range(size):
+            row[j] = (row[j] - scale * (pull * gain[j])) * growth
+    for i in range(size):
+        if memory < SHORT_MEMORY:
+            gain_cov[i, i] += LEAST_DOUBT * caps[i]
+        if gain_cov[i, i] > caps[i]:
+            bound_variance(consequent, gain_cov, gain, i, caps[i])
+
+
+@part()
+def update_consequent(consequent, gain_cov, expanded, gain, residuals, strength, memory, caps):
+    """One weighted recursive step of all classes of a rule.
+
+    consequent: (m, p) · gain_cov: (p, p) · expanded, gain: (p,) · residuals: (m,)
+    """
+    size = expanded.shape[0]
+    for j in range(size):
+        gain[j] = 0.0
+    for i in range(size):
+        value = expanded[i]
+        if value != 0.0:
+            row = gain_cov[i]
+            for j in range(size):
+                gain[j] += value * row[j]
+    scale = 1.0 / (memory / strength + dot_in_four(expanded, gain, size))
+    for k in range(consequent.shape[0]):
+        step = scale * residuals[k]
+        weights = consequent[k]
+        for j in range(size):
+            weights[j] += step * gain[j]
+    forget_and_bound(consequent, gain_cov, gain, scale, memory, caps)
+
+
+@kernel()
+def decay_consequent(consequent, gain_cov, gain, strength):
+    """Shrink the weights along the gain matrix; the step is bounded, so none can grow."""
+    size = gain.shape[0]
+    trace = 0.0
+    for j in range(size):
+        trace += gain_cov[j, j]
+    eta = strength / (1.0 + strength * trace)
+    for k in range(consequent.shape[0]):
+        weights = consequent[k]
+        for j in range(size):
+            gain[j] = 0.0
+        for i in range(size):
+            value = weights[i]
+            if value != 0.0:
+                row = gain_cov[i]
+                for j in range(size):
+                    gain[j] += value * row[j]
+        for j in range(size):
+            weights[j] -= eta * gain[j]
+
+
+@kernel()
+def is_positive_definite(matrix, size):
+    """Whether a Cholesky factorisation of the leading block goes through."""
+    factor = np.zeros((size, size))
+    for i in range(size):
+        for j in range(i + 1):
+            rest = matrix[i, j]
+            for k in range(j):
+                rest -= factor[i, k] * factor[j, k]
+            if i == j:
+                if not rest > 0.0:
+                    return False
+                factor[i, i] = np.sqrt(rest)
+            else:
+                factor[i, j] = rest / factor[j, j]
+    return True
+
+
+@kernel()
+def repair_gain_cov(gain_cov, size, caps):
+    """Fall back to the diagonal when rounding has cost the matrix its definiteness."""
+    if is_positive_definite(gain_cov, size):
+        return
+    for i in range(size):
+        for j in range(size):
+            if i != j:
+                gain_cov[i, j] = 0.0
+        if not (gain_cov[i, i] > 0.0 and gain_cov[i, i] <= caps[i]):
+            gain_cov[i, i] = caps[i]

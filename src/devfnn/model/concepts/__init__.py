@@ -1,1 +1,0 @@
-"""The concept network: rival layers, and one kept for every concept that may return."""

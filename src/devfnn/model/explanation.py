@@ -1,0 +1,260 @@
+"""Why a model says what it says of one row: layers, rules and features, in numbers that add up.
+
+Every layer has an output for each class, and `bias + sum of contributions = output` in each. A
+feature contributes what its value adds beyond a usual one: the mean of the rows of the rule that
+fires; in a stacked layer the centre of each rule; for clouds the mean of all clouds by their mass.
+The bias is what would be said of a usual row. A missing feature adds nothing to either. What an
+output is depends on the layer (`LayerReasons.output_is`):
+
+- "logits": the layer's probabilities are their softmax. Lines, curves and boxes are logistic in the
+  features and their squares, so that what a feature contributes is exact. In a stacked layer it is
+  the mean over its rules by how strongly they fire.
+- "log probabilities": of clouds, and of stacked layers that average probabilities. A class is as
+  likely as its rules together: log sum exp(a) = sum r a + entropy of r, where r is the share of
+  each rule in the class. So a feature contributes the mean, by r, of what it adds to each rule's
+  a; the bias holds all that belongs to no single feature.
+- "scores": of least squares. Negative ones count as 0, the others are divided by their sum.
+
+The vote is the mean of what the layers say, by their voting weights. It is of probabilities, while
+what speaks for a class is of outputs: where a vote is close, the two may differ.
+"""
+
+import dataclasses
+import math
+from collections.abc import Hashable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from devfnn.arrays import Flags, Floats
+from devfnn.errors import InputError
+from devfnn.model import formatting
+
+LOGITS, LOG_PROBABILITIES, SCORES = "logits", "log probabilities", "scores"
+"""What the output of a layer can be."""
+
+IN_USE, MISSING, MASKED = "in use", "missing", "masked"
+CONSTANT, LIKE_A_CLOCK = "asleep: constant", "asleep: like a clock"
+"""What a feature can be, seen from one row."""
+
+MOST_INPUTS, MOST_FIRED, LEAST_SHOWN = 6, 3, 0.005
+"""Inputs and fired rules that a text names for a layer, and how strongly these fired at least."""
+
+MOST_LABELS = 20
+"""Classes that a refusal names."""
+
+
+class FiredRule(NamedTuple):
+    """A rule that had a say in its layer."""
+
+    rule: int
+    """Its number in the layer, as in `rules` and events."""
+    strength: float
+    """How strongly it fired: its share of the layer's output."""
+
+
+class Said(NamedTuple):
+    """What a layer says of a row, and why, before its place in the vote is known."""
+
+    output_is: str
+    bias: Floats  # (m,)
+    contributions: Floats  # (n, m)
+    fired: tuple[FiredRule, ...]
+    probabilities: Floats  # (m,)
+    votes: Floats  # (m,)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LayerReasons:
+    """What one layer says of a row, and why."""
+
+    layer: int
+    """Its number, from 0, as in `rules` and events."""
+    kind: str
+    """What it is: "steady line", "boxes", "clouds", "rules", ..."""
+    state: str
+    """votes; waits, with next to no vote; rests or merged: it says nothing."""
+    voting_weight: float
+    """Its share of the vote."""
+    fired: tuple[FiredRule, ...]
+    """The rules that fired, the strongest first."""
+    output_is: str
+    """What its output is: logits, log probabilities or scores."""
+    inputs: tuple[str, ...]
+    """Names of its inputs: features, then inputs from earlier layers, as "layer 0 says up"."""
+    bias: Floats
+    """What it says of a usual row, (m,)."""
+    contributions: Floats
+    """What each input adds to the output of each class beyond its usual value, (n_inputs, m)."""
+    output: Floats
+    """bias + contributions.sum(axis=0), (m,)."""
+    probabilities: Floats
+    """What it says of the classes, (m,); zeros if it says nothing."""
+    votes: Floats
+    """What it puts into the vote: its probabilities, or 1 for one class in a hard vote."""
+
+    def against_the_others(self, place: int) -> Floats:
+        """What each input adds to a class, less the mean of what it adds to the others."""
+        return _against(self.contributions, place)
+
+    def usually(self, place: int) -> float:
+        """What it says of a class in a usual row, less the mean of what it says of the others."""
+        return float(_against(self.bias, place))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        data = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        plain = {name: value.tolist() for name, value in data.items() if _is_array(value)}
+        fired = [rule._asdict() for rule in self.fired]
+        return data | plain | {"fired": fired, "inputs": list(self.inputs)}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Explanation:
+    """What a model says of one row, and why; see the head of this module for what adds up."""
+
+    labels: tuple[Hashable, ...]
+    """The classes, in the order of all arrays."""
+    probabilities: Floats
+    """Of the classes: the mean of the layers' votes by their weights; as `predict_proba`."""
+    features: tuple[str, ...]
+    """Names of the columns of the row."""
+    values: Floats
+    """The row, in the user's units."""
+    states: tuple[str, ...]
+    """Of each column: in use, missing, masked or asleep. Only the first contribute."""
+    layers: tuple[LayerReasons, ...]
+    """What the layers say, in the order of their numbers."""
+
+    @property
+    def label(self) -> Hashable:
+        """The class that is predicted."""
+        return self.labels[int(self.probabilities.argmax())]
+
+    def contributions(self, label: Hashable | None = None) -> dict[str, float]:
+        """What each input speaks for a class, the weightiest first; None: the predicted one.
+
+        The mean over layers, by vote, of what the input adds to this class less the mean of what it
+        adds to the others: log odds, but for least squares. With what is said `usually` they sum to
+        what the layers say, by vote.
+        """
+        place = self.place_of(label)
+        total: dict[str, float] = {}
+        for layer in self.layers:
+            speaks = layer.voting_weight * layer.against_the_others(place)
+            for name, value in zip(layer.inputs, speaks.tolist(), strict=True):
+                total[name] = total.get(name, 0.0) + value
+        return dict(sorted(total.items(), key=lambda item: -abs(item[1])))
+
+    def usually(self, label: Hashable | None = None) -> float:
+        """What speaks for a class in a usual row, as `contributions` do in this one."""
+        place = self.place_of(label)
+        return math.fsum(layer.voting_weight * layer.usually(place) for layer in self.layers)
+
+    def place_of(self, label: Hashable | None = None) -> int:
+        """The column of a class; None: of the predicted one."""
+        if label is None:
+            return int(self.probabilities.argmax())
+        if label not in self.labels:
+            known = ", ".join(map(repr, self.labels[:MOST_LABELS]))
+            more = ", ..." if len(self.labels) > MOST_LABELS else ""
+            raise InputError(f"there is no class {label!r}; there are {known}{more}")
+        return self.labels.index(label)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON: None where a value is missing.
+
+        What is said `usually` and `contributions` are of the predicted class.
+        """
+        values = [value if math.isfinite(value) else None for value in self.values.tolist()]
+        return {
+            "label": formatting.label_to_json(self.label),
+            "labels": [formatting.label_to_json(label) for label in self.labels],
+            "probabilities": self.probabilities.tolist(),
+            "usually": self.usually(),
+            "contributions": self.contributions(),
+            "features": list(self.features),
+            "values": values,
+            "states": list(self.states),
+            "layers": [layer.to_dict() for layer in self.layers],
+        }
+
+    def text(self, label: Hashable | None = None, most: int = MOST_INPUTS) -> str:
+        """The explanation for a reader, of one class; None: of the predicted one."""
+        place = self.place_of(label)
+        about = formatting.named(self.labels[place])
+        shares = zip(self.labels, self.probabilities.tolist(), strict=True)
+        ranked = sorted(shares, key=lambda item: -item[1])
+        said = ", ".join(f"{formatting.named(each)} {formatting.percent(p)}" for each, p in ranked)
+        spoken = _spoken(self.usually(label), self.contributions(label), most)
+        lines = [said, f"For {about}: {spoken}"]
+        for layer in sorted(self.layers, key=lambda each: -each.voting_weight):
+            lines += _layer_lines(layer, place, most)
+        return "\n".join([*lines, *self._left_out()])
+
+    def _left_out(self) -> Iterable[str]:
+        """Features without a say, and why."""
+        for state in dict.fromkeys(self.states):
+            if state != IN_USE:
+                pairs = zip(self.features, self.states, strict=True)
+                yield f"{state}: {', '.join(name for name, each in pairs if each == state)}"
+
+
+def _layer_lines(layer: LayerReasons, place: int, most: int) -> list[str]:
+    """One layer as text."""
+    named = f"layer {layer.layer} ({layer.kind})"
+    if not layer.fired and not layer.votes.any():
+        return [f"{named} {layer.state}: it says nothing"]
+    share = formatting.percent(float(layer.probabilities[place]))
+    pairs = zip(layer.inputs, layer.against_the_others(place).tolist(), strict=True)
+    ranked = dict(sorted(pairs, key=lambda item: -abs(item[1])))
+    spoken = _spoken(layer.usually(place), ranked, most)
+    shown = [rule for rule in layer.fired[:MOST_FIRED] if rule.strength >= LEAST_SHOWN]
+    rules = ", ".join(f"rule {r.rule} {formatting.percent(r.strength)}" for r in shown)
+    vote = formatting.percent(layer.voting_weight)
+    return [f"{named} has {vote} of the vote, says {share}; {rules or 'no rule fires'}; {spoken}"]
+
+
+def _spoken(usually: float, ranked: dict[str, float], most: int) -> str:
+    """What speaks for a class: what is usual, then inputs, the weightiest first, and the sum."""
+    named = [(name, value) for name, value in ranked.items() if value]
+    parts = [f"usually {usually:+.2f}", *(f"{name} {value:+.2f}" for name, value in named[:most])]
+    if rest := named[most:]:
+        others = "1 other" if len(rest) == 1 else f"{len(rest):,} others"
+        parts.append(f"{others} {math.fsum(value for _, value in rest):+.2f}")
+    total = usually + math.fsum(ranked.values())
+    return ", ".join([*parts, f"together {total:+.2f}"])
+
+
+def _against(values: Floats, place: int) -> Floats:
+    """The column of a class in values (..., m), less the mean of the others."""
+    own: Floats = values[..., place]
+    speaks: Floats = own - (values.sum(axis=-1) - own) / max(values.shape[-1] - 1, 1)
+    return speaks
+
+
+def _is_array(value: object) -> bool:
+    return isinstance(value, np.ndarray)
+
+
+def softmax(logits: Floats) -> Floats:
+    """Probabilities (..., m) of logits (..., m)."""
+    shares: Floats = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    shares /= shares.sum(axis=-1, keepdims=True)
+    return shares
+
+
+def states_of(values: Floats, used: Flags, mask: Flags, clocks: Flags) -> tuple[str, ...]:
+    """What every column of a row is.
+
+    values: (n,) · used: neither masked nor asleep · mask: not masked · clocks: asleep for that
+    """
+    states = []
+    for place, is_used in enumerate(used.tolist()):
+        if is_used:
+            states.append(MISSING if math.isnan(values[place]) else IN_USE)
+        elif not mask[place]:
+            states.append(MASKED)
+        else:
+            states.append(LIKE_A_CLOCK if clocks[place] else CONSTANT)
+    return tuple(states)

@@ -1,0 +1,218 @@
+"""Clouds: parameters, layout, how they are re-based, rules and reasons.
+
+A class is as likely as the densities of its clouds in reach, and all have the same doubt on top, so
+that the log of the sum is the log probability, up to what all classes share. Contributions are of
+the log density of all clouds of the class, in reach or not, such that they also tell why a class is
+out of reach: the difference between the row and the mean of all clouds by their mass, in what a
+feature adds to the clouds of the class, by their shares at the row. The bias holds what they add at
+that mean, masses and widths of the clouds, the doubt, and the rest.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from devfnn.arrays import Flags, Floats
+from devfnn.kernels.state import CLOUDS, CloudParams, CloudState, State
+from devfnn.model.explanation import LOG_PROBABILITIES, FiredRule, Said, softmax
+from devfnn.model.layout import LEAST, Field
+from devfnn.model.rules import Rule
+from devfnn.model.units import Units
+from devfnn.parameters import Section, number
+from devfnn.scaling import Change
+
+if TYPE_CHECKING:
+    from devfnn.model.config import Config
+
+NAME = "clouds"
+ARRAYS = CloudState
+PARAMS = "clouds"
+KINDS = {"clouds": CLOUDS}
+TAKES: set[str] = set()
+"""Parameters of `Layer` that this kind has."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Clouds(Section):
+    """Round Gaussians of one class each, which follow the rows."""
+
+    max_rules: int = number(100, 1, 10**5, "clouds in the layer")
+    rate: float = number(0.2, 0.0, 1.0, "step of a cloud towards a row of its own")
+    birth: float = number(0.1, 0.0, 1.0, "probability of its class below which a row founds one")
+    memory: float = number(0.999, 0.5, 1.0, "share of the mass of clouds kept per row")
+    doubt: float = number(0.02, 0.0, 1.0, "probability spread over all classes in any case")
+    first_spread: float = number(0.02, 1e-5, 1.0, "variance of the first cloud of a class")
+    first_mass: float = number(0.02, 1e-3, 1.0, "mass of a new cloud")
+    row_mass: float = number(0.025, 1e-6, 1.0, "mass that a row adds")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Resting(Section):
+    """Clouds without a say sit out, and show now and then what they can do."""
+
+    share: float = number(1e-3, 0.0, 1.0, "of the vote, below which a layer rests")
+    steps: int = number(4, 1, 10**6, "structural steps that it sits out")
+    grace_rows: int = number(10000, 0, 10**9, "rows scored after a drift before it may rest")
+
+
+SECTIONS: dict[str, tuple[type[Section], tuple[str, ...], bool]] = {
+    "clouds": (Clouds, ("clouds",), True),
+    "resting": (Resting, ("clouds",), False),
+}
+"""Sections of the configuration: their class, the kinds they belong to, whether these need them."""
+
+NEVER_RESTS = 2**62
+"""Rows before which nothing rests, if nothing is to rest."""
+
+
+LAYOUT = {
+    "centers": Field("n K", 0.0),
+    "labels": Field("K", 0),
+    "spreads": Field("K", 1.0, LEAST),
+    "masses": Field("K", 0.0, 0.0),
+    "heights": Field("K", 0.0),
+    "count": Field("1", 0),
+}
+
+LEAST_SPREAD, OUT_OF_REACH = 1e-5, 10.0
+"""As in `kernels/clouds.py`: the narrowest cloud; log density that counts as 0."""
+
+
+def lengths(n: int, config: "Config") -> dict[str, int]:
+    """Lengths of the axes that only clouds have."""
+    return {"K": config.clouds.max_rules if config.clouds is not None else 0}
+
+
+def start(state: State, config: "Config") -> None:
+    """No cloud yet."""
+    for index, layer in enumerate(config.layers):
+        if layer.kind == "clouds":
+            state.layers.kinds[index] = CLOUDS
+
+
+def start_widened(fresh: State, old: State, config: "Config") -> None:
+    """New features lie in the middle of every cloud."""
+    assert fresh.clouds is not None and old.clouds is not None
+    fresh.clouds.centers[old.clouds.centers.shape[0] :] = 0.5
+
+
+def rebase(state: State, change: Change, used: Flags, is_settled: bool, config: "Config") -> None:
+    """Clouds are round in scaled units: centres move exactly, spreads by the mean factor."""
+    clouds = state.clouds
+    assert clouds is not None
+    clouds.centers[change.features[change.is_wild]] = 0.5
+    change = change.without_wild()
+    if not change.features.size:
+        return
+    moved = clouds.centers[change.features] - change.shifts[:, None]
+    clouds.centers[change.features] = moved / change.factors[:, None]
+    n, count = clouds.centers.shape[0], int(clouds.count[0])
+    narrower = np.exp(-2.0 * np.log(change.factors).sum() / n)
+    clouds.spreads[:] = np.maximum(clouds.spreads * narrower, LEAST_SPREAD)
+    logs = np.log(np.maximum(clouds.masses[:count], 1e-300))
+    clouds.heights[:count] = logs - 0.5 * n * np.log(clouds.spreads[:count])
+
+
+def n_rules(state: State, layer: int) -> int:
+    """Clouds."""
+    assert state.clouds is not None
+    return int(state.clouds.count[0])
+
+
+def n_parameters(state: State, layer: int) -> int:
+    """Numbers that define the clouds."""
+    assert state.clouds is not None
+    return n_rules(state, layer) * (state.clouds.centers.shape[0] + 3)
+
+
+def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterator[Rule]:
+    """The clouds, each sure of its own class."""
+    clouds = state.clouds
+    assert clouds is not None
+    count = int(clouds.count[0])
+    total = float(clouds.masses[:count].sum())
+    for cloud in range(count):
+        own = int(clouds.labels[cloud])
+        yield Rule(
+            layer=layer,
+            rule=cloud,
+            inputs=units.names,
+            n_features=len(units.names),
+            center=units.values(clouds.centers[:, cloud]),
+            covariance=units.covariance(np.full(len(clouds.centers), clouds.spreads[cloud])),
+            probabilities={label: float(k == own) for k, label in enumerate(units.labels)},
+            n_rows=float(clouds.masses[cloud] / config.clouds.row_mass),
+            is_archived=False,
+            voting_weight=0.0,
+            ranges=units.ranges,
+            firing_share=float(clouds.masses[cloud]) / total,
+        )
+
+
+def reasons_of(
+    state: State, layer: int, row: Floats, inputs: Floats, config: "Config"
+) -> tuple[Said, Floats]:
+    """What the clouds say of a row, and why; and what other layers take in."""
+    clouds, doubt, n_classes = state.clouds, config.clouds.doubt, state.progress.label_shares.size
+    assert clouds is not None
+    count = int(clouds.count[0])
+    bias, contributions = np.zeros(n_classes), np.zeros((row.size, n_classes))
+    if not count:
+        shares = np.full(n_classes, 1.0 / n_classes)
+        return Said(LOG_PROBABILITIES, bias, contributions, (), shares, shares), shares
+    centers, spreads = clouds.centers[:, :count], clouds.spreads[:count]
+    is_there = ~np.isnan(row)
+    away = np.where(is_there[:, None], row[:, None] - centers, 0.0)
+    heights = clouds.heights[:count] - 0.5 * (away * away).sum(axis=0) / spreads
+    densities = np.exp(heights - heights.max())
+    densities[heights.max() - heights >= OUT_OF_REACH] = 0.0
+    densities /= densities.sum()
+    labels, masses = clouds.labels[:count], clouds.masses[:count]
+    shares = np.bincount(labels, densities, n_classes)
+    output = np.log((1.0 - doubt) * shares + doubt / n_classes)
+    usual = centers @ (masses / masses.sum())
+    beyond = np.where(is_there, row - usual, 0.0)
+    for own in np.unique(labels).tolist():
+        members = np.flatnonzero(labels == own)
+        pulls = softmax(heights[members]) / spreads[members]
+        middle = np.where(is_there, 0.5 * (row + usual), 0.0)
+        contributions[:, own] = beyond * (centers[:, members] @ pulls - middle * pulls.sum())
+    bias[:] = output - contributions.sum(axis=0)
+    order = np.argsort(-densities, kind="stable")[: np.count_nonzero(densities)].tolist()
+    fired = tuple(FiredRule(cloud, float(densities[cloud])) for cloud in order)
+    probabilities = softmax(bias + contributions.sum(axis=0))
+    said = Said(LOG_PROBABILITIES, bias, contributions, fired, probabilities, probabilities)
+    return said, probabilities
+
+
+def problems_of(state: State, config: "Config") -> Iterator[tuple[bool, str]]:
+    """What must hold, and what is wrong otherwise: a cloud has a class and a mass."""
+    clouds = state.clouds
+    assert clouds is not None
+    count = int(clouds.count[0])
+    yield count <= clouds.labels.size, "clouds/count holds more than there is room"
+    n_classes = state.progress.label_shares.size
+    is_known = bool((clouds.labels[:count] < n_classes).all())
+    yield is_known, "clouds/labels holds a class that is not there"
+    yield bool((clouds.masses[:count] > 0.0).all()), "clouds/masses holds a cloud without mass"
+
+
+def params(config: "Config", n_inputs: int) -> CloudParams:
+    """What kernels need."""
+    clouds = config.clouds
+    resting = config.resting or Resting(grace_rows=0)
+    forgets = config.memory is not None or config.rules is None
+    return CloudParams(
+        rate=float(clouds.rate),
+        birth=float(clouds.birth),
+        memory=float(clouds.memory) if forgets else 1.0,
+        doubt=float(clouds.doubt),
+        first_spread=float(clouds.first_spread),
+        first_mass=float(clouds.first_mass),
+        row_mass=float(clouds.row_mass),
+        rest_share=float(resting.share),
+        rest_steps=int(resting.steps),
+        grace_rows=int(resting.grace_rows) if config.resting is not None else NEVER_RESTS,
+    )

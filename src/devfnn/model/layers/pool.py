@@ -1,0 +1,436 @@
+"""Lines, curves and boxes: parameters, layout, widening, re-basing, rules and reasons."""
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from devfnn.arrays import Flags, Floats, Ints
+from devfnn.kernels.state import (
+    BOXES,
+    CURVE,
+    LINE,
+    NO_LAYER,
+    NO_OWNER,
+    PoolParams,
+    PoolState,
+    State,
+)
+from devfnn.model.explanation import LOGITS, FiredRule, Said, softmax
+from devfnn.model.layout import LEAST, Field
+from devfnn.model.rebasing import WIDEST_PRIOR, chebyshev_basis
+from devfnn.model.rules import Rule
+from devfnn.model.units import Units
+from devfnn.parameters import Section, choice, number
+from devfnn.scaling import CLIP, Change
+
+if TYPE_CHECKING:
+    from devfnn.model.config import Config
+
+NAME = "pool"
+ARRAYS = PoolState
+PARAMS = "pool"
+KINDS = {"line": LINE, "curve": CURVE, "boxes": BOXES}
+TAKES = {"memory", "memory_share", "label_noise"}
+"""Parameters of `Layer` that these kinds have."""
+
+ADAPTIVE = 0.0
+"""Memory of a layer that follows the stream: short after a drift, longer in a calm."""
+
+
+# ---- parameters
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Rules(Section):
+    """Lines, curves and boxes: recursive logistic regression in rules of one pool."""
+
+    max_rules: int = number(32, 1, 10**5, "rules of all these layers together, kept ones too")
+    prior: float = number(5.0, 1e-6, 1e8, "variance of the weights of a rule before any row")
+    prior_reach: float = number(25.0, 1.0, 1e4, "most by which it widens for a narrow feature")
+    least_trust: float = number(1e-6, 0.0, 1.0, "least weight of a row whose label looks wrong")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Memory(Section):
+    """The adaptive memory of lines, curves and boxes."""
+
+    shortest: float = number(2000.0, 8.0, 1e9, "rows of memory after a drift, at least")
+    longest: float = number(20000.0, 2.0, 1e12, "rows of memory in a calm, at most")
+    referee_memory: float = number(0.75, 0.0, 1.0, "share kept per step of the lead of the short")
+    shortening: float = number(0.8, 0.0, 1.0, "factor per step while the short memory leads")
+    lengthening: float = number(0.5, 0.0, 1e6, "rows more per row learned while it does not")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Boxes(Section):
+    """Rules that split where labels differ on the two sides of a value."""
+
+    max_rules: int = number(20, 1, 1000, "rules in the layer, and in each kept layer")
+    splitting: bool = choice(True, "let rules become two")
+    evidence: float = number(20.0, 0.0, 1e9, "gain in likelihood for which a rule splits")
+    evidence_per_contrast: float = number(
+        4.0, 0.0, 1e9, "more for each further contrast of classes"
+    )
+    every: int = number(100, 1, 10**7, "learned rows of a rule between two looks at that")
+    least_variance: float = number(20.0, 0.0, 1e9, "of residuals, seen on each side of a cut")
+    doubt: float = number(10.0, 1.0, 1e9, "factor on the gain of both halves of a rule")
+    crossings: bool = choice(True, "let rules also split where two features cross their means")
+    joining: bool = choice(True, "make one rule of two neighbours that say the same")
+    join_evidence: float = number(0.5, 0.0, 1e9, "difference per weight below which rules join")
+    join_rows: int = number(1000, 0, 10**9, "rows that both must have learned before")
+
+
+SECTIONS: dict[str, tuple[type[Section], tuple[str, ...], bool]] = {
+    "rules": (Rules, ("line", "curve", "boxes"), True),
+    "memory": (Memory, ("line", "curve", "boxes"), False),
+    "boxes": (Boxes, ("boxes",), True),
+}
+"""Sections of the configuration: their class, the kinds they belong to, whether these need them."""
+
+
+N_BINS = 8
+"""Bins of a feature in which the evidence for splits is gathered."""
+
+LAYOUT = {
+    "owners": Field("C", NO_OWNER, NO_OWNER),
+    "members": Field("L R", 0),
+    "n_members": Field("L", 0),
+    "lows": Field("C n", -math.inf, unbounded=True),
+    "highs": Field("C n", math.inf, unbounded=True),
+    "weights": Field("C m p", 0.0),
+    "gains": Field("C h", 0.0),
+    "caps": Field("p", 1.0, LEAST),
+    "evidence": Field("C n B Q 2", 0.0, is_single=True),
+    "crossings": Field("C d Q", 0.0, is_single=True),
+    "ages": Field("C", 0),
+    "means": Field("C n", 0.5),
+    "variances": Field("C n", 0.0, 0.0),
+    "class_counts": Field("C m", 0.0, 0.0),
+}
+
+
+def start(state: State, config: "Config") -> None:
+    """The first rule of every line, curve and layer of boxes."""
+    pool, layers = state.pool, state.layers
+    assert pool is not None
+    pool.caps[:] = config.rules.prior
+    own = [index for index, layer in enumerate(config.layers) if layer.kind in KINDS]
+    for slot, index in enumerate(own):
+        layers.kinds[index] = KINDS[config.layers[index].kind]
+        pool.owners[slot] = index
+        pool.members[index, 0] = slot
+        pool.n_members[index] = 1
+        pool.gains[slot] = packed(np.diag(pool.caps))
+
+
+def start_widened(fresh: State, old: State, config: "Config") -> None:
+    """Start values of new features and classes.
+
+    New features have weight 0 in every rule; a class never seen starts as unlikely as one unseen
+    row in all that a rule has learned.
+    """
+    pool, before = fresh.pool, old.pool
+    assert pool is not None and before is not None
+    n_old, m_old = before.lows.shape[1], before.class_counts.shape[1]
+    n = pool.lows.shape[1]
+    added = np.concatenate([1 + np.arange(n_old, n), 1 + n + np.arange(n_old, n)])
+    pool.gains[:, added * (added + 3) // 2] = pool.caps[added]
+    if pool.evidence.shape[3] != before.evidence.shape[3]:
+        pool.evidence[:] = 0.0
+        pool.crossings[:] = 0.0
+    rows = before.class_counts.sum(axis=1)
+    pool.weights[:, m_old:, 0] = -np.log1p(rows)[:, None]
+
+
+def packed(matrices: Floats) -> Floats:
+    """The lower halves (..., h) of symmetric matrices (..., p, p), row by row."""
+    rows, columns = np.tril_indices(matrices.shape[-1])
+    halves: Floats = np.ascontiguousarray(matrices[..., rows, columns])
+    return halves
+
+
+def unpacked(halves: Floats) -> Floats:
+    """The symmetric matrices (..., p, p) of which `packed` gave the lower halves."""
+    size = (math.isqrt(8 * halves.shape[-1] + 1) - 1) // 2
+    rows, columns = np.tril_indices(size)
+    matrices = np.empty((*halves.shape[:-1], size, size))
+    matrices[..., rows, columns] = halves
+    matrices[..., columns, rows] = halves
+    return matrices
+
+
+# ---- a new scaling map
+
+
+def rebase(state: State, change: Change, used: Flags, is_settled: bool, config: "Config") -> None:
+    """Rewrite weights, gains and boxes such that every output stays what it was."""
+    pool = state.pool
+    assert pool is not None
+    prior = config.rules.prior
+    for feature in change.features[change.is_wild].tolist():
+        _restart_feature(pool, feature, prior)
+    change = change.without_wild()
+    if change.features.size:
+        n = pool.lows.shape[1]
+        basis = chebyshev_basis(change, used, 1 + np.arange(n), 1 + n + np.arange(n))
+        bases = _bases_of_rules(state, pool, basis)
+        pool.weights[:] = pool.weights @ bases.swapaxes(1, 2)
+        pool.gains[:] = packed(bases @ unpacked(pool.gains) @ bases.swapaxes(1, 2))
+        explained = (np.abs(basis) @ np.sqrt(pool.caps)) ** 2
+        pool.caps[:] = np.clip(explained, prior, WIDEST_PRIOR * prior)
+        moved = (change.features.tolist(), change.factors, change.shifts)
+        for feature, factor, shift in zip(*moved, strict=True):
+            for array in (pool.lows, pool.highs, pool.means):
+                array[:, feature] = (array[:, feature] - shift) / factor
+            pool.variances[:, feature] /= factor * factor
+            _forget_evidence(pool, feature)
+    if not is_settled:  # the map is still made from the first rows: all is still to be learned
+        pool.caps[:] = prior
+        pool.gains[:] = packed(np.diag(pool.caps))
+
+
+def _bases_of_rules(state: State, pool: PoolState, basis: Floats) -> Floats:
+    """The basis (C, p, p) of every rule: a line has no curves, so none may flow into its gains."""
+    n = pool.lows.shape[1]
+    straight = basis.copy()
+    straight[:, 1 + n :] = np.eye(2 * n + 1)[:, 1 + n :]
+    is_line = np.isin(pool.owners, np.flatnonzero(state.layers.kinds == LINE))
+    return np.where(is_line[:, None, None], straight, basis)
+
+
+def _restart_feature(pool: PoolState, feature: int, prior: float) -> None:
+    """Start all rules anew on a feature whose old range says nothing about the new one."""
+    n = pool.lows.shape[1]
+    gains = unpacked(pool.gains)
+    for place in (1 + feature, 1 + n + feature):
+        pool.weights[:, :, place] = 0.0
+        gains[:, place, :] = 0.0
+        gains[:, :, place] = 0.0
+        gains[:, place, place] = prior
+        pool.caps[place] = prior
+    pool.gains[:] = packed(gains)
+    pool.means[:, feature] = 0.5
+    pool.variances[:, feature] = 0.0
+    _forget_evidence(pool, feature)
+
+
+def _forget_evidence(pool: PoolState, feature: int) -> None:
+    """Gather evidence for splits anew wherever a feature takes part."""
+    pool.evidence[:, feature] = 0.0
+    if pool.crossings.size:
+        pairs = np.tril_indices(pool.lows.shape[1], -1)
+        pool.crossings[:, (pairs[0] == feature) | (pairs[1] == feature)] = 0.0
+
+
+# ---- what there is
+
+
+def n_rules(state: State, layer: int) -> int:
+    """Rules of a layer."""
+    assert state.pool is not None
+    return int(state.pool.n_members[layer])
+
+
+def n_parameters(state: State, layer: int) -> int:
+    """Numbers that define the rules of a layer."""
+    pool = state.pool
+    assert pool is not None
+    n, m = pool.lows.shape[1], pool.class_counts.shape[1]
+    own = (n + 1) * m if state.layers.kinds[layer] == LINE else 2 * n + (2 * n + 1) * m
+    return int(pool.n_members[layer]) * own
+
+
+def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterator[Rule]:
+    """The rules of a layer of boxes, or the only one of a line or curve."""
+    pool = state.pool
+    assert pool is not None
+    members = pool.members[layer, : pool.n_members[layer]].tolist()
+    n_rows = float(pool.class_counts[members].sum())
+    for rule in members:
+        shares = _said_at_mean(pool, rule, state.layers.kinds[layer] != LINE, units.used)
+        own = float(pool.class_counts[rule].sum())
+        yield Rule(
+            layer=layer,
+            rule=rule,
+            inputs=units.names,
+            n_features=len(units.names),
+            center=units.values(pool.means[rule]),
+            covariance=units.covariance(pool.variances[rule]),
+            probabilities=dict(zip(units.labels, shares.tolist(), strict=True)),
+            n_rows=own,
+            is_archived=False,
+            voting_weight=0.0,
+            ranges=units.ranges,
+            bounds=np.stack(
+                [units.values(pool.lows[rule]), units.values(pool.highs[rule])], axis=1
+            ),
+            age=int(pool.ages[rule]),
+            firing_share=own / n_rows if n_rows else None,
+            slopes=2.0 * pool.weights[rule][:, 1 + units.used].T,
+        )
+
+
+def _said_at_mean(pool: PoolState, rule: int, is_curved: bool, used: Ints) -> Floats:
+    """Class probabilities of a rule at the mean of its rows."""
+    n = pool.lows.shape[1]
+    t = 2.0 * np.clip(pool.means[rule, used], -CLIP, 1.0 + CLIP) - 1.0
+    weights = pool.weights[rule]
+    logits = weights[:, 0] + weights[:, 1 + used] @ t
+    if is_curved:
+        logits += weights[:, 1 + n + used] @ (2.0 * t * t - 1.0)
+    return softmax(logits)
+
+
+# ---- why
+
+
+def reasons_of(
+    state: State, layer: int, row: Floats, inputs: Floats, config: "Config"
+) -> tuple[Said, Floats]:
+    """What a line, curve or layer of boxes says of a row, and why; and what other layers take in.
+
+    A feature contributes the difference between its terms at the row and at the mean of the rows of
+    the rule that fires.
+    """
+    pool = state.pool
+    assert pool is not None
+    rule = holding_rule(pool, layer, row)
+    n, weights, is_there = row.size, pool.weights[rule], ~np.isnan(row)
+    is_curved = is_there & bool(state.layers.kinds[layer] != LINE)
+    here, usual = 2.0 * row - 1.0, 2.0 * np.clip(pool.means[rule], -CLIP, 1.0 + CLIP) - 1.0
+    usually = np.ones(2 * n + 1)
+    usually[1 : 1 + n] = np.where(is_there, usual, 0.0)
+    usually[1 + n :] = np.where(is_curved, 2.0 * usual * usual - 1.0, 0.0)
+    line = np.where(is_there, here - usual, 0.0)
+    curve = np.where(is_curved, 2.0 * (here * here - usual * usual), 0.0)
+    bias = weights @ usually
+    contributions = (weights[:, 1 : 1 + n] * line + weights[:, 1 + n :] * curve).T
+    shares = softmax(bias + contributions.sum(axis=0))
+    return Said(LOGITS, bias, contributions, (FiredRule(rule, 1.0),), shares, shares), shares
+
+
+def holding_rule(pool: PoolState, layer: int, row: Floats) -> int:
+    """The rule whose box holds the row; absent features lie in every box, as in the kernel."""
+    members = pool.members[layer, : pool.n_members[layer]]
+    if members.size > 1:
+        is_out = (row <= pool.lows[members]) | (row > pool.highs[members])
+        holds = ~is_out.any(axis=1)
+        return int(members[holds.argmax()])  # the first rule if there is none
+    return int(members[0])
+
+
+# ---- whether numbers from a file can be those of a model
+
+ROUNDING = 1e-3
+"""Of sums of single precision, for each unit."""
+
+LEAST_EVIDENCE = -1e-3
+"""Variances of residuals are sums of what may be below 0 by rounding."""
+
+
+def problems_of(state: State, config: "Config") -> Iterator[tuple[bool, str]]:
+    """What must hold, and what is wrong otherwise."""
+    pool, kinds = state.pool, state.layers.kinds
+    assert pool is not None
+    yield from _problems_of_members(pool, kinds, config)
+    has_bounds = ~(np.isnan(pool.lows) | np.isnan(pool.highs))
+    yield bool(has_bounds.all()), "pool/lows or pool/highs holds NaN"
+    # a box may shrink to nothing where a range widens far beyond it; it then holds no row
+    yield bool((pool.lows <= pool.highs).all()), "pool/lows holds a bound above that in pool/highs"
+    is_used = pool.owners != NO_OWNER
+    places = np.arange(pool.caps.size)
+    variances = pool.gains[is_used][:, places * (places + 3) // 2]
+    yield bool((variances > 0.0).all()), "pool/gains holds a variance that is not positive"
+    is_sound = bool((pool.evidence[..., 1] >= LEAST_EVIDENCE).all())
+    yield is_sound, "pool/evidence holds a variance below 0"
+    most = 2.0 * pool.ages[:, None, None] * (1.0 + ROUNDING) + ROUNDING
+    is_sound = bool((np.abs(pool.crossings) <= most)[is_used].all())
+    yield is_sound, "pool/crossings holds more than so many rows can leave there"
+    scaled = pool.caps / config.rules.prior
+    is_sound = bool(((scaled > 1.0 - ROUNDING) & (scaled < WIDEST_PRIOR + ROUNDING)).all())
+    yield is_sound, "pool/caps holds a bound that does not fit the prior"
+
+
+def _problems_of_members(
+    pool: PoolState, kinds: Ints, config: "Config"
+) -> Iterator[tuple[bool, str]]:
+    """Every rule belongs to one layer, and to the one that says so."""
+    counts, room = pool.n_members, pool.members.shape[1]
+    yield bool((counts <= room).all()), "pool/n_members holds more than there is room"
+    is_known = bool((pool.members < pool.owners.size).all())
+    yield is_known, "pool/members holds a rule that is not there"
+    yield bool((pool.owners < kinds.size).all()), "pool/owners holds no layer"
+    is_single, is_boxes = np.isin(kinds, [LINE, CURVE]), kinds == BOXES
+    fits = (counts[is_single] == 1).all() and (counts[is_boxes] >= 1).all()
+    fits = fits and not counts[~is_single & ~is_boxes].any()
+    yield bool(fits), "pool/n_members does not fit the kind of a layer"
+    used = np.arange(room) < counts[:, None]
+    if not (fits and is_known and (counts <= room).all()):
+        return
+    rules, layers = pool.members[used], np.nonzero(used)[0]
+    own = np.array_equal(pool.owners[rules], layers)
+    yield own, "pool/members holds a rule that another layer owns"
+    once = np.unique(rules).size == rules.size == np.count_nonzero(pool.owners != NO_OWNER)
+    yield once, "pool/members and pool/owners contradict each other"
+    is_kept = np.isin(kinds[len(config.layers) :], [NO_LAYER, LINE, BOXES])
+    is_kept |= kinds[len(config.layers) :] >= BOXES + 2  # gaussian layers that were added
+    yield bool(is_kept.all()), "layers/kinds keeps a layer of a kind that is never kept"
+
+
+def lengths(n: int, config: "Config") -> dict[str, int]:
+    """Lengths of the axes that only these layers have."""
+    boxes = config.boxes
+    has_pairs = boxes is not None and boxes.crossings
+    return {
+        "C": config.rules.max_rules if config.rules is not None else 0,
+        "R": boxes.max_rules if boxes is not None else 1,
+        "p": 2 * n + 1,
+        "h": (2 * n + 1) * (n + 1),
+        "d": n * (n - 1) // 2 if has_pairs else 0,
+        "B": N_BINS,
+    }
+
+
+# ---- parameters for kernels
+
+
+def params(config: "Config", n_inputs: int) -> PoolParams:
+    """What kernels need."""
+    layers, rules, boxes = config.layers, config.rules, config.boxes
+    memory = config.memory or Memory()
+    is_line = [layer.kind == "line" and layer.memory == ADAPTIVE for layer in layers]
+    shares = [layer.memory_share for layer in layers]
+    short = [k for k, line in enumerate(is_line) if line and shares[k] < 1.0]
+    long = [k for k, line in enumerate(is_line) if line and shares[k] == 1.0]
+    has_pair = bool(short and long)
+    fixed = [k for k, layer in enumerate(layers) if layer.kind == "curve" and layer.memory]
+    reference = max(fixed, key=lambda k: layers[k].memory) if fixed else -1
+    return PoolParams(
+        memories=np.array([float(layer.memory) for layer in layers]),
+        memory_shares=np.array([float(share) for share in shares]),
+        label_noises=np.array([float(layer.label_noise) for layer in layers]),
+        splits=np.array(
+            [layer.kind == "boxes" and boxes is not None and boxes.splitting for layer in layers]
+        ),
+        head_starts=np.array([k in fixed for k in range(len(layers))]),
+        short_line=short[0] if has_pair else -1,
+        long_line=long[0] if long else -1,
+        reference=reference,
+        shortest_memory=float(memory.shortest),
+        longest_memory=float(max(memory.longest, memory.shortest)),
+        referee_memory=float(memory.referee_memory),
+        shortening=float(memory.shortening),
+        lengthening=float(memory.lengthening),
+        forgetting=config.memory is not None,
+        prior=float(rules.prior),
+        prior_reach=float(rules.prior_reach),
+        least_trust=float(rules.least_trust),
+        split_evidence=float(boxes.evidence) if boxes else 0.0,
+        evidence_per_contrast=float(boxes.evidence_per_contrast) if boxes else 0.0,
+        split_every=int(boxes.every) if boxes else 1,
+        split_doubt=float(boxes.doubt) if boxes else 1.0,
+        least_variance=float(boxes.least_variance) if boxes else 0.0,
+    )

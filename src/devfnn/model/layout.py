@@ -1,0 +1,105 @@
+"""Layouts: what the arrays of a part of the network look like. One table drives everything.
+
+A layout has a field for every array: its axes, its type, what an empty one holds, and which values
+it may have. From it arrays are made, widened, checked before and after they are stored, and put
+together for fleets.
+
+Axes are letters (see `kernels/state.py`) or numbers:
+
+>>> lengths = {"C": 3, "n": 2}
+>>> make({"ages": Field("C", 0), "lows": Field("C n", -1.0)}, lengths)["lows"].tolist()
+[[-1.0, -1.0], [-1.0, -1.0], [-1.0, -1.0]]
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from devfnn.arrays import Ints
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+LEAST = 5e-324
+"""The smallest positive number, as the lower end of ranges that exclude 0."""
+
+LARGEST_COUNT = 2**62
+"""Whole numbers beyond this have counted nothing; and one more row must not overflow."""
+
+
+class Field(NamedTuple):
+    """One array."""
+
+    axes: str
+    """Letters and numbers, separated by blanks."""
+    fill: float | int | bool
+    """What an empty one holds; says by its type which numbers these are."""
+    low: float | None = None
+    """The least value; None: 0 for whole numbers, else any."""
+    high: float | None = None
+    """The largest value; None: any."""
+    is_single: bool = False
+    """Whether it has single precision: sums that are only compared with a limit."""
+    unbounded: bool = False
+    """Whether infinity is a value."""
+    gaps: bool = False
+    """Whether NaN is a value, in rows of models that know missing ones."""
+
+    @property
+    def dtype(self) -> "np.dtype[Any]":
+        """Type of the numbers."""
+        if self.is_single:
+            return np.dtype(np.float32)
+        kinds: dict[type, type] = {bool: np.bool_, int: np.int64, float: np.float64}
+        return np.dtype(kinds[type(self.fill)])
+
+    def shape(self, lengths: Mapping[str, int]) -> tuple[int, ...]:
+        """Shape for these lengths of axes."""
+        return tuple(int(a) if a.isdigit() else lengths[a] for a in self.axes.split())
+
+
+Layout = Mapping[str, Field]
+
+
+def make(layout: Layout, lengths: Mapping[str, int]) -> dict[str, Array]:
+    """Empty arrays."""
+    return {
+        name: np.full(field.shape(lengths), field.fill, field.dtype)
+        for name, field in layout.items()
+    }
+
+
+def carry_over(
+    layout: Layout, old: Mapping[str, Array], new: Mapping[str, Array], places: Mapping[str, Ints]
+) -> None:
+    """Copy arrays into larger ones. places: where the old entries of an axis stand in the new one
+
+    An axis without places keeps its length, or its entries stay in front.
+    """
+    for name, field in layout.items():
+        axes = zip(field.axes.split(), old[name].shape, strict=True)
+        index = [places.get(axis, np.arange(length)) for axis, length in axes]
+        new[name][np.ix_(*index)] = old[name]
+
+
+def n_contrasts(n_classes: int) -> int:
+    """Contrasts of classes in which splits are looked for: each halves the classes in its way."""
+    return max(1, min(3, (n_classes - 1).bit_length()))
+
+
+def block_places(old: int, new: int) -> Ints:
+    """Where [1, T1 of all features, T2 of all features] stand when there are more features."""
+    return np.concatenate([np.arange(1 + old), 1 + new + np.arange(old)])
+
+
+def packed_places(places: Ints) -> Ints:
+    """Where the lower half of a symmetric matrix stands when its rows move; row by row."""
+    rows, columns = np.tril_indices(places.size)
+    moved: Ints = places[rows] * (places[rows] + 1) // 2 + places[columns]
+    return moved
+
+
+def pair_places(inputs: Ints) -> Ints:
+    """Where [1, T1, T2, T1, T2, ...] of inputs stand when the inputs move."""
+    pairs = np.stack([2 * inputs + 1, 2 * inputs + 2], axis=1)
+    return np.concatenate([[0], pairs.ravel()]).astype(np.int64)

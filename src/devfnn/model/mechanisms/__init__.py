@@ -1,0 +1,1 @@
+"""Mechanisms of the network that run between kernel calls, each once."""

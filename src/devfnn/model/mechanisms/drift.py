@@ -1,0 +1,138 @@
+"""Drift detection on the 0/1 errors of the network.
+
+Paper: section "Hidden Layer Growing Mechanism". Two tests:
+
+`chunk`, the printed one: inside one chunk, the cut is the first row where the errors so far are at
+least as frequent as in the whole chunk. So the rest of the chunk can only be better, a rising error
+rate is never seen, and the one-sided variant never fires (a test shows it).
+
+`stream`, ours: errors since the last drift; the cut is where the error rate was lowest, and the
+bound knows that the variance of rare errors is small (Bernstein's inequality instead of
+Hoeffding's).
+"""
+
+import dataclasses
+import enum
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from devfnn.arrays import Ints
+from devfnn.kernels.state import CUT_ROWS
+from devfnn.model.config import Drift
+
+if TYPE_CHECKING:
+    from devfnn.model.network import Network
+
+
+class Level(enum.Enum):
+    """What the errors say."""
+
+    STABLE = "stable"
+    WARNING = "warning"
+    DRIFT = "drift"
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """The outcome of a test with the numbers behind it; `cut` counts rows."""
+
+    level: Level
+    error_before: float = 0.0
+    error_after: float = 0.0
+    bound: float = 0.0
+    cut: int = 0
+
+
+def hoeffding_bound(span: float, n_rows: int, significance: float) -> float:
+    """Gap between a sample mean and the true mean that chance alone still explains.
+
+    >>> round(hoeffding_bound(span=1.0, n_rows=200, significance=0.05), 4)
+    0.0865
+    """
+    return span * math.sqrt(math.log(1.0 / significance) / (2.0 * n_rows))
+
+
+def dynamic_significance(n_chunks: int, horizon: float, cap: float) -> float:
+    """Level that rises with the number of chunks seen, up to the cap (paper: alpha).
+
+    >>> dynamic_significance(1, 200.0, 0.1) < dynamic_significance(20, 200.0, 0.1) < 0.1
+    True
+    """
+    return max(min(-math.expm1(-max(n_chunks, 1) / horizon), cap), 1e-300)
+
+
+def drift_in_chunk(
+    errors: Ints, drift_significance: float, warning_significance: float, one_sided: bool
+) -> Verdict:
+    """The printed test on the errors of one chunk."""
+    n_rows = errors.size
+    whole = errors.mean() if n_rows else 0.0
+    span = float(np.ptp(errors)) if n_rows else 0.0
+    counts = np.arange(1, n_rows + 1)
+    means = np.cumsum(errors) / counts
+    spans = (means > 0.0) & (means < 1.0)
+    slack = np.sqrt(math.log(1.0 / drift_significance) / (2.0 * counts))
+    is_cut = means + spans * slack >= whole + span * slack
+    cuts = np.flatnonzero(is_cut[1:-1]) + 2  # 1 < cut < n_rows
+    if not cuts.size or span == 0.0:
+        return Verdict(Level.STABLE)
+    cut = int(cuts[0])
+    before, after = float(means[cut - 1]), float(errors[cut:].mean())
+    gap = after - before if one_sided else abs(after - before)
+    return _judge(
+        gap,
+        (before, after, cut),
+        hoeffding_bound(span, cut, drift_significance),
+        hoeffding_bound(span, cut, warning_significance),
+    )
+
+
+def _judge(
+    gap: float, facts: tuple[float, float, int], drift_bound: float, warning_bound: float
+) -> Verdict:
+    """Compare the gap with both bounds."""
+    before, after, cut = facts
+    if gap > drift_bound:
+        return Verdict(Level.DRIFT, before, after, drift_bound, cut)
+    if gap > warning_bound:
+        return Verdict(Level.WARNING, before, after, warning_bound, cut)
+    return Verdict(Level.STABLE, before, after, drift_bound, cut)
+
+
+def drift_in_stream(
+    track: Ints,
+    errors: Ints,
+    drift_significance: float,
+    warning_significance: float,
+    one_sided: bool,
+) -> Verdict:
+    """The test over the stream; a drift starts the track anew. track: `Progress.errors`"""
+    from devfnn.kernels.drift import compare_errors, note_errors
+
+    note_errors(track, errors, drift_significance)
+    before, after, drift_bound = compare_errors(track, math.log(1.0 / drift_significance))
+    if drift_bound == math.inf:
+        return Verdict(Level.STABLE)
+    _, _, warning_bound = compare_errors(track, math.log(1.0 / warning_significance))
+    gap = after - before if one_sided else abs(after - before)
+    verdict = _judge(gap, (before, after, int(track[CUT_ROWS])), drift_bound, warning_bound)
+    if verdict.level is Level.DRIFT:
+        track[:] = 0
+    return verdict
+
+
+def find_drift(network: "Network", errors: Ints, drift: Drift) -> Verdict:
+    """Test the errors since the last structural step, as configured."""
+    caps = (drift.significance, drift.warning if drift.warning is not None else drift.significance)
+    levels = caps
+    if drift.horizon is not None:
+        n, horizon = network.n_chunks, drift.horizon
+        levels = (
+            dynamic_significance(n, horizon, caps[0]),
+            dynamic_significance(n, horizon, caps[1]),
+        )
+    if drift.test == "chunk":
+        return drift_in_chunk(errors, *levels, drift.one_sided)
+    return drift_in_stream(network.state.progress.errors, errors, *levels, drift.one_sided)

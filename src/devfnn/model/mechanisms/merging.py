@@ -1,0 +1,164 @@
+"""Layer merging: of two layers that say the same, the weaker is left out.
+
+Two forms. By compression (paper: section "Hidden Layer Merging Mechanism"): variances and
+covariances of the outputs are kept over chunks for every pair of layers, from the birth of the
+younger one on. By disagreement: kept layers that differ on too few rows; the worse is dropped.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from devfnn.arrays import Flags, Floats
+from devfnn.events import Event, LayerDropped, LayersMerged
+from devfnn.kernels.state import NO_LAYER
+from devfnn.model.config import ByCompression, ByDisagreement
+from devfnn.model.layout import Field
+from devfnn.model.mechanisms.feature_mask import compression_index
+
+if TYPE_CHECKING:
+    from devfnn.model.network import Network
+
+LEAST_VARIANCE = 1e-9
+"""A layer whose output does not vary says nothing; it matches no other."""
+
+
+class OutputStats(NamedTuple):
+    """Moments of the outputs of layer i while layer j lived too: arrays (L, L, ...)."""
+
+    chunks: Floats  # (L, L) chunks behind a pair
+    weights: Floats  # (L, L)
+    means: Floats  # (L, L, m)
+    variances: Floats  # (L, L, m)
+    covs: Floats  # (L, L, m) symmetric in the first two axes
+
+
+LAYOUT = {
+    "chunks": Field("L L", 0.0, 0.0),
+    "weights": Field("L L", 0.0, 0.0),
+    "means": Field("L L m", 0.0),
+    "variances": Field("L L m", 0.0),
+    "covs": Field("L L m", 0.0),
+}
+
+
+def empty_output_stats(n_layers: int, n_classes: int) -> OutputStats:
+    """Statistics of nothing."""
+    pairs = (n_layers, n_layers)
+    cube = (*pairs, n_classes)
+    return OutputStats(
+        np.zeros(pairs), np.zeros(pairs), np.zeros(cube), np.zeros(cube), np.zeros(cube)
+    )
+
+
+def resized_output_stats(stats: OutputStats, n_layers: int, n_classes: int) -> OutputStats:
+    """A larger copy."""
+    fresh = empty_output_stats(n_layers, n_classes)
+    for source, target in zip(stats, fresh, strict=True):
+        target[tuple(slice(size) for size in source.shape)] = source
+    return fresh
+
+
+def update_output_stats(
+    stats: OutputStats, outputs: Floats, is_merged: Flags, memory: float
+) -> None:
+    """Take the outputs of a chunk (k, L, m) into the statistics of all live pairs."""
+    live = np.flatnonzero(~is_merged)
+    n_rows = outputs.shape[0]
+    means = outputs.mean(axis=0)
+    centred = outputs - means
+    for i in live:
+        for j in live:
+            past = memory * stats.weights[i, j]
+            share = n_rows / (past + n_rows)
+            keep = 1.0 - share
+            moved = means[i] - stats.means[i, j]
+            moved_other = means[j] - stats.means[j, i] if i < j else None
+            variance = (centred[:, i] ** 2).mean(axis=0)
+            stats.variances[i, j] = (
+                keep * stats.variances[i, j] + share * variance + keep * share * moved**2
+            )
+            if moved_other is not None:
+                cov = (centred[:, i] * centred[:, j]).mean(axis=0)
+                stats.covs[i, j] = (
+                    keep * stats.covs[i, j] + share * cov + keep * share * moved * moved_other
+                )
+                stats.covs[j, i] = stats.covs[i, j]
+            stats.weights[i, j] = past + n_rows
+            stats.chunks[i, j] += 1
+    for i in live:
+        for j in live:
+            share = n_rows / stats.weights[i, j]
+            stats.means[i, j] += share * (means[i] - stats.means[i, j])
+
+
+def redundant_pair(
+    stats: OutputStats, is_merged: Flags, threshold: float, n_rivals: int = 0
+) -> tuple[int, int, float] | None:
+    """The two live layers most alike, if they are alike enough; a pair needs two chunks.
+
+    The first `n_rivals` layers are not compared with each other.
+    """
+    live = np.flatnonzero(~is_merged)
+    best: tuple[int, int, float] | None = None
+    for i in live:
+        for j in live[(live > i) & (live >= n_rivals)]:
+            first, second = stats.variances[i, j], stats.variances[j, i]
+            if stats.chunks[i, j] < 2 or min(first.max(), second.max()) < LEAST_VARIANCE:
+                continue
+            index = float(compression_index(first, second, stats.covs[i, j]).max())
+            if index < threshold and (best is None or index < best[2]):
+                best = (int(i), int(j), index)
+    return best
+
+
+def merge_layers(network: "Network", outputs: Floats) -> list[Event]:
+    """Leave out layers that repeat another. outputs: (k, L, m) of the rows since the last step"""
+    merging = network.config.merging
+    if isinstance(merging, ByCompression):
+        return _merge_by_outputs(network, outputs, merging)
+    return _merge_kept(network, merging) if isinstance(merging, ByDisagreement) else []
+
+
+def _merge_by_outputs(network: "Network", outputs: Floats, merging: ByCompression) -> list[Event]:
+    """The weaker of two goes, unless it is one that always learns: these are rivals, not copies."""
+    layers, stats = network.state.layers, network.output_stats
+    if layers.kinds.size == 1 or stats is None:
+        return []
+    update_output_stats(stats, outputs, layers.is_merged, merging.memory)
+    events: list[Event] = []
+    config = network.config
+    n_rivals = len(config.layers) if config.training == "configured" else 0
+    while pair := redundant_pair(stats, layers.is_merged, merging.threshold, n_rivals):
+        first, second, index = pair
+        weaker_first = layers.voting_weights[first] < layers.voting_weights[second]
+        if first < n_rivals:
+            weaker_first = False
+        kept, dropped = (second, first) if weaker_first else (first, second)
+        layers.is_merged[dropped] = True
+        events.append(LayersMerged(network.n_rows, kept, dropped, index, merging.threshold))
+    if events:
+        network.switch_inputs()
+    return events
+
+
+def _merge_kept(network: "Network", merging: ByDisagreement) -> list[Event]:
+    """Drop kept layers that say the same as another; the worse of the two goes."""
+    from devfnn.kernels.boxes import drop_layer
+
+    layers, pool = network.state.layers, network.state.pool
+    events: list[Event] = []
+    first_kept, rows = len(network.config.layers), 2.0 * network.params.vote_rows
+    kept = [k for k in range(first_kept, layers.kinds.size) if layers.kinds[k] != NO_LAYER]
+    for place, first in enumerate(kept):
+        for second in kept[place + 1 :]:
+            if NO_LAYER in (layers.kinds[first], layers.kinds[second]):
+                continue
+            share = float(layers.disagreements[first, second])
+            if layers.compared[first, second] >= rows and share < merging.share:
+                worse = first if layers.scores[first] < layers.scores[second] else second
+                other = first + second - worse
+                facts = (worse, "differs in too few rows", share, merging.share, other)
+                events.append(LayerDropped(network.n_rows, *facts))
+                drop_layer(layers, pool, worse)
+    return events

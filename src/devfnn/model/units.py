@@ -1,0 +1,57 @@
+"""Inputs of layers in the user's units."""
+
+import itertools
+from collections.abc import Hashable, Iterator, Sequence
+
+import numpy as np
+
+from devfnn.arrays import Flags, Floats, Ints
+from devfnn.model import formatting
+
+
+class Units:
+    """Names and affine maps of the features in use, and what classes are called."""
+
+    def __init__(
+        self,
+        labels: Sequence[Hashable],
+        names: Sequence[str],
+        used: Flags,
+        maps: tuple[Floats, Floats],
+    ) -> None:
+        self.labels, self.all_names = labels, names
+        self.used: Ints = np.flatnonzero(used)
+        self.names = tuple(names[j] for j in self.used.tolist())
+        self.all_lows, self.all_widths = maps
+        self.lows, self.widths = maps[0][self.used], maps[1][self.used]
+
+    def values(self, scaled: Floats) -> Floats:
+        """Scaled values of all features as the user's, for those in use."""
+        values: Floats = self.lows + self.widths * scaled[self.used]
+        return values
+
+    def covariance(self, variances: Floats) -> Floats:
+        """Variances of scaled features as a covariance in the user's units."""
+        return np.diag(np.maximum(variances[self.used], 1e-12) * self.widths**2)
+
+    @property
+    def ranges(self) -> Floats:
+        """From where to where each feature goes."""
+        return np.stack([self.lows, self.lows + self.widths], axis=1)
+
+    def input_names(self, n_inputs: int) -> list[str]:
+        """Names of features, then of what layers say."""
+        return list(itertools.islice(self._all_inputs(), n_inputs))
+
+    def _all_inputs(self) -> Iterator[str]:
+        yield from self.all_names
+        texts = formatting.distinct(self.labels)
+        for layer in itertools.count():
+            yield from (f"layer {layer} says {text}" for text in texts)
+
+    def input_maps(self, n_inputs: int) -> tuple[Floats, Floats]:
+        """Affine maps of features, then of what layers say: value = low + width * scaled value."""
+        lows, widths = np.zeros(n_inputs), np.ones(n_inputs)
+        n_features = self.all_lows.size
+        lows[:n_features], widths[:n_features] = self.all_lows, self.all_widths
+        return lows, widths

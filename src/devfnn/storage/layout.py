@@ -1,0 +1,370 @@
+"""What a file of a network holds: names, types and shapes of all arrays, known before one is made.
+
+Everything follows from the layouts of the model, its configuration and a few sizes. The same tables
+say which values an array may have; what arrays say about each other is checked on top. Compiled
+code trusts the state: indices are not checked again there, so nothing that serves as an index, a
+count or a weight may come from a file unseen.
+"""
+
+import functools
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from devfnn.arrays import Ints
+from devfnn.errors import StorageError
+from devfnn.kernels.state import (
+    BOUGHT,
+    CLOUDS,
+    CUT_ERRORS,
+    CUT_ROWS,
+    FIRST_PLACE,
+    GAUSSIAN,
+    INDEPENDENCE,
+    LABEL_RATE,
+    LAST_LABEL,
+    LEAST_WORTH,
+    MEMORY,
+    NEAR_CHANGES,
+    OPEN,
+    OWED,
+    ROWS,
+    SCORED,
+    SEEN_ROWS,
+    STEPS,
+    TRACK_ERRORS,
+    TRACK_ROWS,
+    UNCERTAINTY,
+    WATCHED,
+)
+from devfnn.model.config import Config
+from devfnn.model.layout import LARGEST_COUNT, Field
+from devfnn.model.mechanisms import feature_mask, merging
+from devfnn.model.network import (
+    STATE_LAYOUTS,
+    Network,
+    Sizes,
+    empty_state,
+    first_sizes,
+    stores_of,
+)
+from devfnn.model.rows import Gathered, Rows
+from devfnn.model.validation import LARGEST
+from devfnn.scaling import OnlineScaler
+from devfnn.storage.container import Array, require
+
+SCALER_LAYOUT = {
+    "low": Field("n", 0.0),
+    "width": Field("n", 0.0, 0.0),
+    "outside_share": Field("2 n", 0.0, 0.0, 1.0),
+    "outside_level": Field("2 n", 0.0),
+    "escapes": Field("2 n", 0),
+    "is_clock": Field("n", False),
+    "waking": Field("n", 0),
+    "first_rows": Field("first n", 0.0, gaps=True),
+}
+
+ROWS_LAYOUT = {
+    "X": Field("rows n", 0.0, gaps=True),
+    "labels": Field("rows", 0),
+    "weights": Field("rows", 0.0, 0.0),
+}
+
+COUNTERS = ("n_rows", "n_chunks", "n_labels")
+"""Numbers of a network that are no arrays."""
+
+ROUNDED = 1e-6
+"""By how much shares may sum to more than 1."""
+
+
+class StoredSizes(NamedTuple):
+    """What the shapes in a file depend on, together with the configuration."""
+
+    layers: int
+    slots: int
+    features: int
+    classes: int
+    first_rows: int  # from which the scaling map is still being made
+    buffer_rows: int
+    gathered_rows: int
+    gathered_outputs: int
+
+    @property
+    def sizes(self) -> Sizes:
+        """Sizes of the network."""
+        return Sizes(*self[:4])
+
+
+def sizes_of(network: Network) -> StoredSizes:
+    """The sizes of a network's arrays."""
+    sizes = network.sizes
+    return StoredSizes(
+        sizes.layers,
+        sizes.slots,
+        sizes.features,
+        sizes.classes,
+        len(network.scaler.first_rows),
+        len(network.buffer),
+        len(network.gathered.rows),
+        len(network.gathered.outputs),
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def unused_fields(config: Config) -> frozenset[str]:
+    """Arrays that nothing reads in this configuration; they are not stored."""
+    unused: set[str] = set()
+    if config.voting.form == "accuracy":
+        unused |= {"layers/voting_weights", "layers/decays"}
+    else:
+        names = ("scores", "last_wins", "disagreements", "compared")
+        unused |= {f"layers/{name}" for name in names}
+    if config.merging is None or config.merging.form != "compression":
+        unused.add("layers/is_merged")
+    if not config.has("clouds"):
+        unused.add("layers/rests")
+    if not config.has("line", "curve", "boxes"):
+        unused |= {"layers/origins", "progress/lead"}
+        unused |= {"progress/signals", "progress/label_shares"}
+        if not config.has("clouds"):
+            unused |= {"layers/kinds", "progress/counts"}  # follow from the rest
+    if config.drift is None or config.drift.test == "chunk":
+        unused.add("progress/errors")
+    return frozenset(unused)
+
+
+def expected_fields(sizes: StoredSizes, config: Config) -> dict[str, tuple[Field, tuple[int, ...]]]:
+    """Field and shape of every array of a network of these sizes; parts without rows are absent."""
+    lengths = sizes.sizes.lengths(config)
+    lengths |= {"2n": 2 * sizes.features, "first": sizes.first_rows, "lags": config.lags}
+    parts: dict[str, Mapping[str, Field]] = {
+        name: STATE_LAYOUTS[name]
+        for name in ("layers", "progress", *(store.NAME for store in stores_of(config)))
+    }
+    parts["scaler"] = SCALER_LAYOUT
+    if config.feature_mask is not None:
+        parts["feature_stats"] = feature_mask.LAYOUT
+    if config.merging is not None and config.merging.form == "compression":
+        parts["output_stats"] = merging.LAYOUT
+    fields = {
+        f"{part}/{name}": (field, field.shape(lengths))
+        for part, layout in parts.items()
+        for name, field in layout.items()
+        if f"{part}/{name}" not in unused_fields(config)
+    }
+    fields["feature_mask"] = (Field("n", True), (sizes.features,))
+    fields["recent"] = (Field("lags", -1, -1), (config.lags,))
+    for part, rows in (("buffer", sizes.buffer_rows), ("gathered", sizes.gathered_rows)):
+        for name, field in ROWS_LAYOUT.items() if rows else ():
+            fields[f"{part}/{name}"] = (field, field.shape(lengths | {"rows": rows}))
+    if sizes.gathered_outputs:
+        outputs = (sizes.gathered_outputs, sizes.layers, sizes.classes)
+        fields["gathered/outputs"] = (Field("rows L m", 0.0, unbounded=True), outputs)
+        fields["gathered/errors"] = (Field("rows", 0, 0, 1), outputs[:1])
+    return fields
+
+
+def arrays_of(network: Network) -> dict[str, Array]:
+    """All arrays of a network by their names."""
+    state, gathered = network.state, network.gathered
+    parts: dict[str, Any] = {name: part for name, part in state._asdict().items() if part}
+    parts |= {"feature_stats": network.feature_stats, "output_stats": network.output_stats}
+    arrays = {
+        f"{part}/{name}": array
+        for part, own in parts.items()
+        if own is not None
+        for name, array in own._asdict().items()
+        if f"{part}/{name}" not in unused_fields(network.config)
+    }
+    arrays |= {f"scaler/{name}": getattr(network.scaler, name) for name in SCALER_LAYOUT}
+    arrays |= {"feature_mask": network.feature_mask, "recent": network.recent}
+    for part, rows in (("buffer", network.buffer), ("gathered", gathered.rows)):
+        if len(rows):
+            arrays |= {f"{part}/{name}": getattr(rows, name) for name in ROWS_LAYOUT}
+    if len(gathered.outputs):
+        arrays |= {"gathered/outputs": gathered.outputs, "gathered/errors": gathered.errors}
+    return arrays
+
+
+def network_of(
+    arrays: Mapping[str, Array], counters: Mapping[str, int], sizes: StoredSizes, config: Config
+) -> Network:
+    """A network of these arrays."""
+    network = Network.empty(sizes.features, sizes.classes, config)
+    network.sizes = sizes.sizes
+    state = empty_state(sizes.sizes, config)
+    parts = {
+        name: part._make(
+            arrays.get(f"{name}/{field}", getattr(part, field)) for field in part._fields
+        )
+        for name, part in state._asdict().items()
+        if part is not None
+    }
+    network.state = state._replace(**parts)
+    scaler = OnlineScaler(sizes.features)
+    for name in SCALER_LAYOUT:
+        setattr(scaler, name, arrays[f"scaler/{name}"])
+    scaler.n_first = counters["scaler/n_first"]
+    network.scaler, network.feature_mask = scaler, arrays["feature_mask"]
+    network.recent = arrays["recent"]
+    for name in ("feature_stats", "output_stats"):
+        stats = getattr(network, name)
+        if stats is not None:
+            own = {field: arrays[f"{name}/{field}"] for field in stats._fields}
+            setattr(network, name, type(stats)(**own))
+    network.buffer = _rows(arrays, "buffer", sizes.buffer_rows, sizes.features)
+    rows = _rows(arrays, "gathered", sizes.gathered_rows, sizes.features)
+    empty = network.gathered
+    network.gathered = Gathered(
+        rows,
+        arrays.get("gathered/outputs", np.empty((0, sizes.layers, sizes.classes))),
+        arrays.get("gathered/errors", empty.errors),
+    )
+    if "layers/kinds" not in arrays:
+        network.state.layers.kinds[:] = GAUSSIAN
+        network.state.progress.counts[OPEN] = sizes.gathered_rows
+    for name in COUNTERS:
+        setattr(network, name, counters[name])
+    return network
+
+
+def _rows(arrays: Mapping[str, Array], part: str, n_rows: int, n_features: int) -> Rows:
+    """Rows of a part, if it has some."""
+    if not n_rows:
+        return Rows.none(n_features)
+    return Rows(**{name: arrays[f"{part}/{name}"] for name in ROWS_LAYOUT})
+
+
+def counters_of(network: Network) -> dict[str, int]:
+    """Numbers that are no arrays."""
+    own = {name: getattr(network, name) for name in COUNTERS}
+    return own | {"scaler/n_first": network.scaler.n_first}
+
+
+def state_bytes(network: Network | None) -> int:
+    """Size of all learned arrays of a network in bytes; 0 for None."""
+    return sum(array.nbytes for array in arrays_of(network).values()) if network else 0
+
+
+# ---- whether numbers can be those of a model; used before saving and after loading
+
+
+def check_network(network: Network) -> None:
+    """Refuse a state that no model can be in."""
+    fields = expected_fields(sizes_of(network), network.config)
+    arrays = arrays_of(network)
+    require(fields.keys() == arrays.keys(), "the network is not of the kind that is configured")
+    for name, (field, _) in fields.items():
+        _check_values(name, arrays[name], field, network.config.missing == "skip")
+    for holds, message in _problems(network):
+        require(bool(holds), message)
+
+
+def _check_values(name: str, array: Array, field: Field, may_lack: bool) -> None:
+    """The values of one array, each on its own."""
+    if array.dtype.kind == "b":
+        is_flag = array.size == 0 or int(array.reshape(-1).view(np.uint8).max()) <= 1
+        require(is_flag, f"{name} holds flags that are neither true nor false")
+        return
+    if array.dtype.kind == "f" and not field.unbounded:
+        legal = np.isfinite(array)
+        if field.gaps:
+            legal = np.abs(array) <= LARGEST
+            legal |= np.isnan(array) if may_lack else False
+        require(bool(legal.all()), f"{name} holds NaN or infinity")
+    whole = array.dtype.kind == "i"
+    low = field.low if field.low is not None else (0 if whole else -np.inf)
+    high = field.high if field.high is not None else (LARGEST_COUNT if whole else np.inf)
+    outside = (array < low) | (array > high)  # NaN, where it is legal, is in no range
+    if outside.any():
+        raise StorageError(f"{name} holds {array[outside][0]}, which cannot be")
+
+
+def _problems(network: Network) -> Iterator[tuple[Any, str]]:
+    """What must hold, and what is wrong otherwise."""
+    config, state, m = network.config, network.state, network.n_classes
+    yield from _problems_of_layers(network)
+    for store in stores_of(config):
+        yield from store.problems_of(state, config)
+    yield from _problems_of_progress(network)
+    yield from _problems_of_budget(state.progress.budget)
+    for name, rows in (("buffer", network.buffer), ("gathered", network.gathered.rows)):
+        yield (rows.labels < m).all(), f"{name} holds rows of a class that is not there"
+    gathered, is_merged = network.gathered, state.layers.is_merged
+    legal = np.isfinite(gathered.outputs) | (np.isnan(gathered.outputs) & is_merged[:, None])
+    yield legal.all(), "gathered/outputs holds NaN or infinity"
+    n_outputs = len(gathered.outputs)
+    yield n_outputs in (0, len(gathered.rows)), "gathered/outputs does not fit the rows"
+    yield (network.recent < m).all(), "recent holds a class that is not there"
+    fits = len(network.scaler.first_rows) <= network.scaler.n_first
+    yield fits, "the scaler keeps more rows than it has seen"
+
+
+def _problems_of_layers(network: Network) -> Iterator[tuple[Any, str]]:
+    """Which layers there are: those of the configuration, then kept or added ones."""
+    config, layers = network.config, network.state.layers
+    fresh = first_sizes(network.n_features, network.n_classes, config)
+    fits = network.sizes.layers >= fresh.layers
+    if config.growing is None or config.growing.form == "keep":
+        fits = fits and network.sizes.layers == fresh.layers
+    yield fits, "the number of layers does not fit the configuration"
+    kinds = {kind: number for store in stores_of(config) for kind, number in store.KINDS.items()}
+    wanted = [kinds[layer.kind] for layer in config.layers]
+    n = len(wanted)
+    yield fits and (layers.kinds[:n] == wanted).all(), "layers/kinds lacks a configured layer"
+    is_known = np.isin(layers.origins, np.arange(network.sizes.layers)).all()
+    yield is_known, "layers/origins holds no layer"
+    is_sound = (layers.origins[:n] == np.arange(n)).all()
+    yield is_sound, "layers/origins does not fit the configured layers"
+    ruled = np.isin(layers.kinds[n:], [kinds.get("line", -9), kinds.get("boxes", -9)])
+    yield (layers.origins[n:][ruled] < n).all(), "layers/origins has a kept layer of no origin"
+    yield not layers.is_merged.all(), "every layer is merged; one must be left"
+    if config.voting.form != "accuracy":
+        yield (layers.voting_weights > 0.0).all(), "layers/voting_weights holds 0"
+    may_rest = layers.kinds == CLOUDS
+    yield not layers.rests[~may_rest].any(), "layers/rests lets a layer rest that never does"
+
+
+def _problems_of_progress(network: Network) -> Iterator[tuple[Any, str]]:
+    """Memory, rates, shares and counters, which the next rows start from."""
+    progress, params = network.state.progress, network.params
+    signals, counts, track = progress.signals, progress.counts, progress.errors
+    if params.pool is not None:
+        fits = params.pool.shortest_memory <= signals[MEMORY] <= params.pool.longest_memory
+        yield fits, "the memory in progress/signals does not fit the configuration"
+    shares = signals[[UNCERTAINTY, LABEL_RATE, INDEPENDENCE, NEAR_CHANGES]]
+    yield ((shares >= 0.0) & (shares <= 1.0)).all(), "progress/signals holds a share that is none"
+    is_worth = signals[INDEPENDENCE] >= LEAST_WORTH
+    yield is_worth, "by progress/signals, rows are worth next to nothing"
+    watched = signals[WATCHED]
+    is_count = watched >= 0.0 and watched == np.floor(watched)
+    yield is_count, "progress/signals counts labels in fractions"
+    is_label = np.isin(signals[LAST_LABEL], np.arange(network.n_classes))
+    yield is_label, "progress/signals holds a label that is none"
+    yield progress.label_shares.sum() <= 1.0 + ROUNDED, "progress/label_shares sum to more than 1"
+    rows, errors, cut_rows, cut_errors = (
+        track[place] for place in (TRACK_ROWS, TRACK_ERRORS, CUT_ROWS, CUT_ERRORS)
+    )
+    is_sound = errors <= rows and cut_rows <= rows and cut_errors <= min(errors, cut_rows)
+    is_sound = is_sound and errors - cut_errors <= rows - cut_rows
+    yield is_sound, "the counters of progress/errors contradict each other"
+    is_sound = rows <= network.n_rows and network.n_labels <= network.n_rows
+    if not network.is_stepwise:
+        is_sound = is_sound and max(counts[ROWS], rows) <= network.n_labels
+    is_sound = is_sound and counts[STEPS] <= network.n_chunks and counts[SCORED] <= counts[ROWS]
+    is_sound = is_sound and (network.state.layers.last_wins <= counts[STEPS]).all()
+    yield is_sound, "the counters of the network contradict each other"
+
+
+def _problems_of_budget(budget: Ints) -> Iterator[tuple[Any, str]]:
+    """The label budget: what was bought, and when."""
+    is_sound = budget[OWED] <= budget[BOUGHT] <= budget[SEEN_ROWS]
+    is_sound = is_sound and (budget[FIRST_PLACE:] <= budget[SEEN_ROWS]).all()
+    yield is_sound, "the counters of the label budget contradict each other"
+
+
+def check_budget(budget: Ints) -> None:
+    """Refuse a label budget that no model can have."""
+    for holds, message in _problems_of_budget(budget):
+        require(bool(holds), message)
