@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from devfnn.adapters.shared import check_is_core
+from devfnn.arrays import Floats, Ints
 from devfnn.errors import InputError
 from devfnn.kernels.state import CLOUDS, LINE, State
-from devfnn.arrays import Floats, Ints
-from devfnn.model.layers.clouds import OUT_OF_REACH
-from devfnn.model.network import Network
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
+from devfnn.model.layers.clouds import OUT_OF_REACH
+from devfnn.model.network import Network
 from devfnn.model.validation import LARGEST
 from devfnn.scaling import CLIP
 from devfnn.storage import write_whole
@@ -161,9 +161,7 @@ def _soundness(graph: _Graph, rows: str, config: Config) -> str:
     return graph.add("Cast", lowest, to=onnx.TensorProto.BOOL)
 
 
-def _scaled_rows(
-    graph: _Graph, rows: str, network: Network, config: Config
-) -> tuple[str, str]:
+def _scaled_rows(graph: _Graph, rows: str, network: Network, config: Config) -> tuple[str, str]:
     """Which features a row has (n_rows, n), and their scaled values; 0.5 for the others."""
     used = network.used_features
     low, width = np.zeros(used.size), np.ones(used.size)
@@ -224,9 +222,7 @@ def _said_by_boxes(graph: _Graph, state: State, layer: int, row: tuple[str, str,
     return graph.add("Softmax", own, axis=1)
 
 
-def _said_by_clouds(
-    graph: _Graph, state: State, present: str, scaled: str, doubt: float
-) -> str:
+def _said_by_clouds(graph: _Graph, state: State, present: str, scaled: str, doubt: float) -> str:
     """What the clouds say, (n_rows, m), or (1, m) where there are none."""
     clouds, n_classes = state.clouds, state.progress.label_shares.size
     assert clouds is not None

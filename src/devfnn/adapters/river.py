@@ -16,7 +16,8 @@ from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.explanation import IN_USE, MISSING, Explanation
 from devfnn.model.formatting import percent
-from devfnn.model.mechanisms.drift import ErrorTrack, Level, Verdict
+from devfnn.kernels.state import CUT_ERRORS, CUT_ROWS, TRACK_ERRORS, TRACK_ROWS
+from devfnn.model.mechanisms.drift import Level, Verdict, judge_stream
 from devfnn.model.queries import BY_CHANCE, MOST_QUERIES, NOTHING_KNOWN, UNSURE, Query
 from devfnn.model.single_rows import SingleRows
 from devfnn.model.validation import as_labels, as_weights, plain_label
@@ -444,7 +445,7 @@ class HoeffdingErrorDrift(base.DriftAndWarningDetector):
     def _reset(self) -> None:
         super()._reset()
         self.verdict = Verdict(Level.STABLE)
-        self._track = ErrorTrack()
+        self._track = [0.0] * 4
         self._lowest = math.inf
 
     def update(self, x: int | float) -> None:
@@ -454,15 +455,16 @@ class HoeffdingErrorDrift(base.DriftAndWarningDetector):
         if self._drift_detected:
             self._reset()
         track = self._track
-        track.rows += 1
-        track.errors += x  # type: ignore[assignment]  # a loss is a part of an error
-        upper = track.errors / track.rows + self._slack / math.sqrt(track.rows)
+        track[TRACK_ROWS] += 1.0
+        track[TRACK_ERRORS] += x  # a loss is a part of an error
+        rows = track[TRACK_ROWS]
+        upper = track[TRACK_ERRORS] / rows + self._slack / math.sqrt(rows)
         if upper <= self._lowest:
             self._lowest = upper
-            track.cut_rows, track.cut_errors = track.rows, track.errors
-        if track.rows % self.clock == 0:
+            track[CUT_ROWS], track[CUT_ERRORS] = rows, track[TRACK_ERRORS]
+        if rows % self.clock == 0:
             levels = self.drift_significance, self.warning_significance
-            self.verdict = track.verdict(*levels, one_sided=True)
+            self.verdict = judge_stream(np.array(track), *levels, one_sided=True)
             self._warning_detected = self.verdict.level is Level.WARNING
             self._drift_detected = self.verdict.level is Level.DRIFT
             self.n_detections += self._drift_detected

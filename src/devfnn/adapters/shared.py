@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from devfnn.errors import InputError
 from devfnn.events import ClassAdded, Event
 from devfnn.model.config import Config
-from devfnn.parameters import Section
 from devfnn.model.devfnn import DEVFNN, MOST_RULES
 from devfnn.model.history import History
 from devfnn.model.rules import Rule
+from devfnn.parameters import Section
 
 
 class Parameter(NamedTuple):

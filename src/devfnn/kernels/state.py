@@ -77,14 +77,14 @@ class Layers(NamedTuple):
 
     kinds: Ints  # (L,) NO_LAYER, LINE, ...
     origins: Ints  # (L,) the configured layer that a kept one is a copy of; else its own number
-    scores: Floats  # (L,) fading share of right predictions
-    voting_weights: Floats  # (L,)
-    decays: Floats  # (L,)
+    scores: Floats  # (A,) fading share of right predictions; A is L where votes are by accuracy
+    voting_weights: Floats  # (W,) W is L where they are not, so one of both is empty
+    decays: Floats  # (W,)
     is_merged: Flags  # (L,)
     rests: Ints  # (L,) structural steps that a layer without a say still sits out
     last_wins: Ints  # (L,) structural step at which it was last the best
-    disagreements: Floats  # (L, L) fading share of rows on which two kept layers differ
-    compared: Floats  # (L, L) rows behind them
+    disagreements: Floats  # (A, A) fading share of rows on which two kept layers differ
+    compared: Floats  # (A, A) rows behind them
 
 
 class PoolState(NamedTuple):

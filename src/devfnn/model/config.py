@@ -511,8 +511,11 @@ def plain_value(field: "dataclasses.Field[Any]", value: Any) -> Any:
 
 
 def plain_section(section: Section) -> dict[str, Any]:
-    """A section as plain data."""
+    """A section as plain data; of a layer what its kind has."""
     fields = dataclasses.fields(section)  # type: ignore[arg-type]
+    if isinstance(section, Layer):
+        own = next(store.TAKES for store in STORES if section.kind in store.KINDS)
+        fields = tuple(field for field in fields if field.name in {"kind", "name", *own})
     data = {field.name: plain_value(field, getattr(section, field.name)) for field in fields}
     return {"form": section.form, **data} if section.form else data
 

@@ -104,14 +104,14 @@ from devfnn.scaling import CLIP, OnlineScaler
 LAYERS_LAYOUT = {
     "kinds": Field("L", NO_LAYER, NO_LAYER, max(KINDS.values())),
     "origins": Field("L", 0),
-    "scores": Field("L", 0.0, 0.0, 1.0),
-    "voting_weights": Field("L", 1.0, 0.0, 1.0),
-    "decays": Field("L", 1.0, 0.0, 1.0),
+    "scores": Field("A", 0.0, 0.0, 1.0),
+    "voting_weights": Field("W", 1.0, 0.0, 1.0),
+    "decays": Field("W", 1.0, 0.0, 1.0),
     "is_merged": Field("L", False),
     "rests": Field("L", 0),
     "last_wins": Field("L", 0),
-    "disagreements": Field("L L", 0.0, 0.0, 1.0),
-    "compared": Field("L L", 0.0, 0.0),
+    "disagreements": Field("A A", 0.0, 0.0, 1.0),
+    "compared": Field("A A", 0.0, 0.0),
 }
 
 PROGRESS_LAYOUT = {
@@ -155,6 +155,8 @@ class Sizes:
         n_inputs = n + (self.layers - 1) * m
         lengths = {
             "L": self.layers,
+            "A": 0 if isinstance(config.voting, Weighted) else self.layers,
+            "W": self.layers if isinstance(config.voting, Weighted) else 0,
             "G": self.slots,
             "n": n,
             "m": m,
@@ -345,9 +347,7 @@ class Network:
     @property
     def leader(self) -> int:
         """The layer with the most say."""
-        layers = self.state.layers
-        weights = np.where(layers.is_merged, -1.0, layers.voting_weights)
-        return int(np.argmax(weights))
+        return int(np.argmax(self.shares))
 
     def store_of(self, layer: int) -> Any:
         """The module of the kind of a layer."""
@@ -699,7 +699,7 @@ class Network:
         self.n_labels += int(taken.sum())
 
     def train(self, batch: Batch, codes: Ints) -> tuple[list[Event], Floats, Ints]:
-        """Train layers on a chunk: events by layer, what they said before each row, labels taken."""
+        """Train layers on a chunk: events by layer, what they said of each row, labels taken."""
         from devfnn.kernels import network as kernels
 
         n_rows = batch.rows.shape[0]
@@ -817,7 +817,7 @@ class Network:
         if not self.is_stepwise:
             self.n_chunks += 1
             return self._steps_after_training(names)
-        gathered, self.gathered = self.gathered, self._nothing_gathered()
+        gathered, self.gathered, self._said = self.gathered, self._nothing_gathered(), None
         self.state.progress.counts[OPEN] = 0
         rows = gathered.rows
         events = mask_features(self, self._all_inputs(rows.X), rows.labels, names)
@@ -863,11 +863,10 @@ class Network:
         return Gathered.none(self.n_features, self.sizes.layers, self.n_classes)
 
     def _all_inputs(self, X: Floats) -> Floats:
-        """Scaled rows with the features that are masked, too."""
-        mask, self.feature_mask = self.feature_mask, np.ones_like(self.feature_mask)
-        inputs = self.inputs_of(X)
-        self.feature_mask = mask
-        return inputs
+        """Scaled rows with the features that are masked, too; those asleep are in the middle."""
+        if self.config.scaling == "online":
+            return self.scaler.transform(X)
+        return np.clip(X, -CLIP, 1.0 + CLIP)
 
     # ---- what kernels reported
 
@@ -949,6 +948,7 @@ class Network:
 
     def switch_inputs(self) -> None:
         """Let gaussian layers know which inputs are in use."""
+        self._said = None
         if self.state.gaussians is not None:
             gaussian.switch_inputs(self.state, self.used_features, self.config)
 

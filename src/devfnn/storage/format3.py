@@ -23,6 +23,7 @@ from devfnn.model.config import (
     Labels,
     Layer,
 )
+from devfnn.model.gclass import GClass
 from devfnn.model.layers.clouds import Clouds
 from devfnn.model.layers.gaussian import Gaussian
 from devfnn.model.layers.pool import Boxes, Memory, Rules
@@ -205,6 +206,8 @@ def converted(
     """Header and arrays as this version has them; raises StorageError."""
     try:
         config = config_from_flat(data["config"])
+        if data["class"] == "GClass":
+            config = GClass(config).config
         new = {key: data[key] for key in ("library", "class", "feature_names", "classes", "late")}
         new |= {"format": target, "config": config.to_dict(), "notes": _notes(data["notes"])}
         if data["shape"] is None:

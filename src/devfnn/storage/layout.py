@@ -124,6 +124,9 @@ def unused_fields(config: Config) -> frozenset[str]:
         unused.add("layers/is_merged")
     if not config.has("clouds"):
         unused.add("layers/rests")
+    lasting = [layer.kind for layer in config.layers if not layer.memory and layer.memory_share == 1]
+    if len(set(lasting)) == len(lasting) or config.growing is None:
+        unused.add("layers/origins")  # a kept layer can be a copy of one only
     if not config.has("line", "curve", "boxes"):
         unused |= {"layers/origins", "progress/lead"}
         unused |= {"progress/signals", "progress/label_shares"}
@@ -221,12 +224,24 @@ def network_of(
         arrays.get("gathered/outputs", np.empty((0, sizes.layers, sizes.classes))),
         arrays.get("gathered/errors", empty.errors),
     )
+    if "layers/origins" not in arrays:
+        _find_origins(network)
     if "layers/kinds" not in arrays:
         network.state.layers.kinds[:] = GAUSSIAN
         network.state.progress.counts[OPEN] = sizes.gathered_rows
     for name in COUNTERS:
         setattr(network, name, counters[name])
     return network
+
+
+def _find_origins(network: Network) -> None:
+    """Kept layers are copies of the configured layer of their kind that lasts."""
+    layers, config = network.state.layers, network.config
+    for place in range(len(config.layers), network.sizes.layers):
+        for index, layer in enumerate(config.layers):
+            lasts = not layer.memory and layer.memory_share == 1.0
+            if lasts and layers.kinds[place] == layers.kinds[index] != GAUSSIAN:
+                layers.origins[place] = index
 
 
 def _rows(arrays: Mapping[str, Array], part: str, n_rows: int, n_features: int) -> Rows:

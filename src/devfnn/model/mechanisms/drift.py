@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from devfnn.arrays import Ints
+from devfnn.arrays import Floats, Ints
 from devfnn.kernels.state import CUT_ROWS
 from devfnn.model.config import Drift
 
@@ -109,18 +109,27 @@ def drift_in_stream(
     one_sided: bool,
 ) -> Verdict:
     """The test over the stream; a drift starts the track anew. track: `Progress.errors`"""
-    from devfnn.kernels.drift import compare_errors, note_errors
+    from devfnn.kernels.drift import note_errors
 
     note_errors(track, errors, drift_significance)
+    verdict = judge_stream(track, drift_significance, warning_significance, one_sided)
+    if verdict.level is Level.DRIFT:
+        track[:] = 0
+    return verdict
+
+
+def judge_stream(
+    track: Ints | Floats, drift_significance: float, warning_significance: float, one_sided: bool
+) -> Verdict:
+    """Compare the errors after the cut with those before. track: as `Progress.errors`"""
+    from devfnn.kernels.drift import compare_errors
+
     before, after, drift_bound = compare_errors(track, math.log(1.0 / drift_significance))
     if drift_bound == math.inf:
         return Verdict(Level.STABLE)
     _, _, warning_bound = compare_errors(track, math.log(1.0 / warning_significance))
     gap = after - before if one_sided else abs(after - before)
-    verdict = _judge(gap, (before, after, int(track[CUT_ROWS])), drift_bound, warning_bound)
-    if verdict.level is Level.DRIFT:
-        track[:] = 0
-    return verdict
+    return _judge(gap, (before, after, int(track[CUT_ROWS])), drift_bound, warning_bound)
 
 
 def find_drift(network: "Network", errors: Ints, drift: Drift) -> Verdict:
