@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from devfnn.kernels.ranges import WAKING_ROWS
 from devfnn.arrays import Floats
-from devfnn.scaling import CLIP, FIRST_MAP, SETTLING_ROWS, Change, OnlineScaler
+from devfnn.model.scaling import CLIP, FIRST_MAP, SETTLING_ROWS, Change, OnlineScaler
 
 STATE = (
     "low",

@@ -18,7 +18,7 @@ from devfnn.model.mechanisms.feature_mask import (
     updated_mask,
     updated_stats,
 )
-from devfnn.scaling import Change
+from devfnn.model.scaling import Change
 
 STANDARDISED = Config(feature_score="standardised")
 VARIANCE = Config(feature_score="variance")

@@ -12,7 +12,7 @@ from devfnn.arrays import Floats
 from devfnn.kernels.state import ARCHIVED
 from devfnn.model.inputs import change_map
 from devfnn.model.rebasing import chebyshev_basis, rebase_layers, restart_inputs
-from devfnn.scaling import Change
+from devfnn.model.scaling import Change
 from scenes import stacked
 from twin import slow_copy
 

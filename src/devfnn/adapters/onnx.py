@@ -20,8 +20,8 @@ from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.layers.clouds import OUT_OF_REACH
 from devfnn.model.network import Network
+from devfnn.model.scaling import CLIP
 from devfnn.model.validation import LARGEST
-from devfnn.scaling import CLIP
 from devfnn.storage import write_whole
 
 try:

@@ -12,11 +12,11 @@ import numpy as np
 
 from devfnn.adapters.shared import ModelRules, config_from_flat
 from devfnn.errors import InputError
+from devfnn.kernels.state import CUT_ERRORS, CUT_ROWS, TRACK_ERRORS, TRACK_ROWS
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.explanation import IN_USE, MISSING, Explanation
 from devfnn.model.formatting import percent
-from devfnn.kernels.state import CUT_ERRORS, CUT_ROWS, TRACK_ERRORS, TRACK_ROWS
 from devfnn.model.mechanisms.drift import Level, Verdict, judge_stream
 from devfnn.model.queries import BY_CHANCE, MOST_QUERIES, NOTHING_KNOWN, UNSURE, Query
 from devfnn.model.single_rows import SingleRows

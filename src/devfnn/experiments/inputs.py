@@ -8,7 +8,7 @@ import numpy as np
 
 from devfnn.arrays import Floats
 from devfnn.errors import DataError, InputError
-from devfnn.scaling import OnlineScaler
+from devfnn.model.scaling import OnlineScaler
 from devfnn.streams.stream import Blocks, Stream
 from devfnn.types import Chunk
 

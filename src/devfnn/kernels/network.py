@@ -168,11 +168,13 @@ def train_all(state, codes, index, batch, inputs, params, work, events):
 
 
 @part()
-def has_room(state, codes, params):
+def has_room(state, gaussians, codes, params):
     """Whether all layers that may learn a row have room for a rule."""
+    if gaussians is None:
+        return True
     for layer in range(codes.shape[0]):
         if codes[layer] != NEVER and not state.layers.is_merged[layer]:
-            if lacks_room(state.gaussians, layer, params.gaussian):
+            if lacks_room(gaussians, layer, params.gaussian):
                 return False
     return True
 
@@ -193,7 +195,7 @@ def train_rows(state, batch, outputs, codes, bounds, params, events, work):
     for index in range(start, stop):
         if not is_visited(batch, index, params, events):
             continue
-        if not has_room(state, codes, params):
+        if not has_room(state, state.gaussians, codes, params):
             return index
         inputs = batch.rows[index]
         say_before_learning(state, inputs[:n_features], codes, params, work)
@@ -389,7 +391,7 @@ def run_rows(state, batch, outputs, start, params, events, work):
     for layer in range(codes.shape[0]):
         codes[layer] = learning_code(layer, params)
     for index in range(start, batch.rows.shape[0]):
-        if not has_room(state, codes, params):
+        if not has_room(state, state.gaussians, codes, params):
             return index
         row, label, said = batch.rows[index], batch.labels[index], work.probabilities
         say_all(state, row, params, work)

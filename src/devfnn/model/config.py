@@ -7,6 +7,7 @@ parameters is refused. Mechanisms with several forms have a class for each form.
 
 import dataclasses
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from devfnn.errors import InputError
@@ -459,35 +460,58 @@ def _check_layers(layers: tuple[Layer, ...]) -> None:
 
 def _check_together(config: Config) -> None:
     """Mechanisms that need each other."""
-    growing, drift = config.growing, config.drift
-    if growing is None and drift is not None:
-        raise InputError("without growing nothing follows from a drift; set drift=None too")
-    if growing is not None and drift is None:
-        raise InputError("growing needs a drift test; set drift=Drift(), or growing=None")
-    if isinstance(growing, AddLayers):
-        if not config.has("gaussian"):
-            raise InputError('AddLayers adds gaussian layers; add Layer("gaussian"), or KeepLayers')
-        if len(config.layers) > growing.max_layers:
-            raise InputError(f"{len(config.layers)} layers are more than growing.max_layers")
-    if isinstance(growing, KeepLayers):
-        if not config.has("line", "boxes"):
-            raise InputError("KeepLayers keeps lines and boxes, and there are none; use AddLayers")
-        if not isinstance(config.voting, ByAccuracy):
-            raise InputError("KeepLayers needs voting=ByAccuracy(), which finds a kept layer again")
-        assert drift is not None
-        if drift.test == "chunk" or drift.warning is not None or drift.horizon is not None:
-            raise InputError(
-                'KeepLayers tests at one level: test="stream", warning=None, horizon=None'
-            )
-    if isinstance(config.merging, ByDisagreement) and not isinstance(growing, KeepLayers):
-        raise InputError("ByDisagreement merges kept layers; use ByCompression, or merging=None")
+    for is_wrong, message in _conflicts(config):
+        if is_wrong:
+            raise InputError(message)
+
+
+def _conflicts(config: Config) -> Iterator[tuple[bool, str]]:
+    """What cannot be, and what to set instead."""
+    growing, drift, count = config.growing, config.drift, len(config.layers)
+    adds, keeps = isinstance(growing, AddLayers), isinstance(growing, KeepLayers)
     n_ruled = sum(layer.kind in NEEDED_BY["rules"] for layer in config.layers)
-    if config.rules is not None and config.rules.max_rules < n_ruled:
-        raise InputError(f"rules.max_rules must be at least {n_ruled}, one for each such layer")
-    if config.labels.choice == "layer" and not all(
-        layer.kind == "gaussian" for layer in config.layers
-    ):
-        raise InputError('only gaussian layers choose rows themselves; use Labels(choice="vote")')
+    yield (
+        growing is None and drift is not None,
+        ("without growing nothing follows from a drift; set drift=None too"),
+    )
+    yield (
+        growing is not None and drift is None,
+        ("growing needs a drift test; set drift=Drift(), or growing=None"),
+    )
+    yield (
+        adds and not config.has("gaussian"),
+        ('AddLayers adds gaussian layers; add Layer("gaussian"), or use KeepLayers()'),
+    )
+    yield (
+        isinstance(growing, AddLayers) and count > growing.max_layers,
+        (f"growing.max_layers must be at least {count}, the number of layers"),
+    )
+    yield (
+        keeps and not config.has("line", "boxes"),
+        ("KeepLayers keeps lines and boxes, and there are none; use AddLayers()"),
+    )
+    yield (
+        keeps and not isinstance(config.voting, ByAccuracy),
+        ("KeepLayers needs voting=ByAccuracy(), which finds a kept layer again"),
+    )
+    is_plain = drift is None or (drift.test, drift.warning, drift.horizon) == ("stream", None, None)
+    yield (
+        keeps and not is_plain,
+        ('KeepLayers tests at one level: test="stream", warning=None, horizon=None'),
+    )
+    yield (
+        isinstance(config.merging, ByDisagreement) and not keeps,
+        ("ByDisagreement merges kept layers; use ByCompression(), or merging=None"),
+    )
+    yield (
+        config.rules is not None and config.rules.max_rules < n_ruled,
+        (f"rules.max_rules must be at least {n_ruled}, one for each of these layers"),
+    )
+    by_layer = config.labels.choice == "layer"
+    yield (
+        by_layer and any(layer.kind != "gaussian" for layer in config.layers),
+        ('only gaussian layers choose rows themselves; use Labels(choice="vote")'),
+    )
 
 
 def _where(section: str, value: Section, name: str) -> str:

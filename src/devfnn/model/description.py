@@ -15,6 +15,7 @@ from devfnn.model import formatting, lags
 from devfnn.model.explanation import CONSTANT, IN_USE, LIKE_A_CLOCK, MASKED, LayerReasons
 from devfnn.model.history import History
 from devfnn.model.network import Network
+from devfnn.model.reasons import name_of, state_of
 from devfnn.model.rules import Rule
 
 MOST_SLOPES = 3
@@ -214,11 +215,11 @@ def layers_of(network: Network, rules: Sequence[Rule]) -> list[dict[str, Any]]:
         if own is not None and network.state.layers.kinds[layer] == GAUSSIAN:
             used = np.flatnonzero(own.input_mask[layer, : int(own.n_inputs[layer, 0])])
             n_stacked = int(np.count_nonzero(used >= network.n_features))
-        state = network.state_of(layer, float(shares[layer]))
+        state = state_of(network, layer, float(shares[layer]))
         found.append(
             {
                 "layer": layer,
-                "kind": network.name_of(layer),
+                "kind": name_of(network, layer),
                 "state": state,
                 "is_merged": state == "merged",
                 "vote": float(shares[layer]),

@@ -18,6 +18,7 @@ from devfnn.model.history import History, Logbook
 from devfnn.model.label_budget import empty_budget, in_budget
 from devfnn.model.network import Network
 from devfnn.model.queries import Query, QueryLog, queries_of
+from devfnn.model.reasons import reasons_of, rules_of
 from devfnn.model.rows import Rows
 from devfnn.model.rules import Rule
 from devfnn.model.single_rows import SingleRows, plain_row
@@ -72,6 +73,7 @@ class DEVFNN:
         self._query_log = QueryLog()
         self._early_budget: Ints | None = None  # what was asked for before there was a network
         self._rows: SingleRows | None = None  # made when needed, never saved
+        self._is_compiled = False
         self._late: tuple[int, ...] = ()  # with lags, columns of features that were added later
 
     # ---- what a user may look at
@@ -175,19 +177,19 @@ class DEVFNN:
             Mask of the rows that `wants_label` picked, or True for all: they are learned in any
             case, the others have no label. By default all have one, and the model takes its pick.
         """
-        if chosen is None and self.config.is_budgeted:
+        if chosen is None and self.config.labels.budget < 1.0:
             chosen = self._picked(X, weights)
         rows, labelled, fresh = self._checked(X, y, weights, chosen)
-        if not len(rows):
+        if not rows.labels.size:
             return []
         network = self._ready(rows, fresh)
         events = self._welcome(fresh)
-        names = lags.names_of(network, self.feature_names, self._labels.classes, self._late)
+        names = self._column_names(network)
         events += network.close(names)
-        rows.X = lags.at_once(network, rows.X, self._late)
+        if self.config.lags:
+            rows.X = lags.at_once(network, rows.X, self._late)
         events += network.learn_chunk(rows, labelled, names)
-        lags.remember(network, rows.labels, labelled)
-        self._logbook.note(events, network.n_rows)
+        self._remember(network, rows.labels, labelled, events)
         return events
 
     def learn_one(self, x: Any, y: Hashable, weight: float = 1.0) -> list[Event]:
@@ -209,18 +211,33 @@ class DEVFNN:
     def _learn_row_by_row(self, rows: Rows, labelled: Ints, fresh: list[Hashable]) -> list[Event]:
         """Learn rows that were checked."""
         events: list[Event] = []
-        if not len(rows):
+        if not rows.labels.size:
             return events
         n_known = len(self._labels)
         for part, known, labels in split_at_new_classes(rows, labelled, fresh, n_known):
             network = self._ready(part, labels)
-            events += self._welcome(labels)
-            names = lags.names_of(network, self.feature_names, self._labels.classes, self._late)
-            seen = lags.one_by_one(network, part, known, self._late)
-            events += network.learn_rows(seen, known, names)
-            lags.remember(network, part.labels, known)
-        self._logbook.note(events, self.n_rows)
+            new = self._welcome(labels)
+            names = self._column_names(network)
+            seen = lags.one_by_one(network, part, known, self._late) if self.config.lags else part
+            new += network.learn_rows(seen, known, names)
+            self._remember(network, part.labels, known, new)
+            events += new
         return events
+
+    def _column_names(self, network: Network) -> list[str]:
+        """Names of all columns: of features, and of the last labels if they are inputs."""
+        if not self.config.lags:
+            return self.feature_names
+        return lags.names_of(network, self.feature_names, self._labels.classes, self._late)
+
+    def _remember(
+        self, network: Network, labels: Ints, labelled: Ints, events: list[Event]
+    ) -> None:
+        """Keep the last labels if they are inputs, and what happened."""
+        if self.config.lags:
+            lags.remember(network, labels, labelled)
+        if events:
+            self._logbook.note(events, network.n_rows)
 
     def add_features(self, names: Sequence[str]) -> None:
         """Let features appear later; rows of the past count as not having them.
@@ -330,7 +347,7 @@ class DEVFNN:
     def _wanted(self, rows: Floats, spend: bool) -> Flags:
         """Which rows are worth a label, inside the budget, which is spent if told."""
         if self._network is None:  # all that the budget allows
-            ensure_compiled(self.config)
+            self._compile()
             budget = self._budget if spend else self._budget.copy()
             return in_budget(np.ones(len(rows), np.bool_), budget, self.config)
         network = self._known()
@@ -377,7 +394,7 @@ class DEVFNN:
         labels = _called(self.classes, class_names)
         network = self._known()
         names = lags.names_of(network, self.feature_names, labels, self._late)
-        return network.rules(labels, names, archived)
+        return rules_of(network, labels, names, archived)
 
     def rules_table(
         self, archived: bool = False, class_names: ClassNames | None = None
@@ -413,7 +430,7 @@ class DEVFNN:
         network = self._known()
         names = lags.names_of(network, self.feature_names, labels, self._late)
         row = np.full((1, network.n_features), 0.5)
-        reasons = network.reasons(row, labels, names)
+        reasons = reasons_of(network, row, labels, names)
         used, mask = network.used_features, network.feature_mask
         states = states_of(row[0], used, mask, network.scaler.is_clock)
         left_out = [(name, state) for name, state in zip(names, states, strict=True)]
@@ -476,7 +493,7 @@ class DEVFNN:
         rows = lags.at_once(network, rows, self._late)
         labels = _called(self.classes, class_names)
         names = lags.names_of(network, self.feature_names, labels, self._late)
-        layers = network.reasons(rows, labels, names)
+        layers = reasons_of(network, rows, labels, names)
         probabilities = np.zeros(len(labels))
         for layer in layers:
             probabilities += layer.voting_weight * layer.votes
@@ -503,13 +520,19 @@ class DEVFNN:
         """The network, or an error that says what to do."""
         if self._network is None:
             raise NotLearnedError("the model has not learned anything yet; call learn first")
-        ensure_compiled(self.config)
+        self._compile()
         return self._network
+
+    def _compile(self) -> None:
+        """Have the kernels ready, the first time."""
+        if not self._is_compiled:
+            ensure_compiled(self.config)
+            self._is_compiled = True
 
     def _n_features(self) -> int | None:
         """How many features a row has, as far as that is known."""
         if self._network is not None:
-            return self._network.n_features - self.config.lags * len(self._labels)
+            return self._network.sizes.features - self.config.lags * len(self._labels.classes)
         return len(self._names) if self._names is not None else None
 
     def _single_rows(self) -> SingleRows:
@@ -560,8 +583,8 @@ class DEVFNN:
 
     def _ready(self, rows: Rows, fresh: list[Hashable]) -> Network:
         """A network wide enough for the rows' features and classes."""
-        ensure_compiled(self.config)
-        n_classes = len(self._labels) + len(fresh)
+        self._compile()
+        n_classes = len(self._labels.classes) + len(fresh)
         n_columns = rows.X.shape[1] + self.config.lags * n_classes
         if self._network is None:
             self._network = Network.empty(n_columns, n_classes, self.config)
@@ -570,11 +593,14 @@ class DEVFNN:
                 self._early_budget = None
         elif fresh:
             lags.widen(self._network, n_columns, n_classes)
-        self._logbook.begin(self._network.n_rows)
+        if self._logbook.since is None:
+            self._logbook.begin(self._network.n_rows)
         return self._network
 
     def _welcome(self, fresh: list[Hashable]) -> list[Event]:
         """Number new labels and say so."""
+        if not fresh:
+            return []
         first = len(self._labels)
         self._labels.add(fresh)
         row = self._known().n_rows

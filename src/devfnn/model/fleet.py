@@ -18,8 +18,9 @@ from devfnn.kernels.state import CLOUDS, OFFERED, STEPS, Batch, State
 from devfnn.model.compiling import ensure_compiled
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
-from devfnn.model.network import LINES_PER_CALL, Network, event_buffer, stores_of
+from devfnn.model.network import LINES_PER_CALL, Network, event_buffer
 from devfnn.model.rows import Rows
+from devfnn.model.state import stores_of
 from devfnn.model.validation import Labels, as_labels, as_rows, as_weights, draws_of, plain_label
 
 if TYPE_CHECKING:

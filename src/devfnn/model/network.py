@@ -6,28 +6,13 @@ them the structural steps follow training, so that what was learned of a chunk c
 """
 
 import dataclasses
-import functools
 import threading
-from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from devfnn.arrays import Flags, Floats, Ints
-from devfnn.events import (
-    CloudsChanged,
-    DriftFound,
-    Event,
-    FeatureAsleep,
-    FeatureAwake,
-    LayerDropped,
-    LayerKept,
-    LayerRecalled,
-    RangeChanged,
-    RuleBorn,
-    RuleRecalled,
-    RuleSplit,
-)
+from devfnn.events import CloudsChanged, Event, FeatureAsleep, FeatureAwake, RangeChanged
 from devfnn.kernels.state import (
     ALWAYS,
     ASKED_FOR,
@@ -35,21 +20,11 @@ from devfnn.kernels.state import (
     BY_LIKELIHOOD,
     BY_REWARD,
     CLOUDS,
-    DRIFT_EVENT,
-    DROPPED_EVENT,
-    GAUSSIAN,
-    INDEPENDENCE,
-    KEPT_EVENT,
-    MEMORY,
     NEVER,
     NO_LAYER,
     OFFERED,
     OPEN,
-    RECALLED_EVENT,
-    RULE_BORN_EVENT,
-    RULE_RECALLED_EVENT,
     SEEN_ROWS,
-    SPLIT_EVENT,
     STEPS,
     TOLD,
     UNCERTAINTY,
@@ -57,26 +32,13 @@ from devfnn.kernels.state import (
     WHILE_LEADING,
     Batch,
     EventBuffer,
-    GaussianWork,
-    Layers,
     Params,
-    Progress,
     State,
     Work,
 )
 from devfnn.model import label_budget
-from devfnn.model.config import ByCompression, Config, KeepLayers, Weighted
-from devfnn.model.explanation import LOGITS, LayerReasons, Said
-from devfnn.model.layers import KINDS, STORES, gaussian, store_of
-from devfnn.model.layout import (
-    Field,
-    block_places,
-    carry_over,
-    make,
-    n_contrasts,
-    packed_places,
-    pair_places,
-)
+from devfnn.model.config import ByCompression, Config, Weighted
+from devfnn.model.layers import gaussian, store_of
 from devfnn.model.mechanisms.drift import Level
 from devfnn.model.mechanisms.feature_mask import (
     FeatureStats,
@@ -95,152 +57,21 @@ from devfnn.model.mechanisms.merging import (
 )
 from devfnn.model.mechanisms.pruning import join_rules, prune_rules
 from devfnn.model.params import kernel_params
+from devfnn.model.reported import events_of
 from devfnn.model.rows import Gathered, Rows
-from devfnn.model.rules import Rule, rank_of_rule
-from devfnn.model.units import Units
+from devfnn.model.scaling import CLIP, OnlineScaler
+from devfnn.model.state import (
+    Sizes,
+    empty_state,
+    first_sizes,
+    resized_state,
+    stores_of,
+    work_for,
+)
 from devfnn.model.validation import exploration_draws
-from devfnn.scaling import CLIP, OnlineScaler
-
-LAYERS_LAYOUT = {
-    "kinds": Field("L", NO_LAYER, NO_LAYER, max(KINDS.values())),
-    "origins": Field("L", 0),
-    "scores": Field("A", 0.0, 0.0, 1.0),
-    "voting_weights": Field("W", 1.0, 0.0, 1.0),
-    "decays": Field("W", 1.0, 0.0, 1.0),
-    "is_merged": Field("L", False),
-    "rests": Field("L", 0),
-    "last_wins": Field("L", 0),
-    "disagreements": Field("A A", 0.0, 0.0, 1.0),
-    "compared": Field("A A", 0.0, 0.0),
-}
-
-PROGRESS_LAYOUT = {
-    "errors": Field("4", 0),
-    "signals": Field("8", 0.0),
-    "label_shares": Field("m", 0.0, 0.0, 1.0),
-    "counts": Field("5", 0),
-    "lead": Field("1", 0.0),
-    "budget": Field("S", 0),
-}
-
-STATE_LAYOUTS = {
-    "layers": LAYERS_LAYOUT,
-    "progress": PROGRESS_LAYOUT,
-    **{store.NAME: store.LAYOUT for store in STORES},
-}
-"""The layout of every part of `State`."""
-
-NO_SAY = 1e-3
-"""Share of the vote below which a kept layer only waits for its concept."""
 
 LINES_PER_CALL = 64
 """Lines of an event buffer on top of one for every row."""
-
-
-# ---- sizes
-
-
-@dataclasses.dataclass(frozen=True)
-class Sizes:
-    """How large the arrays are."""
-
-    layers: int
-    slots: int  # rules of a gaussian layer that there is room for
-    features: int
-    classes: int
-
-    def lengths(self, config: Config) -> dict[str, int]:
-        """Lengths of all axes of `State`, by letter."""
-        n, m = self.features, self.classes
-        n_inputs = n + (self.layers - 1) * m
-        lengths = {
-            "L": self.layers,
-            "A": 0 if isinstance(config.voting, Weighted) else self.layers,
-            "W": self.layers if isinstance(config.voting, Weighted) else 0,
-            "G": self.slots,
-            "n": n,
-            "m": m,
-            "Q": n_contrasts(m),
-            "i": n_inputs,
-            "q": 2 * n_inputs + 1,
-            "S": label_budget.budget_size(config),
-        }
-        for store in STORES:
-            lengths |= store.lengths(n, config)
-        return lengths
-
-
-def first_sizes(n_features: int, n_classes: int, config: Config) -> Sizes:
-    """Sizes of a network that has learned nothing."""
-    growing = config.growing
-    kept = growing.max_kept if isinstance(growing, KeepLayers) else 0
-    slots = gaussian.FIRST_SLOTS if config.has("gaussian") else 0
-    return Sizes(len(config.layers) + kept, slots, n_features, n_classes)
-
-
-def stores_of(config: Config) -> list[Any]:
-    """The modules of the kinds of layers that a network has."""
-    return [store for store in STORES if config.has(*store.KINDS)]
-
-
-def empty_state(sizes: Sizes, config: Config) -> State:
-    """Arrays of a network that has learned nothing."""
-    lengths = sizes.lengths(config)
-    present = stores_of(config)
-    made = {
-        store.NAME: store.ARRAYS(**make(store.LAYOUT, lengths)) if store in present else None
-        for store in STORES
-    }
-    layers = Layers(**make(LAYERS_LAYOUT, lengths))
-    state = State(layers=layers, progress=Progress(**make(PROGRESS_LAYOUT, lengths)), **made)
-    layers.origins[:] = np.arange(sizes.layers)
-    if isinstance(config.voting, Weighted):
-        layers.voting_weights[:] = config.voting.newborn_weight
-        layers.decays[:] = getattr(config.voting, "decay", 1.0)
-    if config.rules is not None:
-        state.progress.signals[MEMORY] = kernel_params(config, 0).pool.shortest_memory  # type: ignore[union-attr]
-    state.progress.signals[UNCERTAINTY] = state.progress.signals[INDEPENDENCE] = 1.0
-    for store in present:
-        store.start(state, config)
-    return state
-
-
-@functools.lru_cache(maxsize=256)
-def _work(lengths: tuple[tuple[str, int], ...], thread: int) -> Work:
-    size = dict(lengths)
-    n_layers, m, slots, n = size["L"], size["m"], size["G"], size["i"]
-    own = None
-    if slots:
-        own = GaussianWork(
-            present=np.empty(n, np.bool_),
-            n_present=np.zeros(1, np.int64),
-            offsets=np.empty((slots, n)),
-            pulls=np.empty((slots, n)),
-            distances=np.empty(slots),
-            activations=np.empty(slots),
-            expanded=np.empty(2 * n + 1),
-            gain=np.empty(2 * n + 1),
-            locals=np.empty((slots, m)),
-            output=np.empty(m),
-            residuals=np.empty(m),
-            candidate_center=np.empty(n),
-            candidate_width=np.empty(n),
-            factor=np.empty((n, n)),
-        )
-    return Work(
-        outputs=np.zeros((n_layers, m)),
-        shares=np.zeros(n_layers),
-        probabilities=np.zeros(m),
-        codes=np.zeros(n_layers, np.int64),
-        inputs=np.zeros(n + m),
-        expanded=np.zeros(size["p"]),
-        gain=np.zeros(size["p"]),
-        step=np.zeros(m),
-        learned=np.zeros(m),
-        heights=np.zeros(size["K"]),
-        distances=np.zeros(size["K"]),
-        gaussian=own,
-    )
 
 
 def event_buffer(n_rows: int, n_lines: int) -> EventBuffer:
@@ -252,9 +83,6 @@ def event_buffer(n_rows: int, n_lines: int) -> EventBuffer:
         numbers=np.zeros((n_lines, 4)),
         count=np.zeros(1, np.int64),
     )
-
-
-# ---- the network
 
 
 @dataclasses.dataclass
@@ -277,6 +105,7 @@ class Network:
 
     def __post_init__(self) -> None:
         self._said: tuple[Floats, Floats, Floats] | None = None
+        self._fit_params()
 
     @staticmethod
     def empty(n_features: int, n_classes: int, config: Config) -> "Network":
@@ -310,17 +139,17 @@ class Network:
         """Classes seen so far."""
         return self.sizes.classes
 
-    @property
-    def params(self) -> Params:
-        """The configuration as kernels take it."""
-        return kernel_params(self.config, self.sizes.lengths(self.config)["i"])
+    def _fit_params(self) -> None:
+        """Parameters for kernels, which depend on how wide the deepest layer is."""
+        self.lengths = self.sizes.lengths(self.config)
+        self.params = kernel_params(self.config, self.lengths["i"])
+        key = ("L", "m", "G", "i", "p", "K")
+        self._work_key = tuple((name, self.lengths[name]) for name in key)
 
     @property
     def work(self) -> Work:
         """Working memory for kernels; every thread has its own."""
-        lengths = self.sizes.lengths(self.config)
-        key = tuple((name, lengths[name]) for name in ("L", "m", "G", "i", "p", "K"))
-        return _work(key, threading.get_ident())
+        return work_for(self._work_key, threading.get_ident())
 
     @property
     def budget(self) -> Ints:
@@ -391,101 +220,6 @@ class Network:
     def usual_doubt(self) -> float:
         """Recent mean uncertainty, from 0 to 0.5; see `Query.certainty`."""
         return 0.5 * float(self.state.progress.signals[UNCERTAINTY])
-
-    # ---- rules and reasons
-
-    def units(self, labels: Sequence[Hashable], names: Sequence[str]) -> Units:
-        """Inputs in the user's units."""
-        maps = (np.zeros(self.n_features), np.ones(self.n_features))
-        if self.config.scaling == "online":
-            maps = (self.scaler.low, self.scaler.width)
-        return Units(labels, names, self.used_features, maps)
-
-    def state_of(self, layer: int, share: float) -> str:
-        """Whether a layer votes, waits for its concept, rests, or is merged."""
-        layers = self.state.layers
-        if layers.is_merged[layer]:
-            return "merged"
-        if layers.rests[layer] > 0:
-            return "rests"
-        is_kept = layer >= len(self.config.layers) and not self.is_stepwise
-        return "waits" if is_kept and share < NO_SAY else "votes"
-
-    def name_of(self, layer: int) -> str:
-        """What a layer is called."""
-        layers = self.config.layers
-        if layer < len(layers):
-            return layers[layer].name
-        if self.state.layers.kinds[layer] == GAUSSIAN:
-            return layers[-1].name
-        kind = layers[int(self.state.layers.origins[layer])].kind
-        return f"kept {kind}"
-
-    def rules(
-        self, labels: Sequence[Hashable], names: Sequence[str], archived: bool = False
-    ) -> list[Rule]:
-        """The rules in the user's units; with `archived` also those without a say for now."""
-        units, shares = self.units(labels, names), self.shares
-        shares = shares / shares.sum()
-        rules: list[Rule] = []
-        for layer in np.flatnonzero(self.state.layers.kinds != NO_LAYER).tolist():
-            share = float(shares[layer])
-            state = self.state_of(layer, share)
-            if state == "merged":
-                continue
-            for rule in self.store_of(layer).rules_of(self.state, layer, units, self.config):
-                waits = rule.is_archived or state != "votes"
-                if archived or not waits:
-                    rules.append(rule.with_vote(share, waits))
-        return sorted(rules, key=rank_of_rule)
-
-    def reasons(
-        self, X: Floats, labels: Sequence[Hashable], names: Sequence[str]
-    ) -> list[LayerReasons]:
-        """What every layer says of the only row of X, and why."""
-        units, shares = self.units(labels, names), self.shares
-        shares = shares / shares.sum()
-        said = self._said_by_all(self.inputs_of(X)[0])
-        reasons = []
-        for layer in np.flatnonzero(self.state.layers.kinds != NO_LAYER).tolist():
-            own = said.get(layer) or self._silence(layer)
-            reasons.append(
-                LayerReasons(
-                    layer=layer,
-                    kind=self.name_of(layer),
-                    state=self.state_of(layer, shares[layer]),
-                    voting_weight=float(shares[layer]),
-                    fired=own.fired,
-                    output_is=own.output_is,
-                    inputs=tuple(units.input_names(own.contributions.shape[0])),
-                    bias=own.bias,
-                    contributions=own.contributions,
-                    output=own.bias + own.contributions.sum(axis=0),
-                    probabilities=own.probabilities,
-                    votes=own.votes,
-                )
-            )
-        return reasons
-
-    def _said_by_all(self, row: Floats) -> dict[int, Said]:
-        """What the live layers say, each with what those before it said."""
-        said, m = dict[int, Said](), self.n_classes
-        inputs = np.concatenate([row, np.full(self.sizes.layers * m, np.nan)])
-        for layer in self.live_layers:
-            reasons = self.store_of(layer).reasons_of
-            said[layer], raw = reasons(self.state, layer, row, inputs, self.config)
-            start = row.size + layer * m
-            inputs[start : start + m] = np.clip(raw, 0.0, 1.0)
-        return said
-
-    def _silence(self, layer: int) -> Said:
-        """What an idle layer says: nothing."""
-        none, n = np.zeros(self.n_classes), self.n_features
-        kind = LOGITS
-        if self.state.gaussians is not None and self.config.gaussian is not None:
-            n = int(self.state.gaussians.n_inputs[layer, 0])
-            kind = gaussian.output_kind(self.config.gaussian)
-        return Said(kind, none, np.zeros((n, self.n_classes)), (), none, none)
 
     # ---- predict
 
@@ -577,7 +311,7 @@ class Network:
             learn = self._learn_stepwise if self.is_stepwise else self._learn_at_once
             events += learn(rows, batch, outputs, names)
         self._said = None
-        self.n_rows += len(rows)
+        self.n_rows += rows.labels.size
         self.n_chunks += 1
         if not self.is_stepwise:
             events += self._steps_after_training(names)
@@ -585,7 +319,7 @@ class Network:
 
     def _batch(self, inputs: Floats, rows: Rows, labelled: Ints) -> Batch:
         """Rows as kernels take them."""
-        draws = exploration_draws(self.config.seed, self.n_rows, len(rows))
+        draws = exploration_draws(self.config.seed, self.n_rows, rows.labels.size)
         return Batch(inputs, rows.labels, rows.weights, draws, labelled)
 
     def _learn_at_once(
@@ -599,9 +333,9 @@ class Network:
         from devfnn.kernels import network as kernels
 
         state, params, work = self.state, self.params, self.work
-        buffer = event_buffer(len(rows), len(rows) + LINES_PER_CALL)
+        n, n_rows, start = self.sizes.features, rows.labels.size, 0
+        buffer = event_buffer(n_rows, n_rows + LINES_PER_CALL)
         codes = self._codes()
-        n, n_rows, start = self.n_features, len(rows), 0
         is_drift, n_taken, lead = kernels.assess_chunk(state, batch, outputs, params, buffer, work)
         if is_drift:
             kernels.respond_to_drift(state, outputs, params, buffer)
@@ -611,9 +345,10 @@ class Network:
             kernels.say_again(state, batch.rows, start, params, work, outputs)
         step = (start, n_rows, n, start, n_taken, lead)
         kernels.learn_chunk(state, batch, outputs, codes, step, params, buffer, work)
-        self._gather(rows.where(buffer.taken == 1))
+        if self.config.feature_mask is not None:
+            self._gather(rows.where(buffer.taken == 1))
         self.n_labels += int(buffer.taken.sum())
-        return self.events_of(buffer, names)
+        return events_of(self, buffer, names) if buffer.count[0] else []
 
     def _codes(self) -> Ints:
         """Which layers learn a chunk: the configured ones, and kept ones while they lead."""
@@ -721,14 +456,14 @@ class Network:
         order = np.argsort(buffer.lines[: buffer.count[0], 2], kind="stable")
         buffer.lines[: order.size] = buffer.lines[order]
         buffer.numbers[: order.size] = buffer.numbers[order]
-        return self.events_of(buffer, []), outputs, buffer.taken
+        return events_of(self, buffer, []), outputs, buffer.taken
 
     def _founding_params(self) -> Params:
         """Parameters with which a chunk is learned: a first one may found rules that are fixed."""
         config = self.config
         if self.n_chunks == 0:
             config = founding_config(config, self.n_features)
-        return kernel_params(config, self.sizes.lengths(self.config)["i"])
+        return kernel_params(config, self.lengths["i"])
 
     def _refresh_gain(self, layer: int) -> None:
         """Let the memory of a gaussian layer fade by one chunk; without memory it starts anew."""
@@ -793,7 +528,7 @@ class Network:
             if done == n_rows or has_closed:
                 break
             self.resize(slots=2 * self.sizes.slots)
-        events = self.events_of(buffer, names)
+        events = events_of(self, buffer, names)
         is_kept = (labelled[:done] != UNLABELLED) if self.is_stepwise else buffer.taken[:done] == 1
         own = (outputs[:done][is_kept], buffer.errors[:done][is_kept]) if self.is_stepwise else ()
         self._gather(rows.part(0, done).where(is_kept), *own)
@@ -844,11 +579,13 @@ class Network:
         """Structural steps of a network without gaussian layers, between kernel calls."""
         rows = self.gathered.rows
         events: list[Event] = []
-        if len(rows):
+        if rows.labels.size:
             self.gathered = self._nothing_gathered()
             events += mask_features(self, self._all_inputs(rows.X), rows.labels, names)
         events += self._tell_clouds() + join_rules(self)
-        return events + merge_layers(self, np.empty((0, self.sizes.layers, self.n_classes)))
+        if self.n_layers > len(self.config.layers) + 1:  # two kept layers or more
+            events += merge_layers(self, self.gathered.outputs)
+        return events
 
     def _tell_clouds(self) -> list[Event]:
         """That the number of clouds has changed, if it has."""
@@ -867,41 +604,6 @@ class Network:
         if self.config.scaling == "online":
             return self.scaler.transform(X)
         return np.clip(X, -CLIP, 1.0 + CLIP)
-
-    # ---- what kernels reported
-
-    def events_of(self, buffer: EventBuffer, names: list[str]) -> list[Event]:
-        """The lines of an event buffer as events, in the user's units."""
-        return [self._event(line, buffer, names) for line in range(int(buffer.count[0]))]
-
-    def _event(self, line: int, buffer: EventBuffer, names: list[str]) -> Event:
-        """One line as an event."""
-        row, kind, layer, first, second = (int(value) for value in buffer.lines[line])
-        numbers = [float(value) for value in buffer.numbers[line]]
-        at = self.n_rows + row
-        if kind == SPLIT_EVENT:
-            feature = int(numbers[0])
-            value = self._in_units(feature, numbers[1])
-            return RuleSplit(at, layer, first, second, names[feature], value, *numbers[2:])
-        if kind == DRIFT_EVENT:
-            return DriftFound(at, *numbers[:3], int(numbers[3]))
-        if kind == KEPT_EVENT:
-            return LayerKept(at, layer, first, second, int(numbers[0]), numbers[1])
-        if kind == RECALLED_EVENT:
-            return LayerRecalled(at, layer, *numbers[:3])
-        if kind == DROPPED_EVENT:
-            growing = self.config.growing
-            limit = float(growing.max_kept) if isinstance(growing, KeepLayers) else 0.0
-            reason = "went longest without being the best"
-            return LayerDropped(at, layer, reason, numbers[0], limit, -1)
-        made = {RULE_BORN_EVENT: RuleBorn, RULE_RECALLED_EVENT: RuleRecalled}[kind]
-        return made(at, layer, first, *numbers)
-
-    def _in_units(self, feature: int, value: float) -> float:
-        """A scaled value in the user's units."""
-        if self.config.scaling != "online":
-            return value
-        return float(self.scaler.low[feature] + value * self.scaler.width[feature])
 
     # ---- scaling
 
@@ -965,6 +667,7 @@ class Network:
         old, new = self.sizes, dataclasses.replace(self.sizes, **changes)
         self.state = resized_state(self.state, old, new, self.config)
         self.sizes = new
+        self._fit_params()
         if self.output_stats is not None:
             self.output_stats = resized_output_stats(self.output_stats, new.layers, new.classes)
         if self.feature_stats is not None:
@@ -978,33 +681,6 @@ class Network:
         outputs = self.gathered.outputs
         grown = ((0, 0), (0, new.layers - old.layers), (0, new.classes - old.classes))
         self.gathered.outputs = np.pad(outputs, grown)
-
-
-def resized_state(state: State, old: Sizes, new: Sizes, config: Config) -> State:
-    """A larger copy of the arrays; nothing learned is lost."""
-    fresh = empty_state(new, config)
-    places = _places(state, fresh, old, new)
-    for name, layout in STATE_LAYOUTS.items():
-        part, target = getattr(state, name), getattr(fresh, name)
-        if part is not None:
-            known = layout
-            if old.classes != new.classes and n_contrasts(old.classes) != n_contrasts(new.classes):
-                known = {each: f for each, f in layout.items() if "Q" not in f.axes.split()}
-            carry_over(known, part._asdict(), target._asdict(), places)
-    fresh.layers.origins[old.layers :] = np.arange(old.layers, new.layers)
-    for store in stores_of(config):
-        store.start_widened(fresh, state, config)
-    return fresh
-
-
-def _places(state: State, fresh: State, old: Sizes, new: Sizes) -> Mapping[str, Ints]:
-    """Where the entries of axes stand in larger arrays, other than in front."""
-    blocks = block_places(old.features, new.features)
-    places = {"p": blocks, "h": packed_places(blocks)}
-    if state.gaussians is not None and fresh.gaussians is not None:
-        inputs = gaussian.moved_inputs(state.gaussians, fresh.gaussians)
-        places |= {"i": inputs, "q": pair_places(inputs)}
-    return places
 
 
 def _as_learned(

@@ -14,7 +14,7 @@ After a jump of more than a hundred widths at once, an input starts anew.
 import numpy as np
 
 from devfnn.arrays import Flags, Floats, Ints
-from devfnn.scaling import Change
+from devfnn.model.scaling import Change
 
 WIDEST_PRIOR = 1e4
 

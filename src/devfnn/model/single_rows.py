@@ -17,13 +17,14 @@ from devfnn.events import Event
 from devfnn.kernels.state import ASKED_FOR, OFFERED, STEPS, Batch
 from devfnn.model.compiling import ensure_compiled
 from devfnn.model.network import LINES_PER_CALL, Network, event_buffer
+from devfnn.model.reported import events_of
+from devfnn.model.scaling import CLIP, SETTLING_ROWS
 from devfnn.model.validation import (
     LARGEST_WEIGHT,
     are_sound,
     are_sound_or_absent,
     exploration_draws,
 )
-from devfnn.scaling import CLIP, SETTLING_ROWS
 
 if TYPE_CHECKING:
     from devfnn.model.devfnn import DEVFNN
@@ -162,7 +163,7 @@ class OneRow:
         buffer.taken[0] = buffer.count[0] = 0
         self._learn()
         if buffer.count[0]:
-            events += network.events_of(buffer, self._names)
+            events += events_of(network, buffer, self._names)
         network.n_rows = self._n_rows = self._n_rows + 1
         network.n_labels += int(buffer.taken[0])
         if self._state.progress.counts[STEPS] > self._steps:

@@ -41,17 +41,11 @@ from devfnn.kernels.state import (
 from devfnn.model.config import Config
 from devfnn.model.layout import LARGEST_COUNT, Field
 from devfnn.model.mechanisms import feature_mask, merging
-from devfnn.model.network import (
-    STATE_LAYOUTS,
-    Network,
-    Sizes,
-    empty_state,
-    first_sizes,
-    stores_of,
-)
+from devfnn.model.network import Network
 from devfnn.model.rows import Gathered, Rows
+from devfnn.model.scaling import OnlineScaler
+from devfnn.model.state import STATE_LAYOUTS, Sizes, empty_state, first_sizes, stores_of
 from devfnn.model.validation import LARGEST
-from devfnn.scaling import OnlineScaler
 from devfnn.storage.container import Array, require
 
 SCALER_LAYOUT = {
@@ -124,7 +118,9 @@ def unused_fields(config: Config) -> frozenset[str]:
         unused.add("layers/is_merged")
     if not config.has("clouds"):
         unused.add("layers/rests")
-    lasting = [layer.kind for layer in config.layers if not layer.memory and layer.memory_share == 1]
+    lasting = [
+        layer.kind for layer in config.layers if not layer.memory and layer.memory_share == 1
+    ]
     if len(set(lasting)) == len(lasting) or config.growing is None:
         unused.add("layers/origins")  # a kept layer can be a copy of one only
     if not config.has("line", "curve", "boxes"):
@@ -196,6 +192,7 @@ def network_of(
     """A network of these arrays."""
     network = Network.empty(sizes.features, sizes.classes, config)
     network.sizes = sizes.sizes
+    network._fit_params()
     state = empty_state(sizes.sizes, config)
     parts = {
         name: part._make(

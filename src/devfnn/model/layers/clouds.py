@@ -19,9 +19,9 @@ from devfnn.kernels.state import CLOUDS, CloudParams, CloudState, State
 from devfnn.model.explanation import LOG_PROBABILITIES, FiredRule, Said, softmax
 from devfnn.model.layout import LEAST, Field
 from devfnn.model.rules import Rule
+from devfnn.model.scaling import Change
 from devfnn.model.units import Units
 from devfnn.parameters import Section, number
-from devfnn.scaling import Change
 
 if TYPE_CHECKING:
     from devfnn.model.config import Config

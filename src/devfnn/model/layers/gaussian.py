@@ -33,9 +33,9 @@ from devfnn.model.explanation import (
 from devfnn.model.layout import LEAST, Field
 from devfnn.model.rebasing import WIDEST_PRIOR, chebyshev_basis
 from devfnn.model.rules import Rule
+from devfnn.model.scaling import CLIP, Change
 from devfnn.model.units import Units
 from devfnn.parameters import Section, choice, number
-from devfnn.scaling import CLIP, Change
 
 if TYPE_CHECKING:
     from devfnn.model.config import Config

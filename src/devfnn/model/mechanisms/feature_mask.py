@@ -14,7 +14,7 @@ import numpy as np
 from devfnn.arrays import Flags, Floats, Ints
 from devfnn.events import Event, FeatureOff, FeatureOn
 from devfnn.model.layout import Field
-from devfnn.scaling import Change
+from devfnn.model.scaling import Change
 
 if TYPE_CHECKING:
     from devfnn.model.network import Network
