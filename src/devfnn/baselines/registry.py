@@ -108,13 +108,11 @@ def _devfnn(
     return kind(start.replace(**changes), feature_names=stream.feature_names)
 
 
-def _blind(
-    kind: Callable[[], Any], name: str, stream: Stream, config: object, seed: int, /, **options: Any
-) -> Any:
+def _labels_only(name: str, stream: Stream, config: object, seed: int, /, **options: Any) -> Any:
     """A model that takes nothing."""
     for option in options:
         raise InputError(f"{name} has no option {option!r}; it has none")
-    return kind()
+    return Majority() if name == "majority" else NoChange()
 
 
 def _dsscn(stream: Stream, config: object, seed: int, /, **options: Any) -> DSSCN:
@@ -144,6 +142,10 @@ def _one_rule(name: str, what: str, consequent: str) -> ModelEntry:
     description = f"one rule: recursive {what} on second-order features"
     fixed = {"consequent": consequent, "rule_growing": False, "active_learning": False}
     return _own(name, description, GClass, False, **fixed)
+
+
+def _simple(name: str, description: str) -> ModelEntry:
+    return ModelEntry(name, description, functools.partial(_labels_only, name))
 
 
 def _rival(name: str, description: str) -> ModelEntry:
@@ -190,14 +192,8 @@ _ENTRIES = (
     _own("gclass", "one layer of it: evolving fuzzy rules without depth", GClass, True),
     _one_rule("rls", "least squares", "least_squares"),
     _one_rule("logistic", "logistic regression", "logistic"),
-    ModelEntry(
-        "majority",
-        "the label that came most often so far",
-        functools.partial(_blind, Majority, "majority"),
-    ),
-    ModelEntry(
-        "no-change", "the last label learned", functools.partial(_blind, NoChange, "no-change")
-    ),
+    _simple("majority", "the label that came most often so far"),
+    _simple("no-change", "the last label learned"),
     *(_peer(name, peer) for name, peer in PEERS.items()),
 )
 
