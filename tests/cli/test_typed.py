@@ -6,7 +6,7 @@ import pytest
 
 from devfnn.cli.typed import form, parsed_options
 from devfnn.errors import InputError
-from devfnn.streams.finding import option_types
+from devfnn.streams.opening import option_types
 from devfnn.streams.generators.catalogue import GENERATORS
 
 Column = str | int
