@@ -375,10 +375,10 @@ WITH_DATES = table(numbered("ab", map(CLOCKS["date"], [0, 1]))).stream
         (lambda s: s.rename({"x": "y"}), "there is no feature 'x'"),
         (lambda s: s.rename({"a": "b"}), "rename would give two features the same name"),
         (lambda s: s.relabel(["one", "two"]), "relabel needs 3 names, not 2"),
-        (lambda s: s.hide_labels(1.5), "rate must be a finite number from 0 to 1, not 1.5"),
+        (lambda s: s.hide_labels(1.5), "rate must be between 0 and 1, not 1.5"),
         (
             lambda s: s.hide_labels(float("nan")),
-            "rate must be a finite number from 0 to 1",
+            "rate must be between 0 and 1",
         ),
         (lambda s: s.hide_labels(0.5, seed=0.5), "seed must be a whole number from 0 on"),
         (lambda s: s.delay_labels(), "delay_labels takes rows or time, one of them"),

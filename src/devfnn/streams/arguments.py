@@ -41,16 +41,17 @@ def finite_number(name: str, value: float, low: float = -math.inf, high: float =
     >>> finite_number("noise", 1.5, low=0, high=1)
     Traceback (most recent call last):
     ...
-    devfnn.errors.InputError: noise must be a finite number from 0 to 1, not 1.5
+    devfnn.errors.InputError: noise must be between 0 and 1, not 1.5
     """
     try:
         number = float(value)
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number) or not low <= number <= high:
-        limits = f" from {low} to {high}" if high < math.inf else f" from {low} on"
-        limits = limits if low > -math.inf else ""
-        raise InputError(f"{name} must be a finite number{limits}, not {value!r}")
+        limits = f"between {low} and {high}"
+        if high == math.inf:
+            limits = "a finite number" + ("" if low == -math.inf else f" from {low} on")
+        raise InputError(f"{name} must be {limits}, not {value!r}")
     return number
 
 
