@@ -40,7 +40,7 @@ n_rows = sum(len(chunk.y) for chunk in devfnn.streams.read(file))
 FRAME = """
 import json, resource, sys, time
 import numpy, pyarrow, pyarrow.csv, pyarrow.compute, pyarrow.parquet
-import devfnn.streams, devfnn.streams.files.digesting
+import devfnn.streams, devfnn.streams.files.conversion
 file = sys.argv[1]
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
 from devfnn.streams import Stream
-from devfnn.streams.files import columnar, npz, pieces
-from devfnn.streams.transforms.rows import joined
+from devfnn.streams.files import columnar, npz, splitting
+from devfnn.streams.transforms import joined
 from devfnn.types import Chunk
 
 LABEL = "label"
@@ -211,7 +211,7 @@ def assert_reads(stream: Stream, table: Table) -> None:
 def cut_into(n_bytes: int, n_rows: int) -> Iterator[None]:
     """Files are read in pieces of so many bytes, or so many rows."""
     with (
-        mock.patch.object(pieces, "PIECE_BYTES", n_bytes),
+        mock.patch.object(splitting, "PIECE_BYTES", n_bytes),
         mock.patch.object(columnar, "BATCH_ROWS", n_rows),
         mock.patch.object(npz, "ROWS_AT_A_TIME", n_rows),
     ):

@@ -1,6 +1,6 @@
 """The contracts between sources, models and whatever runs them, all on one page."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -76,8 +76,8 @@ class Source(Protocol):
         """Labels that may occur."""
 
     @property
-    def drift_positions(self) -> Sequence[int]:
-        """Rows with which a new concept begins, where that is known."""
+    def drift_positions(self) -> Iterable[int]:
+        """Rows with which a new concept begins, where that is known; they may go on for ever."""
 
     def __iter__(self) -> Iterator[Chunk]:
         """The chunks in order."""

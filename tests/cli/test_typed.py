@@ -6,8 +6,8 @@ import pytest
 
 from devfnn.cli.typed import form, parsed_options
 from devfnn.errors import InputError
-from devfnn.streams.finding import option_types
 from devfnn.streams.generators.catalogue import GENERATORS
+from devfnn.streams.opening import option_types
 
 Column = str | int
 Shares = Mapping[Hashable, float | tuple[float, float]] | None

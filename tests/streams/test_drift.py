@@ -1,4 +1,4 @@
-"""Which concept a row comes from: the schedule of drifts, against a look at every row."""
+"""When concepts take over from each other, and at which rows a stream drifts."""
 
 import itertools
 
@@ -8,8 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devfnn.errors import InputError
-from devfnn.streams.drift import Schedule
-from devfnn.streams.positions import EndlessPositions
+from devfnn.streams.drift import (
+    EndlessPositions,
+    Schedule,
+    positions_after,
+    positions_before,
+    positions_behind,
+    repeated_positions,
+)
 
 KINDS = st.sampled_from(["gradual", "incremental"])
 
@@ -58,17 +64,15 @@ def test_drift_is_where_the_concept_really_changes(both, n_concepts, data):
     concepts = data.draw(st.lists(st.sampled_from("AB"), min_size=n_concepts, max_size=n_concepts))
     names = [concepts[twin_row(drifts, row)[0] % n_concepts] for row in range(200)]
     changes = [row for row in range(1, 200) if names[row] != names[row - 1]]
-    assert list(schedule.drift_positions(concepts, 200)) == changes
-    endless = schedule.drift_positions(concepts, None)
-    assert list(itertools.takewhile(lambda row: row < 200, endless)) == changes
+    assert list(positions_before(schedule.drift_positions(concepts), 200)) == changes
 
 
 def test_drifts_at_regular_distances_have_no_end():
-    positions = Schedule(rows_per_concept=10).drift_positions("AB", None)
+    positions = Schedule(rows_per_concept=10).drift_positions("AB")
     assert isinstance(positions, EndlessPositions)
-    assert positions[1000] == 10_010
-    assert Schedule(rows_per_concept=10).drift_positions("A", None) == ()
-    assert Schedule(rows_per_concept=10).drift_positions("AAA", None) == ()
+    assert next(itertools.islice(positions, 1000, None)) == 10_010
+    assert Schedule(rows_per_concept=10).drift_positions("A") == ()
+    assert Schedule(rows_per_concept=10).drift_positions("AAA") == ()
 
 
 @given(both=schedules(), seed=st.integers(0, 9))
@@ -98,9 +102,9 @@ def test_the_shares_of_a_drift_rise_evenly_and_their_mean_is_a_half():
 def test_whole_numbers_of_any_type_are_taken_as_plain_ones():
     schedule = Schedule(tuple(np.array([5, 9])), width=np.int64(2))
     assert schedule.positions == (5, 9)
-    assert {type(position) for position in schedule.drift_positions("AB", None)} == {int}
+    assert {type(position) for position in schedule.drift_positions("AB")} == {int}
     regular = Schedule(rows_per_concept=np.int64(5), width=np.int64(2))
-    assert type(regular.drift_positions("AB", None)[3]) is int
+    assert type(next(iter(regular.drift_positions("AB")))) is int
     assert regular.turnover(5, 3).shares.tolist() == [0.25, 0.75, 1.0]
 
 
@@ -129,3 +133,82 @@ def test_whole_numbers_of_any_type_are_taken_as_plain_ones():
 def test_schedules_that_cannot_be_kept_are_refused(bad, message):
     with pytest.raises(InputError, match=message):
         Schedule(**bad)
+
+
+SHOWN = 40
+"""Positions of an endless sequence that are compared."""
+
+
+def shown(positions):
+    return list(itertools.islice(positions, SHOWN))
+
+
+@st.composite
+def endless(draw):
+    """Positions without end, and many of them as a list."""
+    period = draw(st.integers(1, 30))
+    first = draw(st.integers(1, 50))
+    inside = st.lists(st.integers(first, first + period - 1), min_size=1, max_size=4)
+    cycle = sorted(set(draw(inside)))
+    once = draw(st.lists(st.integers(1, 50), max_size=4))
+    once = sorted({position for position in once if position < cycle[0]})
+    rounds = range(1000 // period + SHOWN)  # further than any test looks
+    plain = once + [position + turn * period for turn in rounds for position in cycle]
+    return EndlessPositions(tuple(cycle), period, tuple(once)), plain
+
+
+finite = st.lists(st.integers(1, 100), max_size=6).map(
+    lambda found: (tuple(sorted(set(found))), sorted(set(found)))
+)
+any_positions = st.one_of(finite, endless())
+
+
+@given(both=endless())
+def test_endless_positions_repeat_with_their_period(both):
+    positions, plain = both
+    assert shown(positions) == plain[:SHOWN]
+    assert positions
+
+
+def test_a_large_step_takes_no_time():
+    positions = EndlessPositions((10, 15), period=20)
+    assert shown(positions_after(positions, 10**15 + 11))[:3] == [4, 19, 24]
+
+
+@given(both=any_positions, n_rows=st.integers(0, 200))
+def test_positions_before_a_row_are_those_below_it(both, n_rows):
+    positions, plain = both
+    assert positions_before(positions, n_rows) == tuple(p for p in plain if p < n_rows)
+
+
+@given(both=any_positions, n_rows=st.integers(0, 300))
+def test_positions_are_counted_anew_when_rows_are_left_out(both, n_rows):
+    positions, plain = both
+    left = [position - n_rows for position in plain if position > n_rows]
+    assert shown(positions_after(positions, n_rows)) == left[:SHOWN]
+
+
+@given(both=any_positions, n_rows=st.integers(100, 150), n_skipped=st.integers(0, 300))
+def test_positions_are_counted_on_when_rows_are_put_in_front(both, n_rows, n_skipped):
+    positions, plain = both
+    moved = [20, 30, *(position + n_rows for position in plain)]
+    behind = positions_behind((20, 30), positions, n_rows)
+    assert shown(behind) == moved[:SHOWN]
+    left = [position - n_skipped for position in moved if position > n_skipped]
+    assert shown(positions_after(behind, n_skipped)) == left[:SHOWN]
+
+
+@given(both=finite, n_rows=st.integers(101, 150), times=st.integers(1, 5))
+def test_where_a_repeated_stream_drifts_its_new_start_is_a_drift_too(both, n_rows, times):
+    positions, expected = both[0], []
+    for turn in range(times if positions else 0):
+        expected += [turn * n_rows] if turn else []
+        expected += [turn * n_rows + position for position in positions]
+    assert repeated_positions(positions, n_rows, times) == tuple(expected)
+    endless = repeated_positions(positions, n_rows, None)
+    assert positions_before(endless, n_rows * times) == tuple(expected)
+
+
+def test_a_stream_without_drift_has_none_when_repeated():
+    assert repeated_positions((), 10, 3) == ()
+    assert repeated_positions((), 10, None) == ()

@@ -9,7 +9,7 @@ import pytest
 from devfnn.errors import DataError, InputError
 from devfnn.streams import Stream, exporting, read, rfid, sea
 from devfnn.streams.exporting import export_parquet
-from devfnn.streams.transforms.rows import joined
+from devfnn.streams.transforms import joined
 from devfnn.types import Chunk
 
 

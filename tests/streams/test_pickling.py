@@ -8,7 +8,7 @@ import pytest
 
 from devfnn.streams import concatenate, dataset, from_arrays, read, sea
 from devfnn.streams.generators.catalogue import GENERATORS
-from devfnn.streams.transforms.rows import joined
+from devfnn.streams.transforms import joined
 
 
 def assert_survives(stream):

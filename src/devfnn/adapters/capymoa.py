@@ -98,8 +98,7 @@ class DEVFNN(ModelRules, Classifier):
         if not shares:
             return None
         probabilities = np.zeros(len(self._labels))
-        indices: list[Any] = self.model.classes
-        probabilities[indices] = shares
+        probabilities[np.array(self.model.classes)] = shares
         return probabilities
 
     # ---- explanations, with the names of the schema

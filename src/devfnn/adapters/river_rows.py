@@ -55,12 +55,10 @@ class Features:
         """Give columns to features that were never seen; returns what the model calls them."""
         fresh = [key for key in keys if key not in self._places]
         fresh.sort(key=lambda key: (type(key).__name__, repr(key)))
-        names = []
         for key in fresh:
             self._places[key] = len(self._places)
-            names.append(self._name(key))
         self._choose()
-        return names
+        return [self._name(key) for key in fresh]
 
     def _choose(self) -> None:
         """Get ready to take the values of whole rows; a single one would come without its tuple."""
@@ -120,7 +118,7 @@ def as_number(value: Any, key: Hashable) -> float:
     ...
     devfnn.errors.InputError: feature 'colour' is 'red', not a number; encode categories first
     """
-    if value is None or _is_na(value):
+    if value is None or value is getattr(sys.modules.get("pandas"), "NA", None):
         return float("nan")
     try:
         if isinstance(value, str | bytes):
@@ -134,12 +132,6 @@ def as_number(value: Any, key: Hashable) -> float:
     if abs(number) > LARGEST:
         raise InputError(f"feature {key!r} is infinite or beyond {LARGEST:g}")
     return number
-
-
-def _is_na(value: Any) -> bool:
-    """Whether a value is what pandas has where there is none, whatever the type of the column."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and value is pandas.NA
 
 
 def read_table(X: Any) -> tuple[Any, list[Hashable], Floats]:
@@ -173,14 +165,12 @@ def _as_numbers(series: Any, key: Hashable) -> npt.NDArray[Any]:
 
 def as_list(column: Any, what: str) -> list[Any]:
     """A column of any kind as a list."""
+    if isinstance(column, np.ndarray):
+        column = column.tolist()
     if isinstance(column, list | tuple):
         return list(column)
-    if isinstance(column, np.ndarray):
-        listed: list[Any] = column.tolist()
-        return listed
     try:
-        listed = dataframe.into_series(column).to_list()
+        return list(dataframe.into_series(column).to_list())
     except TypeError:
         kind = type(column).__name__
         raise InputError(f"{what} must be a column, a list or an array, not {kind}") from None
-    return listed

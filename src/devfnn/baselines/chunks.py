@@ -104,30 +104,8 @@ class ChunkClassifier(abc.ABC):
         return rows
 
 
-class _LabelsOnly(ChunkClassifier):
-    """Predicts the same for every row; values may be missing."""
-
-    _missing = "skip"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._answer: Floats = np.zeros(0)
-
-    def _probabilities(self, rows: Floats) -> Floats:
-        return np.tile(self._answer, (len(rows), 1))
-
-    def _learn(self, rows: Floats, codes: Ints, fresh: list[Hashable]) -> list[Event]:
-        events = self._add_classes(fresh)
-        self._answer = self._answer_after(codes)
-        return events
-
-    @abc.abstractmethod
-    def _answer_after(self, codes: Ints) -> Floats:
-        """Class probabilities after rows of these classes, in order."""
-
-
-class Majority(_LabelsOnly):
-    """Predicts the label that came most often so far.
+class Majority(ChunkClassifier):
+    """Predicts the label that came most often so far; values may be missing.
 
     >>> model = Majority()
     >>> events = model.learn([[1.0], [2.0], [3.0]], ["up", "down", "up"])
@@ -135,19 +113,24 @@ class Majority(_LabelsOnly):
     ['up']
     """
 
+    _missing = "skip"
+
     def __init__(self) -> None:
         super().__init__()
         self._counts = np.zeros(0, np.int64)
 
-    def _answer_after(self, codes: Ints) -> Floats:
+    def _probabilities(self, rows: Floats) -> Floats:
+        return np.tile(self._counts / self._counts.sum(), (len(rows), 1))
+
+    def _learn(self, rows: Floats, codes: Ints, fresh: list[Hashable]) -> list[Event]:
+        events = self._add_classes(fresh)
         counts = np.bincount(codes, minlength=len(self._labels))
         counts[: len(self._counts)] += self._counts
         self._counts = counts
-        shares: Floats = counts / counts.sum()
-        return shares
+        return events
 
 
-class NoChange(_LabelsOnly):
+class NoChange(Majority):
     """Predicts the last label it learned.
 
     Learned row by row, this is the classical rule that tomorrow will be like today. In chunks, it
@@ -159,6 +142,6 @@ class NoChange(_LabelsOnly):
     ['down']
     """
 
-    def _answer_after(self, codes: Ints) -> Floats:
-        answer: Floats = np.eye(len(self._labels))[codes[-1]]
-        return answer
+    def _learn(self, rows: Floats, codes: Ints, fresh: list[Hashable]) -> list[Event]:
+        self._counts = np.zeros(0, np.int64)  # of one row: the last
+        return super()._learn(rows, codes[-1:], fresh)

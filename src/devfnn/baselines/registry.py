@@ -111,13 +111,11 @@ def _devfnn(
     return kind(base.replace(**changes), feature_names=stream.feature_names)
 
 
-def _blind(
-    kind: Callable[[], Any], name: str, stream: Stream, config: object, seed: int, /, **options: Any
-) -> Any:
+def _labels_only(name: str, stream: Stream, config: object, seed: int, /, **options: Any) -> Any:
     """A model that takes nothing."""
     for option in options:
         raise InputError(f"{name} has no option {option!r}; it has none")
-    return kind()
+    return Majority() if name == "majority" else NoChange()
 
 
 def _dsscn(stream: Stream, config: object, seed: int, /, **options: Any) -> DSSCN:
@@ -159,6 +157,10 @@ def _one_rule(name: str, what: str, consequent: str) -> ModelEntry:
         "labels__choice": "all",
     }
     return _own(name, description, GClass, presets.stacked, False, **fixed)
+
+
+def _simple(name: str, description: str) -> ModelEntry:
+    return ModelEntry(name, description, functools.partial(_labels_only, name))
 
 
 def _rival(name: str, description: str) -> ModelEntry:
@@ -204,14 +206,8 @@ _ENTRIES = (
     _own("gclass", "one layer of it: evolving fuzzy rules", GClass, presets.stacked),
     _one_rule("rls", "least squares", "least_squares"),
     _one_rule("logistic", "logistic regression", "logistic"),
-    ModelEntry(
-        "majority",
-        "the label that came most often so far",
-        functools.partial(_blind, Majority, "majority"),
-    ),
-    ModelEntry(
-        "no-change", "the last label learned", functools.partial(_blind, NoChange, "no-change")
-    ),
+    _simple("majority", "the label that came most often so far"),
+    _simple("no-change", "the last label learned"),
     *(_peer(name, peer) for name, peer in PEERS.items()),
 )
 

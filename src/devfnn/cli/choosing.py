@@ -14,8 +14,8 @@ from devfnn.cli.values import plainest
 from devfnn.display.progress import download_bar
 from devfnn.errors import DataError, InputError
 from devfnn.experiments.settings import Progress, StreamSettings
-from devfnn.streams.finding import check_options, open_stream, option_types
 from devfnn.streams.generators.catalogue import GENERATORS
+from devfnn.streams.opening import check_options, open_stream, option_types
 from devfnn.streams.stream import Stream
 
 FLAGS = {"chunk_rows": "--chunk-rows", "n_rows": "--rows", "seed": "--seed", "label": "--label"}

@@ -36,11 +36,11 @@ from devfnn.display.progress import rows_bar
 from devfnn.display.streams import facts_table, head_tables, names_table
 from devfnn.errors import DataError, InputError
 from devfnn.streams.datasets.catalogue import DATA_SETS
-from devfnn.streams.datasets.lookup import locate
-from devfnn.streams.datasets.opening import described as known_data_set
+from devfnn.streams.datasets.loading import described as known_data_set
+from devfnn.streams.datasets.loading import locate
 from devfnn.streams.exporting import export_parquet
 from devfnn.streams.generators.catalogue import GENERATORS
-from devfnn.streams.transforms.rows import joined
+from devfnn.streams.transforms import joined
 from devfnn.types import Chunk
 
 data = typer.Typer(help="Streams: list, look at, describe, fetch, export.", no_args_is_help=True)

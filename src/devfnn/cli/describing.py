@@ -12,6 +12,7 @@ from devfnn.display.literal import literal
 from devfnn.display.progress import rows_bar
 from devfnn.display.streams import MOST_LINES, chunks_table, classes_table, features_table
 from devfnn.streams.describing import Description, Overview, describe
+from devfnn.streams.drift import positions_before
 from devfnn.streams.stream import Stream
 
 NUMBERS = ("min", "max", "mean", "std", "missing")
@@ -58,7 +59,8 @@ def show_overview(overview: Overview, stream: Stream, screen: rich.console.Conso
     assert overview.whole is not None
     chunks = "1 chunk" if overview.n_chunks == 1 else f"{overview.n_chunks:,} chunks"
     screen.print(f"{overview.whole.n_rows:,} rows in {chunks}")
-    screen.print(chunks_table(overview, stream.feature_names, stream.drift_positions))
+    positions = positions_before(stream.drift_positions, overview.whole.n_rows)
+    screen.print(chunks_table(overview, stream.feature_names, positions))
     screen.print(classes_table(overview.whole, class_names(stream)))
     screen.print(features_table(overview.whole, stream.feature_names))
     show_bad_rows(stream, screen)

@@ -9,16 +9,14 @@ from typing import Any, NamedTuple
 
 from devfnn.cli.choosing import FLAGS
 from devfnn.cli.typed import form
-from devfnn.streams.bad_rows import POLICIES
 from devfnn.streams.datasets.catalogue import DATA_SETS
+from devfnn.streams.datasets.checking import OWN_OPTIONS
 from devfnn.streams.datasets.description import DataSet
-from devfnn.streams.datasets.directions import how_to_get
-from devfnn.streams.datasets.lookup import download_folder, locate
-from devfnn.streams.datasets.matching import OWN_OPTIONS
-from devfnn.streams.drift import KINDS
-from devfnn.streams.files.options import CATEGORY_CODES, FORMATS, MISSING
-from devfnn.streams.finding import option_types
+from devfnn.streams.datasets.loading import download_folder, locate
+from devfnn.streams.drift import KINDS, Positions
+from devfnn.streams.files import options
 from devfnn.streams.generators.catalogue import GENERATORS
+from devfnn.streams.opening import option_types
 from devfnn.streams.stream import Stream
 
 MOST_NAMES = 45
@@ -31,14 +29,7 @@ MOST_POSITIONS = 4
 """Drifts that are listed."""
 
 CHOICES = {
-    option: " or ".join(choices)
-    for option, choices in {
-        "categories": CATEGORY_CODES,
-        "format": FORMATS,
-        "kind": KINDS,
-        "missing": MISSING,
-        "on_bad_row": POLICIES,
-    }.items()
+    option: " or ".join(choices) for option, choices in ({"kind": KINDS} | options.CHOICES).items()
 }
 """What may be chosen, where a text is not just any text."""
 
@@ -91,7 +82,7 @@ def _where(data_set: DataSet, data_dir: Folder) -> str:
         return f"drawn from {data_set.drawn_from}"
     if data_set.file is None:
         return "by hand"
-    size = data_set.file.mirrors[0].n_bytes or data_set.file.n_bytes
+    size = data_set.file.n_bytes
     return "to download" if size is None else f"to download, {size / 1e6:,.1f} MB"
 
 
@@ -120,7 +111,7 @@ def data_set_facts(data_set: DataSet, data_dir: Folder, target: str | None) -> l
             "here", str(located.path) if located else None, str(located.path) if located else "no"
         ),
         _options(data_set.name),
-        _said("to get it", None if located else how_to_get(data_set, download_folder(data_dir))),
+        _said("to get it", None if located else data_set.directions(download_folder(data_dir))),
     ]
 
 
@@ -182,7 +173,7 @@ def _names(name: str, values: Sequence[str]) -> Fact:
     return Fact(name, list(values), text if values else "not known")
 
 
-def _drift(positions: Sequence[int]) -> Fact:
+def _drift(positions: Positions) -> Fact:
     """Where it drifts; the first of many positions, which may have no end."""
     first = list(itertools.islice(positions, MOST_POSITIONS + 1))
     more = " ..." if len(first) > MOST_POSITIONS else ""

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import typer
 
 from devfnn.errors import DataError, InputError
-from devfnn.streams import bad_rows
+from devfnn.streams import stream
 from devfnn.streams.files.options import FileOptions
 from devfnn.streams.generators.drifting import StreamOptions
 
-BAD_ROWS_LOG = bad_rows.__name__
+BAD_ROWS_LOG = stream.__name__
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""

@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 
@@ -46,7 +46,7 @@ class Detection:
 
 
 def detection(
-    alarms: Sequence[int], positions: Sequence[int], n_rows: int, *, within: int | None = None
+    alarms: Sequence[int], positions: Iterable[int], n_rows: int, *, within: int | None = None
 ) -> Detection:
     """Compare alarms with true drifts.
 

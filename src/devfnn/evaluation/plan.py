@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from devfnn.errors import InputError
 from devfnn.evaluation.procedure import Procedure
-from devfnn.streams.transforms.rows import joined
-from devfnn.streams.transforms.times import numpy_span
+from devfnn.streams.transforms import joined, numpy_span
 from devfnn.types import Chunk
 
 

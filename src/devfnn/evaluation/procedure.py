@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from devfnn.errors import InputError
-from devfnn.streams.transforms.times import check_span
+from devfnn.streams.transforms import check_span
 from devfnn.types import Chunk
 
 PerRow = str | Callable[[Chunk], npt.NDArray[Any]]

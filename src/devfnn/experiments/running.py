@@ -16,7 +16,7 @@ from devfnn.experiments.inputs import Complete, ScaledOnline, scaled_by_range
 from devfnn.experiments.settings import Progress, RunSettings, versions
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.gclass import GClass
-from devfnn.streams.positions import positions_before
+from devfnn.streams.drift import positions_before
 from devfnn.streams.stream import Stream
 from devfnn.types import Chunk
 
@@ -172,6 +172,7 @@ def result_of(loop: Prequential, results: Sequence[ChunkResult], stream: Stream)
         auc=loop.scorer.auc,
         window_chunks=procedure.window_chunks,
     )
+    positions = positions_before(stream.drift_positions, record["rows"])
     return {
         "format": FORMAT,
         "version": devfnn.__version__,
@@ -180,8 +181,8 @@ def result_of(loop: Prequential, results: Sequence[ChunkResult], stream: Stream)
         "chunk_rows": stream.chunk_rows,
         **record,
         "model_bytes": model_bytes(model),
-        "drift_positions": list(positions_before(stream.drift_positions, record["rows"])),
-        "drift_detection": drift_record(results, stream.drift_positions),
+        "drift_positions": list(positions),
+        "drift_detection": drift_record(results, positions),
         "rules": _rules(model, stream),
     }
 

@@ -12,11 +12,10 @@ from devfnn.evaluation import Procedure
 from devfnn.experiments.published import PAPER_FOLDS, PAPER_OPTIONS
 from devfnn.model import presets
 from devfnn.model.config import Config
-from devfnn.streams.arrays import from_arrays
 from devfnn.streams.files.content import STANDARD_INPUT
-from devfnn.streams.finding import open_stream
 from devfnn.streams.generators.catalogue import GENERATORS
-from devfnn.streams.stream import Stream
+from devfnn.streams.opening import open_stream
+from devfnn.streams.stream import Stream, from_arrays
 
 ENDLESS_ROWS = 100_000
 """Rows taken of a stream without end when nobody says how many."""

@@ -1,24 +1,21 @@
 """Sources of rows: iterables of chunks that know nothing of models."""
 
-from devfnn.streams.arrays import from_arrays
 from devfnn.streams.concatenation import concatenate
-from devfnn.streams.datasets.opening import dataset
+from devfnn.streams.datasets.loading import dataset
 from devfnn.streams.describing import describe
 from devfnn.streams.exporting import export_parquet
 from devfnn.streams.files.reading import read
-from devfnn.streams.finding import open_stream
 from devfnn.streams.generators.agrawal import Agrawal, agrawal
 from devfnn.streams.generators.concept import Concept
 from devfnn.streams.generators.drifting import drifting
+from devfnn.streams.generators.functions import Mixed, Sine, Stagger, mixed, sine, stagger
 from devfnn.streams.generators.hyperplane import Hyperplane, hyperplane
 from devfnn.streams.generators.led import LED, led
-from devfnn.streams.generators.mixed import Mixed, mixed
 from devfnn.streams.generators.rbf import RandomRBF, rbf
 from devfnn.streams.generators.rfid import RFID, rfid
 from devfnn.streams.generators.sea import SEA, imbalanced_sea, sea
-from devfnn.streams.generators.sine import Sine, sine
-from devfnn.streams.generators.stagger import Stagger, stagger
-from devfnn.streams.stream import Stream
+from devfnn.streams.opening import open_stream
+from devfnn.streams.stream import Stream, from_arrays
 
 __all__ = [
     "LED",

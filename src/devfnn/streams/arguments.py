@@ -1,5 +1,6 @@
 """Arguments of streams and transforms, checked when they are given."""
 
+import math
 import operator
 from collections.abc import Iterable
 from typing import Any, SupportsIndex
@@ -14,7 +15,7 @@ MOST_FEATURES = 100_000
 
 
 def whole_number(name: str, value: SupportsIndex, low: int, high: int = LARGEST) -> int:
-    """The value as an int, if it is a whole number from `low` on; else an InputError.
+    """The value as an int, if it is a whole number within the limits; else an InputError.
 
     >>> whole_number("chunk_rows", 500, low=1)
     500
@@ -27,17 +28,17 @@ def whole_number(name: str, value: SupportsIndex, low: int, high: int = LARGEST)
         number = operator.index(value)
     except TypeError:
         number = low - 1
-    if number < low:
-        raise InputError(f"{name} must be a whole number from {low} on, not {value!r}")
-    if number > high:
-        raise InputError(f"{name} must be at most {high:,}, not {number:,}")
+    if not low <= number <= high:
+        is_open = high == LARGEST and number < low
+        limits = f"from {low} on" if is_open else f"from {low} to {high:,}"
+        raise InputError(f"{name} must be a whole number {limits}, not {value!r}")
     return number
 
 
-def share(name: str, value: float) -> float:
-    """The value as a float, if it is between 0 and 1; else an InputError.
+def finite_number(name: str, value: float, low: float = -math.inf, high: float = math.inf) -> float:
+    """The value as a float, if it is finite and within the limits; else an InputError.
 
-    >>> share("noise", 1.5)
+    >>> finite_number("noise", 1.5, low=0, high=1)
     Traceback (most recent call last):
     ...
     devfnn.errors.InputError: noise must be between 0 and 1, not 1.5
@@ -45,20 +46,17 @@ def share(name: str, value: float) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        number = -1.0
-    if not 0.0 <= number <= 1.0:
-        raise InputError(f"{name} must be between 0 and 1, not {value!r}")
+        number = math.nan
+    if not math.isfinite(number) or not low <= number <= high:
+        limits = f"between {low} and {high}"
+        if high == math.inf:
+            limits = "a finite number" + ("" if low == -math.inf else f" from {low} on")
+        raise InputError(f"{name} must be {limits}, not {value!r}")
     return number
 
 
 def listed(name: str, value: Iterable[Any]) -> tuple[Any, ...]:
-    """The values as a tuple, if they are a list of one or more; else an InputError.
-
-    >>> listed("thresholds", 8)
-    Traceback (most recent call last):
-    ...
-    devfnn.errors.InputError: thresholds must be a list of one or more, not 8
-    """
+    """The values as a tuple, if they are a list of one or more; else an InputError."""
     try:
         values = () if isinstance(value, str) else tuple(value)
     except TypeError:

@@ -1,17 +1,32 @@
-"""Streams one after the other, with drift where they meet."""
+"""Several streams as one: one after the other, or taking turns with drift between them."""
 
 import dataclasses
 import functools
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from devfnn.errors import InputError
 from devfnn.streams.arguments import whole_number
-from devfnn.streams.courses import course_of
-from devfnn.streams.drift import Schedule
-from devfnn.streams.positions import positions_behind
-from devfnn.streams.stream import Stream
-from devfnn.streams.transforms.joining import chained, switched
+from devfnn.streams.drift import (
+    Positions,
+    Schedule,
+    positions_after,
+    positions_before,
+    positions_behind,
+)
+from devfnn.streams.stream import Blocks, Stream
+from devfnn.streams.transforms import joined
+from devfnn.types import Chunk
+
+PLANNED_ROWS = 4096
+"""Rows whose sources are drawn at a time; any number gives the same rows."""
+
+MIXING = 103
+"""Keeps these random numbers apart from others with the same seed."""
 
 
 def concatenate(
@@ -54,60 +69,33 @@ def concatenate(
     seed = whole_number("seed", seed, low=0)
     _check_alike(streams)
     starts = [stream.blocks for stream in streams]
-    classes = tuple(dict.fromkeys(itertools.chain(*(stream.classes for stream in streams))))
-    whole = dataclasses.replace(
-        streams[0], classes=classes, class_names=_class_names(streams, classes)
-    )
     if positions is None and rows_per_concept is None:
         if width != 0:
             raise InputError("a gradual drift needs positions or rows_per_concept")
-        return dataclasses.replace(
-            whole,
-            blocks=functools.partial(chained, starts),
-            n_rows=_total([stream.n_rows for stream in streams]),
-            is_endless=any(stream.is_endless for stream in streams),
-            drift_positions=_joints(streams),
-        )
-    schedule = Schedule(tuple(() if positions is None else positions), rows_per_concept, width)
-    course = course_of(streams, schedule)
+        blocks: Blocks = functools.partial(chained, starts)
+        extent = _taking_turns(streams, _known_ends(streams[:-1]))
+        extent = extent._replace(is_endless=any(stream.is_endless for stream in streams))
+    else:
+        schedule = Schedule(tuple(() if positions is None else positions), rows_per_concept, width)
+        blocks = functools.partial(switched, starts, schedule, seed)
+        extent = _extent(streams, schedule)
+    classes = tuple(dict.fromkeys(itertools.chain(*(stream.classes for stream in streams))))
     return dataclasses.replace(
-        whole,
-        blocks=functools.partial(switched, starts, schedule, seed),
-        n_rows=course.n_rows,
-        is_endless=course.is_endless,
-        drift_positions=course.drift_positions,
+        streams[0],
+        blocks=blocks,
+        classes=classes,
+        class_names=_class_names(streams, classes),
+        **extent._asdict(),
     )
 
 
 def _check_alike(streams: Sequence[Stream]) -> None:
     if not streams:
         raise InputError("concatenate needs one or more streams")
-    for stream in streams[1:]:
-        if stream.feature_names != streams[0].feature_names:
-            raise InputError("streams can be concatenated only if their features are the same")
+    if any(stream.feature_names != streams[0].feature_names for stream in streams):
+        raise InputError("streams can be concatenated only if their features are the same")
     if any(stream.label_delay is not None for stream in streams):
         raise InputError("delay labels after concatenating, not before")
-
-
-def _total(sizes: Sequence[int | None]) -> int | None:
-    known = [size for size in sizes if size is not None]
-    return sum(known) if len(known) == len(sizes) else None
-
-
-def _joints(streams: Sequence[Stream]) -> Sequence[int]:
-    """Drifts within the streams and where they meet, as far as sizes are known."""
-    found: Sequence[int] = ()
-    before = 0
-    for stream in streams:
-        if stream.n_rows == 0:
-            continue
-        if before:
-            found = (*found, before)
-        found = positions_behind(found, stream.drift_positions, before)
-        if stream.n_rows is None:
-            break
-        before += stream.n_rows
-    return found
 
 
 def _class_names(streams: Sequence[Stream], classes: Sequence[Hashable]) -> tuple[str, ...]:
@@ -121,3 +109,139 @@ def _class_names(streams: Sequence[Stream], classes: Sequence[Hashable]) -> tupl
                     "use stream.relabel(stream.class_names) on both first"
                 )
     return tuple(names.get(label, str(label)) for label in classes) if names else ()
+
+
+class _Extent(NamedTuple):
+    """How long the whole lasts and where it drifts, as far as the sizes of the streams say."""
+
+    n_rows: int | None
+    is_endless: bool
+    drift_positions: Positions
+
+
+def _extent(streams: Sequence[Stream], schedule: Schedule) -> _Extent:
+    """The extent of streams that take turns by a schedule."""
+    every = schedule.rows_per_concept
+    is_abrupt = not any(schedule.widths)
+    if is_abrupt and every is None:
+        return _taking_turns(streams, schedule.positions)
+    sizes = [stream.n_rows for stream in streams if stream.n_rows is not None]
+    if is_abrupt and every is not None and len(sizes) == len(streams):
+        return _taking_turns(streams, range(every, sum(sizes) + every + 1, every))
+    joints = schedule.drift_positions(range(len(streams)))
+    if every is not None:
+        return _Extent(None, all(stream.is_endless for stream in streams), joints)
+    last = streams[len(schedule.positions) % len(streams)]
+    return _Extent(None, last.is_endless and _suffices(streams, schedule), joints)
+
+
+def _known_ends(streams: Sequence[Stream]) -> list[int]:
+    """Rows at which streams end that follow each other, up to one whose size is not known."""
+    ends = [0]
+    for stream in streams:
+        if stream.n_rows is None:
+            break
+        ends.append(ends[-1] + stream.n_rows)
+    return ends[1:]
+
+
+def _taking_turns(streams: Sequence[Stream], positions: Sequence[int]) -> _Extent:
+    """Turn by turn: each stream goes on where it was left, until one has no rows left."""
+    n_used = [0] * len(streams)
+    found: list[int] = []
+    for number, start in enumerate(itertools.chain([0], positions)):
+        place = number % len(streams)
+        stream = streams[place]
+        inside = positions_after(stream.drift_positions, n_used[place])
+        wanted = positions[number] - start if number < len(positions) else None
+        left = None if stream.n_rows is None else stream.n_rows - n_used[place]
+        if start and len(streams) > 1 and left != 0:
+            found.append(start)
+        if left is not None and (wanted is None or left < wanted):
+            found += (start + position for position in positions_before(inside, left))
+            return _Extent(start + left, False, tuple(found))
+        if wanted is None:
+            break
+        found += (start + position for position in positions_before(inside, wanted))
+        n_used[place] += wanted
+    return _Extent(None, stream.is_endless, positions_behind(found, inside, start))
+
+
+def _suffices(streams: Sequence[Stream], schedule: Schedule) -> bool:
+    """Whether every stream has rows for all its turns, even if chance wants most from it."""
+    n_wanted = [0] * len(streams)
+    starts = (0, *schedule.positions)
+    for number, end in enumerate(schedule.positions):
+        n_wanted[number % len(streams)] += end + schedule.widths[number] - starts[number]
+    return all(
+        stream.is_endless or (stream.n_rows is not None and stream.n_rows >= n_needed)
+        for stream, n_needed in zip(streams, n_wanted, strict=True)
+    )
+
+
+def chained(starts: Sequence[Blocks]) -> Iterator[Chunk]:
+    """Every source to its end, one after the other."""
+    for start in starts:
+        yield from start()
+
+
+def switched(starts: Sequence[Blocks], schedule: Schedule, seed: int) -> Iterator[Chunk]:
+    """Rows from the sources in turn; each goes on where it was left. Ends when one is used up.
+
+    A source is started and read only when the next row is to come from it.
+    """
+    rng = np.random.default_rng([seed, MIXING])
+    sources = [_Source(chained([start])) for start in starts]
+    for first in itertools.count(step=PLANNED_ROWS):
+        turnover = schedule.turnover(first, PLANNED_ROWS)
+        planned = turnover.mixed(rng.random(PLANNED_ROWS)) % len(sources)
+        while len(planned):
+            n_ready = _n_ready(sources, planned)
+            if n_ready:
+                yield _drawn(sources, planned[:n_ready])
+                planned = planned[n_ready:]
+            elif not sources[planned[0]].refill():
+                return
+
+
+def _n_ready(sources: Sequence["_Source"], planned: npt.NDArray[np.int64]) -> int:
+    """How many of the planned rows are there before a source has to be read."""
+    n_ready = len(planned)
+    for number, source in enumerate(sources):
+        places = np.flatnonzero(planned == number)
+        if len(places) > source.n_rows:
+            n_ready = min(n_ready, int(places[source.n_rows]))
+    return n_ready
+
+
+def _drawn(sources: Sequence["_Source"], planned: npt.NDArray[np.int64]) -> Chunk:
+    """The next row of each planned source, in this order."""
+    numbers = np.unique(planned).tolist()
+    places = [np.flatnonzero(planned == number) for number in numbers]
+    parts = [sources[n].draw(len(rows)) for n, rows in zip(numbers, places, strict=True)]
+    return parts[0] if len(parts) == 1 else joined(parts).rows(np.argsort(np.concatenate(places)))
+
+
+class _Source:
+    """A stream from which any number of rows can be drawn."""
+
+    def __init__(self, blocks: Iterator[Chunk]) -> None:
+        self._blocks = blocks
+        self._block: Chunk | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that are there."""
+        return 0 if self._block is None else len(self._block.y)
+
+    def refill(self) -> bool:
+        """Read the next rows, in place of what is left; False if there are no more."""
+        self._block = next(self._blocks, None)
+        return self._block is not None
+
+    def draw(self, n_rows: int) -> Chunk:
+        """The next rows, no more than are there."""
+        assert self._block is not None
+        drawn = self._block.rows(slice(n_rows))
+        self._block = self._block.rows(slice(n_rows, None)) if n_rows < self.n_rows else None
+        return drawn

@@ -1,20 +1,78 @@
-"""Stream: what every source of rows is, whether made, read or downloaded."""
+"""Stream: what every source of rows is, whether generated, read or in memory."""
 
 import dataclasses
 import functools
+import logging
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from devfnn.errors import InputError
-from devfnn.streams.arguments import share, whole_number
-from devfnn.streams.bad_rows import BadRows
-from devfnn.streams.positions import positions_after, positions_before, repeated_positions
-from devfnn.streams.transforms import labels, rows, times
-from devfnn.streams.transforms.times import Span
+import numpy as np
+
+from devfnn.errors import DataError, InputError
+from devfnn.streams import transforms
+from devfnn.streams.arguments import finite_number, whole_number
+from devfnn.streams.drift import (
+    EndlessPositions,
+    Positions,
+    positions_after,
+    positions_before,
+    repeated_positions,
+)
+from devfnn.streams.transforms import Span
 from devfnn.types import Chunk
 
 Blocks = Callable[[], Iterator[Chunk]]
 """Starts a stream. Mostly a partial function, so that streams can be sent to other processes."""
+
+BAD_ROW_EXAMPLES = 10
+"""Bad rows that are remembered with their reasons."""
+
+logger = logging.getLogger(__name__)
+
+
+class BadRow(NamedTuple):
+    """Where a row is, counted from 1 without the header, and what is wrong with it."""
+
+    row: int
+    reason: str
+
+
+@dataclasses.dataclass
+class BadRows:
+    """Rows of a file that could not be used, in the latest pass over it.
+
+    Parameters
+    ----------
+    policy
+        `error` refuses the first one; `skip` leaves them out; `count` leaves them out, counts them
+        here and logs how many there were.
+    """
+
+    policy: str
+    n_rows: int = 0
+    examples: list[BadRow] = dataclasses.field(default_factory=list)
+
+    def start(self) -> None:
+        """A new pass begins."""
+        self.n_rows = 0
+        self.examples.clear()
+
+    def add(self, rows: Sequence[BadRow], file: str) -> None:
+        """Treat bad rows as the policy says."""
+        if rows and self.policy == "error":
+            raise DataError(
+                f"{file}, row {rows[0].row}: {rows[0].reason} "
+                "(on_bad_row='skip' or 'count' leaves such rows out)"
+            )
+        if self.policy == "count":
+            self.n_rows += len(rows)
+            self.examples.extend(rows[: BAD_ROW_EXAMPLES - len(self.examples)])
+
+    def finish(self, file: str) -> None:
+        """The pass is over."""
+        if self.n_rows:
+            message = "%s: %d bad rows were left out, the first is row %d: %s"
+            logger.warning(message, file, self.n_rows, *self.examples[0])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +98,8 @@ class Stream:
     is_endless
         Whether it never ends.
     drift_positions
-        Rows with which a new concept begins, where that is known.
+        Rows with which a new concept begins, where that is known: a tuple, or for a stream that
+        drifts without end something to iterate over.
     class_names
         What the classes are called, in their order, if not by their labels.
     bad_rows
@@ -52,7 +111,7 @@ class Stream:
     blocks: Blocks = dataclasses.field(repr=False)
     n_rows: int | None = None
     is_endless: bool = False
-    drift_positions: Sequence[int] = ()
+    drift_positions: Positions = ()
     class_names: tuple[str, ...] = ()
     bad_rows: BadRows | None = None
     chunk_rows: int = 500
@@ -65,14 +124,15 @@ class Stream:
 
     def __iter__(self) -> Iterator[Chunk]:
         if self.chunk_span is None:
-            chunks = rows.cut_by_rows(self.blocks(), self.chunk_rows)
+            chunks = transforms.cut_by_rows(self.blocks(), self.chunk_rows)
         else:
-            chunks = rows.cut_by_time(self.blocks(), self._windows)
+            chunks = transforms.cut_by_time(self.blocks(), self._windows)
         if self.label_delay is None:
             return chunks
         if self.delay_in_rows:
-            return labels.delayed(chunks, self.label_delay, labels.row_clock)
-        return labels.delayed(chunks, times.numpy_span(self.label_delay), self._time_clock)
+            return transforms.delayed(chunks, self.label_delay, transforms.row_clock)
+        delay = transforms.numpy_span(self.label_delay)
+        return transforms.delayed(chunks, delay, self._time_clock)
 
     def chunks(self, rows: int | None = None, *, every: Span | None = None) -> "Stream":
         """Cut into chunks of so many rows, or of all rows within a stretch of time.
@@ -83,7 +143,7 @@ class Stream:
             raise InputError("chunks takes rows or every, one of them")
         if rows is not None:
             return self._with(chunk_rows=whole_number("rows", rows, low=1), chunk_span=None)
-        times.check_span("every", every)
+        transforms.check_span("every", every)
         return self._with(chunk_span=every)
 
     def take(self, n_rows: int) -> "Stream":
@@ -93,7 +153,7 @@ class Stream:
         if n_left is not None or self.is_endless:
             n_left = n_rows if n_left is None else min(n_left, n_rows)
         return self._with(
-            blocks=self._through(rows.taken, n_rows),
+            blocks=self._through(transforms.taken, n_rows),
             n_rows=n_left,
             is_endless=False,
             drift_positions=positions_before(self.drift_positions, n_rows),
@@ -103,7 +163,7 @@ class Stream:
         """All but the first rows."""
         n_rows = whole_number("n_rows", n_rows, low=0)
         return self._with(
-            blocks=self._through(rows.skipped, n_rows),
+            blocks=self._through(transforms.skipped, n_rows),
             n_rows=None if self.n_rows is None else max(0, self.n_rows - n_rows),
             drift_positions=positions_after(self.drift_positions, n_rows),
         )
@@ -117,14 +177,12 @@ class Stream:
             times = whole_number("times", times, low=1)
         if self.is_endless or self.n_rows == 0:
             return self
-        n_rows = self.n_rows
-        positions: Sequence[int] = self.drift_positions
-        if n_rows is not None:
+        positions, n_rows = self.drift_positions, self.n_rows
+        if n_rows is not None and not isinstance(positions, EndlessPositions):
             positions = repeated_positions(positions, n_rows, times)
-            n_rows = None if times is None else n_rows * times
         return self._with(
-            blocks=functools.partial(rows.repeated, self.blocks, times),
-            n_rows=n_rows,
+            blocks=functools.partial(transforms.repeated, self.blocks, times),
+            n_rows=None if n_rows is None or times is None else n_rows * times,
             is_endless=times is None,
             drift_positions=positions,
         )
@@ -136,7 +194,7 @@ class Stream:
         """
         buffer_rows = whole_number("buffer_rows", buffer_rows, low=1)
         seed = whole_number("seed", seed, low=0)
-        return self._with(blocks=self._through(rows.shuffled, buffer_rows, seed))
+        return self._with(blocks=self._through(transforms.shuffled, buffer_rows, seed))
 
     def select(self, names: Sequence[str]) -> "Stream":
         """Only these features, in this order."""
@@ -146,7 +204,7 @@ class Stream:
         places = [self._place(name) for name in names]
         if not places or len(set(places)) < len(places):
             raise InputError("select takes one or more names, each of them once")
-        return self._with(blocks=self._through(rows.selected, places), feature_names=names)
+        return self._with(blocks=self._through(transforms.selected, places), feature_names=names)
 
     def drop(self, names: Sequence[str]) -> "Stream":
         """All features but these."""
@@ -177,16 +235,16 @@ class Stream:
         renamed = dict(names)
         classes = dict.fromkeys(renamed.get(each, each) for each in self.classes)
         return self._with(
-            blocks=self._through(labels.relabelled, renamed),
+            blocks=self._through(transforms.relabelled, renamed),
             classes=tuple(each for each in classes if each is not None),
             class_names=(),
         )
 
     def hide_labels(self, rate: float, *, seed: int = 0) -> "Stream":
         """A share of the labels, drawn at random, may not be learned; all may be scored."""
-        rate = share("rate", rate)
+        rate = finite_number("rate", rate, low=0, high=1)
         seed = whole_number("seed", seed, low=0)
-        return self._with(blocks=self._through(labels.hidden, rate, seed))
+        return self._with(blocks=self._through(transforms.hidden, rate, seed))
 
     def delay_labels(self, rows: int | None = None, *, time: Span | None = None) -> "Stream":
         """Labels come after so many more rows, or so much later.
@@ -201,17 +259,18 @@ class Stream:
             raise InputError("delay_labels takes rows or time, one of them")
         if rows is not None:
             return self._with(label_delay=whole_number("rows", rows, low=0), delay_in_rows=True)
-        times.check_span("time", time, or_zero=True)
+        transforms.check_span("time", time, or_zero=True)
         return self._with(label_delay=time, delay_in_rows=False)
 
     def _windows(self, row_times: Any) -> Any:
         """Numbers of the windows of time that rows fall in."""
-        span = times.numpy_span(self.chunk_span)
-        return times.windows(times.checked_times("every", row_times, span), span)
+        span = transforms.numpy_span(self.chunk_span)
+        return transforms.time_windows(transforms.checked_times("every", row_times, span), span)
 
     def _time_clock(self, chunk: Chunk, n_before: int) -> Any:
         """Times of rows, for labels that are delayed."""
-        return times.checked_times("time", chunk.times, times.numpy_span(self.label_delay))
+        delay = transforms.numpy_span(self.label_delay)
+        return transforms.checked_times("time", chunk.times, delay)
 
     def _through(self, transform: Callable[..., Iterator[Chunk]], *arguments: Any) -> Blocks:
         """Starts the stream and sends its blocks through a transform."""
@@ -232,3 +291,69 @@ def _started_through(
     start: Blocks, transform: Callable[..., Iterator[Chunk]], arguments: tuple[Any, ...]
 ) -> Iterator[Chunk]:
     return transform(start(), *arguments)
+
+
+def from_arrays(
+    X: Any,
+    y: Any,
+    *,
+    feature_names: Sequence[str] | None = None,
+    times: Any = None,
+    chunk_rows: int = 500,
+) -> Stream:
+    """Arrays, or a table with named columns, as a stream.
+
+    Parameters
+    ----------
+    X
+        Numbers, (n_rows, n_features): an array, or a data frame, whose column names are used.
+    y
+        Labels, (n_rows,); None for a label nobody knows.
+    feature_names
+        Names of the columns; x1, x2, ... if there are none.
+    times
+        When each row came, (n_rows,): dates or numbers.
+    chunk_rows
+        Rows in a chunk.
+
+    Examples
+    --------
+    >>> stream = from_arrays([[1.0, 2.0], [3.0, 4.0]], ["low", "high"])
+    >>> stream.feature_names, stream.classes, stream.n_rows
+    (('x1', 'x2'), ('low', 'high'), 2)
+    """
+    try:
+        rows = np.ascontiguousarray(X, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"X must hold numbers: {error}") from None
+    if rows.ndim != 2:
+        raise InputError(f"X must be a matrix (rows x features), not of shape {rows.shape}")
+    labels = np.asarray(y)
+    if labels.dtype.kind not in "iub":
+        labels = np.empty(len(y), object)
+        labels[:] = list(y)
+    known_times = None if times is None else np.asarray(times)
+    for name, array in (("y", labels), ("times", known_times)):
+        if array is not None and array.shape != (len(rows),):
+            raise InputError(f"{name} must have one value for each of {len(rows)} rows of X")
+    chunk = Chunk(rows, labels, known_times)
+    is_known = chunk.is_known()
+    chunk = chunk if is_known.all() else chunk._replace(labelled=is_known)
+    return Stream(
+        feature_names=_names(X, rows.shape[1], feature_names),
+        classes=tuple(dict.fromkeys(labels[is_known].tolist())),
+        blocks=functools.partial(iter, (chunk,)),
+        n_rows=len(rows),
+        chunk_rows=chunk_rows,
+    )
+
+
+def _names(X: Any, n_features: int, given: Sequence[str] | None) -> tuple[str, ...]:
+    """Names of the columns of a matrix: as given, as the table has them, or numbered."""
+    if given is None:
+        columns = getattr(X, "columns", None)
+        given = [f"x{place}" for place in range(1, n_features + 1)] if columns is None else columns
+    names = tuple(map(str, given))
+    if len(names) != n_features or len(set(names)) < n_features:
+        raise InputError(f"feature_names must be {n_features} different names, not {names!r}")
+    return names

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from devfnn.errors import DataError
 from devfnn.streams import read
-from devfnn.streams.bad_rows import EXAMPLES, BadRow, BadRows
+from devfnn.streams.stream import BAD_ROW_EXAMPLES, BadRow, BadRows
 from plain_files import cut_into, npz_bytes, whole
 
 N_ROWS = 12
@@ -116,7 +116,7 @@ def test_bad_rows_are_left_out_and_counted_wherever_they_are(kind, numbers, n_by
             stream = read(io.BytesIO(content), **options_for(kind, on_bad_row=policy))
             assert [chunk.X[0, 0] for chunk in stream] == kept
         assert stream.bad_rows.n_rows == len(numbers)
-        assert [bad.row for bad in stream.bad_rows.examples] == sorted(numbers)[:EXAMPLES]
+        assert [bad.row for bad in stream.bad_rows.examples] == sorted(numbers)[:BAD_ROW_EXAMPLES]
 
 
 @pytest.mark.parametrize("kind", FAULTS)

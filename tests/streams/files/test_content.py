@@ -1,4 +1,4 @@
-"""The bytes of files and pipes: unpacked, looked at, and read once or again."""
+"""The bytes of files and content: unpacked, looked at, and read once or again."""
 
 import bz2
 import gzip
@@ -15,7 +15,7 @@ import pytest
 
 from devfnn.errors import DataError, InputError
 from devfnn.streams import read
-from devfnn.streams.files import pipes
+from devfnn.streams.files import content
 from devfnn.streams.files.content import Content, format_of
 from plain_files import npz_bytes, whole
 
@@ -158,7 +158,7 @@ def test_a_format_can_be_declared_and_may_be_wrong(tmp_path):
         read(path, format="xml")
 
 
-# ---- paths and pipes
+# ---- paths and content
 
 
 def test_what_is_no_file_is_refused(tmp_path):
@@ -213,7 +213,7 @@ def test_an_open_file_is_read_from_where_it_is(tmp_path):
         assert not file.closed
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named content")
 def test_a_named_pipe_is_read_once_from_its_first_row_on(tmp_path):
     path = tmp_path / "pipe"
     os.mkfifo(path)
@@ -253,7 +253,7 @@ def test_bytes_that_come_a_few_at_a_time_are_the_same(packing, n_bytes):
 
 def test_what_is_inferred_does_not_depend_on_how_a_pipe_is_cut(tmp_path, monkeypatch):
     """A pipe that is written at once is like a file, though it gives a few bytes at a time."""
-    monkeypatch.setattr(pipes, "HEAD_SECONDS", 30.0)
+    monkeypatch.setattr(content, "HEAD_SECONDS", 30.0)
     values = [f"v{n // 100}" for n in range(900)]
     text = b"text,label\n" + b"".join(
         b"%s,%d\n" % (v.encode(), n % 2) for n, v in enumerate(values)
@@ -278,7 +278,7 @@ def test_what_is_inferred_does_not_depend_on_how_a_pipe_is_cut(tmp_path, monkeyp
 
 
 def test_a_pipe_that_goes_silent_is_not_waited_for_long(monkeypatch):
-    monkeypatch.setattr(pipes, "HEAD_SECONDS", 0.05)
+    monkeypatch.setattr(content, "HEAD_SECONDS", 0.05)
     reading_end, writing_end = os.pipe()
     with os.fdopen(reading_end, "rb") as pipe, os.fdopen(writing_end, "wb", buffering=0) as out:
         out.write(b"a,label\n1,x\n2,y\n3,")
@@ -289,7 +289,7 @@ def test_a_pipe_that_goes_silent_is_not_waited_for_long(monkeypatch):
 
 
 def test_the_head_of_a_pipe_holds_the_header_of_an_arff_file(monkeypatch):
-    monkeypatch.setattr(pipes, "HEAD_SECONDS", 0.05)
+    monkeypatch.setattr(content, "HEAD_SECONDS", 0.05)
     header = (
         "% one\n" * 5 + "@relation r\n" + "@attribute a numeric\n@attribute class {x,y}\n@data\n"
     )
@@ -309,9 +309,9 @@ def test_a_head_is_kept_for_the_rows():
 def test_the_first_lines_of_a_long_file_are_whole(tmp_path):
     path = pathlib.Path(tmp_path / "long.csv")
     path.write_bytes(b"a,label\n" + b"12345,x\n" * 200_000)
-    content = Content(path)
-    assert len(content.head()) == pipes.HEAD_BYTES
-    assert content.text_head().endswith(b"12345,x\n")
+    opened = Content(path)
+    assert len(opened.head()) == content.HEAD_BYTES
+    assert opened.text_head().endswith(b"12345,x\n")
     path.write_bytes(b"x" * 2_000_000)
     with pytest.raises(DataError, match="no line end in its first"):
         Content(path).text_head()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from devfnn.errors import DataError, InputError
 from devfnn.streams import read
-from devfnn.streams.files import content, pipes
+from devfnn.streams.files import content
 from plain_files import assert_reads, csv_bytes, cut_into, tables, whole
 
 
@@ -196,7 +196,7 @@ def test_a_row_that_the_first_bytes_cut_off_is_not_looked_at(monkeypatch):
     text = b"n,label\n" + b'1,"one\ntwo"\n2,"three\n\n\nfour"\n' * 20
     for n_bytes in range(30, 140):
         monkeypatch.setattr(content, "HEAD_BYTES", n_bytes)
-        monkeypatch.setattr(pipes, "HEAD_BYTES", n_bytes)
+        monkeypatch.setattr(content, "HEAD_BYTES", n_bytes)
         stream = read(io.BytesIO(text))
         assert set(stream.classes) <= {"one\ntwo", "three\n\n\nfour"}
         assert whole(stream).X[:, 0].tolist() == [1.0, 2.0] * 20

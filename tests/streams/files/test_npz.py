@@ -1,8 +1,10 @@
-"""NPZ: what NumPy saved is read row by row, with all that the archive says about it."""
+"""NPZ: what NumPy saved is loaded, with all that the archive says about it."""
 
 import io
 import json
+import pickle
 import tracemalloc
+import zipfile
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 from devfnn.errors import DataError, InputError
 from devfnn.streams import read
+from devfnn.streams.files import npz
 from plain_files import cut_into, npz_bytes, whole
 
 X = np.arange(60.0).reshape(20, 3)
@@ -189,7 +192,7 @@ def test_arrays_that_do_not_fit_are_refused(change, reason):
         read_arrays(**{name: array for name, array in arrays.items() if array is not None})
 
 
-def test_a_matrix_is_never_in_memory_as_a_whole(tmp_path):
+def test_a_matrix_is_loaded_once_and_its_rows_are_views(tmp_path):
     matrix = np.zeros((400_000, 10))
     matrix[:, 0] = np.arange(400_000)
     for saved in (matrix, np.asfortranarray(matrix)):
@@ -201,3 +204,27 @@ def test_a_matrix_is_never_in_memory_as_a_whole(tmp_path):
         tracemalloc.stop()
         np.testing.assert_array_equal(np.concatenate(numbers), matrix[:, 0])
         assert peak < matrix.nbytes / 2
+
+
+def test_arrays_larger_than_what_is_loaded_are_refused(monkeypatch):
+    monkeypatch.setattr(npz, "MOST_BYTES", X.nbytes + Y.nbytes)
+    assert len(whole(read_arrays(X=X, y=Y)).y) == 20
+    with pytest.raises(DataError, match="write them as Parquet, which is read in pieces"):
+        read_arrays(X=X, y=Y, more=np.zeros(1))
+
+
+def test_what_is_no_array_is_not_read(tmp_path):
+    path = tmp_path / "data.npz"
+    np.savez(path, X=X, y=Y)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("X", "something else")
+        archive.writestr("notes.txt", "something else")
+    np.testing.assert_array_equal(whole(read(path)).X, X)
+
+
+def test_a_stream_that_is_sent_to_another_process_does_not_carry_its_arrays(tmp_path):
+    np.savez(tmp_path / "data.npz", X=np.ones((100_000, 10)), y=np.zeros(100_000, int))
+    stream = read(tmp_path / "data.npz", inspect_rows=10)
+    sent = pickle.dumps(stream)
+    assert len(sent) < 2_000_000  # the first bytes of the file are among it
+    assert whole(pickle.loads(sent)).X.sum() == 1_000_000

@@ -128,7 +128,7 @@ def test_equal_weights_are_one_concept_however_they_are_given():
     [
         ({"n_features": 0}, "n_features must be"),
         ({"n_concepts": 0}, "n_concepts must be"),
-        ({"n_drift_features": 5}, "n_drift_features must be at most 4"),
+        ({"n_drift_features": 5}, "n_drift_features must be a whole number from 0 to 4"),
         ({"n_drift_features": -1}, "n_drift_features must be"),
         ({"magnitude": -0.1}, "magnitude must be"),
         ({"magnitude": float("nan")}, "magnitude must be"),

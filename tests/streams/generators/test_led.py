@@ -79,8 +79,8 @@ def test_a_stream_swaps_more_and_more():
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"swaps": [8]}, "n_swapped must be at most 7"),
-        ({"swaps": [3], "n_irrelevant": 2}, "n_swapped must be at most 2"),
+        ({"swaps": [8]}, "n_swapped must be a whole number from 0 to 7"),
+        ({"swaps": [3], "n_irrelevant": 2}, "n_swapped must be a whole number from 0 to 2"),
         ({"swaps": [-1]}, "n_swapped must be"),
         ({"n_irrelevant": -1}, "n_irrelevant must be"),
         ({"attribute_noise": 2}, "attribute_noise must be"),

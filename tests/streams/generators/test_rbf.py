@@ -169,7 +169,7 @@ def test_bad_values_are_refused_at_once(bad, message):
 
 
 def test_more_moving_centres_than_there_are_is_refused():
-    with pytest.raises(InputError, match="n_moving must be at most 50"):
+    with pytest.raises(InputError, match="n_moving must be a whole number from 0 to 50"):
         RandomRBF(n_moving=51)
 
 

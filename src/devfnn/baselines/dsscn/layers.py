@@ -105,13 +105,6 @@ class Found(NamedTuple):
     """What it explains beyond what it must, summed over outputs."""
 
 
-def plain_node(rows: Floats) -> Nodes:
-    """A round node in the middle of rows."""
-    n_features = rows.shape[1]
-    factor = math.sqrt(n_features) * np.eye(n_features)
-    return Nodes(rows.mean(axis=0)[None], factor[None])
-
-
 def bounds_of_firing(rows: Floats, nodes: Nodes, half_width: float) -> tuple[Floats, Floats]:
     """Upper and lower firing of every node, (n_rows, n_nodes) each."""
     offsets = (nodes.centers[:, None, :] @ nodes.factors)[:, 0]
@@ -320,9 +313,11 @@ def new_layer(
 
     `rows` are what it sees, shifted with `shifts` already.
     """
+    n_features = rows.shape[1]
+    round_node = Nodes(rows.mean(axis=0)[None], (math.sqrt(n_features) * np.eye(n_features))[None])
     found = search_node(rows, targets, 0, settings, rng)
-    node = plain_node(rows) if found is None else found.node
-    values = np.zeros((1, 2 * rows.shape[1] + 1, targets.shape[1]))
+    node = round_node if found is None else found.node
+    values = np.zeros((1, 2 * n_features + 1, targets.shape[1]))
     weights = fresh_weights(values, settings.covariance)
     return Layer(node, weights, shifts, settings.upper_share), found
 

@@ -20,7 +20,7 @@ from devfnn.baselines.dsscn.layers import (
     pass_through,
     shifted,
 )
-from devfnn.baselines.dsscn.monitoring import FeatureWeights, Verdict, find_merger, judge_means
+from devfnn.baselines.dsscn.monitoring import FeatureWeights, find_merger, judge_means
 from devfnn.events import Event, LayerAdded, LayersMerged, MeansMoved, NodeAdded
 from devfnn.model.mechanisms.drift import Level
 
@@ -121,19 +121,16 @@ class DSSCN(ChunkClassifier):
         if len(rows) < self.settings.min_rows:  # the means of so few rows always move
             return self._update_top(rows, codes)
         verdict = judge_means(rows, self._n_chunks, self.settings)
+        moved = MeansMoved(self._n_rows, verdict.level.value, *verdict[1:])
         if verdict.level is Level.DRIFT and self.n_layers < self.settings.max_layers:
             rows, codes = self._with_buffer(rows, codes)
             self._buffer = None
-            return [self._drift_event(verdict), *self._add_layer(rows, codes)]
+            return [moved, *self._add_layer(rows, codes)]
         if verdict.level is Level.WARNING:
             self._keep(rows, codes)
-            return [self._drift_event(verdict)]
+            return [moved]
         self._buffer = None
         return self._update_top(rows, codes)
-
-    def _drift_event(self, verdict: Verdict) -> Event:
-        level = verdict.level.value
-        return MeansMoved(self._n_rows, level, verdict.gap, verdict.bound, verdict.cut)
 
     def _with_buffer(self, rows: Floats, codes: Ints) -> tuple[Floats, Ints]:
         """Rows with those that were kept before them."""

@@ -53,25 +53,17 @@ class Settings:
     budget: int = number(1000, 1, 10**9, "parameters of a network of matched size, with all tasks")
     depth: int | None = number(None, 1, 10**6, "hidden layers; None: those of the table")
     width: int | None = number(None, 1, 10**6, "units of a hidden layer; None: those of the table")
-    activation: Literal["tanh", "leaky_relu", "relu"] = choice(
-        "tanh", "of hidden units; narrow networks die with relu"
-    )
+    activation: Literal["tanh", "leaky_relu", "relu"] = choice("tanh", "of hidden units")
     optimizer: Literal["adam", "sgd"] = choice("adam", "rule of the gradient steps")
-    learning_rate: float | None = number(
-        None, 1e-12, 100.0, "step; None: 0.01 for Adam, 0.2 for SGD"
-    )
-    largest_gradient: float = number(
-        10000.0, 1e-12, 1e12, "norm to which gradients of SGD are cut; steps of Adam are bounded"
-    )
+    learning_rate: float | None = number(None, 1e-12, 100.0, "None: 0.01 with adam, 0.2 with sgd")
+    largest_gradient: float = number(1e4, 1e-12, 1e12, "norm to which gradients of sgd are cut")
     epochs: int = number(1, 1, 10**9, "passes over each chunk")
     batch_rows: int = number(32, 1, 10**9, "rows of a mini-batch")
     policy: Literal["blocks", "drift", "chunk"] = choice(
         "blocks", "when a task begins: after blocks of chunks, a drift of the errors, every chunk"
     )
     max_tasks: int | None = number(3, 1, 10**9, "the last task goes on for ever; None: no limit")
-    n_chunks: int | None = number(
-        None, 1, 10**12, "chunks that will be learned, if known: blocks are equal parts of them"
-    )
+    n_chunks: int | None = number(None, 1, 10**12, "all chunks, if known: blocks are equal parts")
     block_chunks: int = number(50, 1, 10**12, "chunks of a block if the length is unknown")
     min_gap: int = number(5, 0, 10**12, "chunks of a task, at least, before a drift ends it")
     drift_significance: float = number(0.09, 1e-300, 0.5, "cap of the level of a drift")
@@ -303,24 +295,15 @@ class TaskNetwork(ChunkClassifier):
         if self.settings.choice == "best_prev":
             return self._best_task
         if self.settings.choice == "entropy" and len(rows):
-            entropies = [self._entropy(rows, task) for task in self._newest_first()]
-            return self.n_tasks - 1 - int(np.argmin(entropies))
+            logs = [self.task_logits(rows, task).log_softmax(dim=1) for task in range(self.n_tasks)]
+            return _last_of_least([float(-(each.exp() * each).sum(dim=1).mean()) for each in logs])
         return self.n_tasks - 1
-
-    def _entropy(self, rows: Tensor, task: int) -> float:
-        """Mean entropy of the answers of a task."""
-        logs = self.task_logits(rows, task).log_softmax(dim=1)
-        return float(-(logs.exp() * logs).sum(dim=1).mean())
 
     def _most_accurate(self, rows: Tensor, codes: Ints) -> int:
         """The task with the fewest errors on a chunk that was learned, the newest of equals."""
         with torch.no_grad():
-            answers = [self._task_probabilities(rows, task) for task in self._newest_first()]
-        errors = [np.count_nonzero(answer.argmax(axis=1) != codes) for answer in answers]
-        return self.n_tasks - 1 - int(np.argmin(errors))
-
-    def _newest_first(self) -> range:
-        return range(self.n_tasks - 1, -1, -1)
+            answers = [self._task_probabilities(rows, task) for task in range(self.n_tasks)]
+        return _last_of_least([np.mean(answer.argmax(axis=1) != codes) for answer in answers])
 
     # ---- its size, and the weights it starts from
 
@@ -375,6 +358,10 @@ class TaskNetwork(ChunkClassifier):
         for tensor in tensors:
             tensor.requires_grad_(False)
             tensor.grad = None
+
+
+def _last_of_least(values: Sequence[float]) -> int:
+    return len(values) - 1 - int(np.argmin(values[::-1]))
 
 
 def widened(tensor: Tensor, extra: Tensor) -> Tensor:

@@ -39,18 +39,15 @@ WIDEST = 4
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DENSettings(Settings):
-    """Parameters of a network that expands; a strength of 0 switches its part off."""
+    """Parameters of a network that expands; a strength of 0 switches its part off.
 
-    weight_l1: float = number(
-        1e-4, 0.0, 1e6, "shrinkage of weights at each step, in the first task and in new units"
-    )
-    head_l1: float = number(
-        5e-3, 0.0, 1e6, "shrinkage of outputs at each step while units are selected; 0 takes all"
-    )
+    Shrinkage is that of one step.
+    """
+
+    weight_l1: float = number(1e-4, 0.0, 1e6, "shrinkage of weights: first task, and new units")
+    head_l1: float = number(5e-3, 0.0, 1e6, "shrinkage of outputs while units are selected")
     l2: float = number(1e-4, 0.0, 1e6, "cost of large weights")
-    group_lasso: float = number(
-        1e-2, 0.0, 1e6, "shrinkage of a new unit at each step, all inputs together", "γ"
-    )
+    group_lasso: float = number(1e-2, 0.0, 1e6, "shrinkage of a new unit, all its inputs", "γ")
     anchor: float = number(0.005, 0.0, 1e6, "cost of leaving the weights of the task before", "reg")
     new_units: int = number(2, 0, 10**6, "units that an expansion adds to each layer", "k")
     expand_if: Literal["loss", "relative"] = choice(
@@ -58,17 +55,11 @@ class DENSettings(Settings):
     )
     loss_limit: float = number(0.3, 0.0, math.inf, "the limit in nats; inf: no expansion", "τ")
     loss_ratio: float = number(1.1, 0.0, math.inf, "multiple of that last loss that is the limit")
-    expand_every_chunk: bool = choice(
-        False, "expand at every chunk of the second task and later, not only at the first"
-    )
+    expand_every_chunk: bool = choice(False, "expand at every chunk of later tasks, not the first")
     split: bool = choice(True, "split units that moved too far")
     drift_limit: float = number(0.5, 0.0, math.inf, "how far is too far", "σ")
-    max_units: int | None = number(
-        60, 1, 10**6, "no layer grows beyond; None for four times its first width"
-    )
-    inner_epochs: int = number(
-        5, 1, 10**6, "passes of each stage over the first chunk of a task, and of each expansion"
-    )
+    max_units: int | None = number(60, 1, 10**6, "of a layer; None: four times its first width")
+    inner_epochs: int = number(5, 1, 10**6, "passes over the first chunk of a task, in each stage")
 
 
 class DEN(TaskNetwork):
@@ -139,7 +130,9 @@ class DEN(TaskNetwork):
         is_first = self._n_chunks == self._task_start
         epochs = given.inner_epochs if is_first else given.epochs
         if self.n_tasks == 1:
-            self._fit(chunk, self.body.chosen_entries(), epochs, self._shrink_all)
+            weights = self._trainable()[::2]  # and not the biases
+            shrink = functools.partial(shrink_in_place, weights, given.weight_l1)
+            self._fit(chunk, self.body.chosen_entries(), epochs, shrink)
         else:
             if is_first:
                 self._select(chunk)
@@ -185,7 +178,7 @@ class DEN(TaskNetwork):
 
         def shrink() -> None:
             before.copy_(head.weights.detach())
-            shrink_in_place(head.weights, self.settings.head_l1)
+            shrink_in_place([head.weights], self.settings.head_l1)
 
         self._fit(chunk, is_free, self.settings.inner_epochs, shrink)
         with torch.no_grad():
@@ -269,16 +262,11 @@ class DEN(TaskNetwork):
         self._renew_optimizer()
         return True
 
-    def _shrink_all(self) -> None:
-        """Make the first task sparse."""
-        for tensor in self._trainable()[::2]:  # weights, not biases
-            shrink_in_place(tensor, self.settings.weight_l1)
-
     def _shrink_new(self, counts: list[int]) -> None:
         """Make new units sparse, and useless ones zero."""
         for layer, count in zip(self.body.layers, counts, strict=True):
             rows = layer.weights.detach()[layer.width - count :]
-            shrink_in_place(rows, self.settings.weight_l1)
+            shrink_in_place([rows], self.settings.weight_l1)
             rows.copy_(shrunk_rows(rows, self.settings.group_lasso))
         head = self.body.heads[-1].weights.detach()
-        shrink_in_place(head[:, head.shape[1] - counts[-1] :], self.settings.weight_l1)
+        shrink_in_place([head[:, head.shape[1] - counts[-1] :]], self.settings.weight_l1)

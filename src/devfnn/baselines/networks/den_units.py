@@ -1,7 +1,7 @@
 """Hidden units and outputs of a network that grows: to add, delete, split and shrink them."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor
@@ -109,8 +109,9 @@ class Body:
     def delete(self, number: int, gone: Tensor, activation: Callable[[Tensor], Tensor]) -> None:
         """Delete units without inputs; the constants that they gave go to the biases above."""
         constants = activation(self.layers[number].biases.detach()[gone])
+        readers = self.heads if number == len(self.layers) - 1 else [self.layers[number + 1]]
         with torch.no_grad():
-            for above in self._above(number):
+            for above in readers:
                 above.biases += above.weights[:, gone] @ constants
         self.layers[number] = self.layers[number].picked(~gone)
         self._change_above(number, lambda columns: columns[:, ~gone])
@@ -193,10 +194,6 @@ class Body:
         """What is learned of some parts: weights and biases in turn."""
         return [tensor for part in parts for tensor in (part.weights, part.biases)]
 
-    def _above(self, number: int) -> list[Layer] | list[Head]:
-        """What reads a layer."""
-        return self.heads if number == len(self.layers) - 1 else [self.layers[number + 1]]
-
     def _change_above(self, number: int, change: Callable[[Tensor], Tensor]) -> None:
         """Change the columns of what reads a layer."""
         if number == len(self.layers) - 1:
@@ -235,17 +232,17 @@ def at_least_one(strengths: Tensor) -> Tensor:
     return is_chosen
 
 
-def shrink_in_place(values: Tensor, threshold: float) -> None:
+def shrink_in_place(tensors: Iterable[Tensor], threshold: float) -> None:
     """Move values towards zero by a threshold; those within it become exactly zero.
 
     >>> values = torch.tensor([-0.5, 0.1, 2.0])
-    >>> shrink_in_place(values, 0.25)
+    >>> shrink_in_place([values], 0.25)
     >>> values.tolist()
     [-0.25, 0.0, 1.75]
     """
-    if threshold:
-        with torch.no_grad():
-            values.copy_(values.sign() * (values.abs() - threshold).clamp(min=0.0))
+    with torch.no_grad():
+        for tensor in tensors if threshold else ():
+            tensor.copy_(tensor.sign() * (tensor.abs() - threshold).clamp(min=0.0))
 
 
 def shrunk_rows(rows: Tensor, threshold: float) -> Tensor:

@@ -44,9 +44,7 @@ class HATSettings(Settings):
     """Parameters of a network with hard attention."""
 
     sparsity: float = number(0.1, 0.0, 1e6, "how much the use of free units costs", "λ")
-    sharpness: float = number(
-        50.0, 1.0, 1e6, "slope of the gates at the end of an epoch and in predictions", "s_max"
-    )
+    sharpness: float = number(50.0, 1.0, 1e6, "slope of the gates once they are hard", "s_max")
     embedding: Literal["uniform", "normal"] = choice(
         "uniform", "first embeddings: between 0 and 2, all open; or normal, half of them shut"
     )

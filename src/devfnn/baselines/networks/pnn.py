@@ -72,11 +72,6 @@ class Column:
     adapters: list[Adapter]
     """One for each layer but the first; none in the first column."""
 
-    @property
-    def n_outputs(self) -> int:
-        """Classes that it knows."""
-        return len(self.biases[-1])
-
     def tensors(self) -> list[Tensor]:
         """All that is or was learned."""
         own = [part for adapter in self.adapters for part in adapter.tensors()]
@@ -106,7 +101,7 @@ class PNN(TaskNetwork):
         hidden = self.size.depth * self.size.width * len(self.columns)
         if self.settings.reading == "B":
             return hidden
-        return hidden + sum(column.n_outputs for column in self.columns)
+        return hidden + sum(len(column.biases[-1]) for column in self.columns)
 
     def tensors(self) -> list[Tensor]:
         """All that is or was learned."""
@@ -188,10 +183,9 @@ class PNN(TaskNetwork):
     @staticmethod
     def _copy_weights(source: Column, target: Column) -> None:
         """Start a column from another; outputs that the other lacks stay as they are."""
+        sources, targets = source.weights + source.biases, target.weights + target.biases
         with torch.no_grad():
-            for old, new in zip(source.weights, target.weights, strict=True):
-                new[: len(old)] = old
-            for old, new in zip(source.biases, target.biases, strict=True):
+            for old, new in zip(sources, targets, strict=True):
                 new[: len(old)] = old
 
     def _widen(self, n_fresh: int) -> None:

@@ -1,6 +1,7 @@
 """What is known of a data set: its rows, its labels, its file, and who made it."""
 
 import dataclasses
+import pathlib
 from collections.abc import Hashable, Mapping
 
 from devfnn.streams.files.options import FileOptions
@@ -16,13 +17,12 @@ class Mirror:
         Address of the file, or of an archive that holds it.
     member
         Name of the file in the archive; None if the address is that of the file itself.
-    n_bytes, sha256
-        Of the archive.
+    sha256
+        Checksum of the archive.
     """
 
     url: str
     member: str | None = None
-    n_bytes: int | None = None
     sha256: str | None = None
 
 
@@ -36,9 +36,11 @@ class RemoteFile:
         What the file is called in a folder of data sets.
     mirrors
         Where to get it, the best place first.
-    n_bytes, sha256
-        None where nobody publishes them, or where what was found is not sure enough to refuse a
-        file that differs. Rows and columns are counted in any case.
+    n_bytes
+        Size of the download, for people; None where it is not known.
+    sha256
+        Checksum of the file; None where nobody publishes one. Rows and columns are counted in any
+        case.
     other_names
         What the same rows may be called too, for instance without compression.
     """
@@ -48,6 +50,13 @@ class RemoteFile:
     n_bytes: int | None = None
     sha256: str | None = None
     other_names: tuple[str, ...] = ()
+
+    def directions(self, folder: pathlib.Path) -> str:
+        """How a person can get the file, and where to put it."""
+        mirror = self.mirrors[0]
+        unpack = "" if mirror.member is None else f", unpack {mirror.member} from it"
+        where = f"{folder} or the folder that DEVFNN_DATA names"
+        return f"download {mirror.url}{unpack}, and put it as {self.name} into {where}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,10 +141,20 @@ class DataSet:
         return (self.default_target, *self.targets)
 
     @property
+    def npz_name(self) -> str:
+        """What the file with the arrays of the data set is called."""
+        return f"{self.name}.npz"
+
+    @property
     def checks(self) -> tuple[str, ...]:
         """What is checked, so that the rows are those of this data set."""
-        of_file = []
-        if self.file is not None:
-            sizes = [("size", self.file.n_bytes), ("sha256", self.file.sha256)]
-            of_file = [f"{name} of the download" for name, known in sizes if known is not None]
+        has_checksum = self.file is not None and self.file.sha256 is not None
+        of_file = ("sha256 of the download",) if has_checksum else ()
         return (*of_file, "names or number of columns", "labels", "number of rows")
+
+    def directions(self, folder: pathlib.Path) -> str:
+        """How a person can get the data set, and where to put it."""
+        if self.file is not None:
+            return self.file.directions(folder)
+        arrays = f"put {self.npz_name}, with arrays X, y and feature_names, into {folder}"
+        return f"{self.by_hand} If you have the rows, {arrays}"

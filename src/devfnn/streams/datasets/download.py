@@ -1,39 +1,33 @@
-"""Files of data sets from the network: from the first place that has them, whole and checked."""
+"""Files of data sets from the network: checked, and put in place whole or not at all."""
 
+import contextlib
+import errno
 import logging
 import os
 import pathlib
-import time
+import tarfile
+import tempfile
+import textwrap
+import urllib.parse
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from devfnn.errors import DataError
-from devfnn.streams.datasets.archives import extract
 from devfnn.streams.datasets.description import Mirror, RemoteFile
-from devfnn.streams.datasets.directions import by_hand
-from devfnn.streams.datasets.locking import locked
-from devfnn.streams.datasets.partial import Part, sha256_of, writing
-from devfnn.streams.datasets.transfer import (
-    BrokenTransferError,
-    Progress,
-    Source,
-    TransferError,
-    UnreachableError,
-    transfer,
-)
+
+Progress = Callable[[int, int | None], object]
+"""Called with the bytes that are here and those of the whole file, None if nobody knows."""
 
 OFFLINE = "DEVFNN_OFFLINE"
 """Environment variable: with 1, nothing is ever downloaded."""
 
-TRIES = 4
-"""Transfers from one place that may break, one after the other, without much having come."""
+RETRIES = 1
+"""How often a download that fails is tried again at the same address."""
 
-PAUSE_SECONDS = 1.0
-"""Before the second try; twice as long before each further one."""
+TIMEOUT_SECONDS = 30.0
+"""How long a server may be silent."""
 
-MUCH_BYTES = 1 << 20
-"""A transfer that brought so much before it broke does not count as failed."""
-
-MOST_MEMBER_BYTES = 1 << 32
-"""A file of unknown size may be so large when it is unpacked."""
+_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 logger = logging.getLogger(__name__)
 
@@ -44,123 +38,127 @@ def is_offline() -> bool:
 
 
 def fetch(file: RemoteFile, folder: pathlib.Path, progress: Progress | None = None) -> pathlib.Path:
-    """Download a file into a folder, unless it is there; all of it or nothing.
+    """Download a file into a folder from the first address that has it.
 
     Parameters
     ----------
     file
         What to get, from where, and how to know that it is right.
     folder
-        Where to; it is made if need be. A transfer that was interrupted goes on from there.
+        Where to; it is made if need be.
     progress
         Called with the bytes that are here and those of the whole file (None if nobody knows).
-        The bytes become fewer when a transfer has to start anew.
 
     Raises
     ------
     DataError
-        Says why no place could give the file, and how to get it by hand.
+        Says why no address could give the file, and how to get it by hand.
     """
-    target = folder / file.name
     if is_offline():
-        raise DataError(f"{OFFLINE} is set; {by_hand(file, folder)}")
+        raise DataError(f"{OFFLINE} is set; {file.directions(folder)}")
+    target, reasons = folder / file.name, []
     with writing(target):
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(target):
-            if not target.is_file():
-                _fetch_from_any(file, target, progress)
-    return target
-
-
-def _fetch_from_any(file: RemoteFile, target: pathlib.Path, progress: Progress | None) -> None:
-    """The file from the first place that gives it."""
-    reasons = []
-    for mirror in file.mirrors:
-        logger.info("downloading %s from %s", file.name, mirror.url)
-        try:
-            if mirror.member is None:
-                source = Source(mirror.url, file.n_bytes, file.sha256)
-                part = _obtained(source, target, progress)
-            else:
-                part = _unpacked(file, mirror, target, progress)
-        except TransferError as error:
-            logger.info("%s", error)
-            reasons.append(f"{mirror.url}: {error}")
-            continue
-        part.finish(target)
-        logger.info("%s is in %s", file.name, target.parent)
-        return
+        for mirror in file.mirrors:
+            logger.info("downloading %s from %s", file.name, mirror.url)
+            try:
+                with tempfile.TemporaryDirectory(prefix=".download-", dir=folder) as draft:
+                    os.replace(_retrieved(file, mirror, pathlib.Path(draft), progress), target)
+            except (OSError, ValueError, KeyError, EOFError, tarfile.TarError) as error:
+                if getattr(error, "errno", None) is not None:
+                    raise  # trouble with the disk, not with the network
+                reasons.append(f"{mirror.url}: {_reason(error)}")
+                logger.info("%s", reasons[-1])
+                continue
+            logger.info("%s is in %s", file.name, folder)
+            return target
     raise DataError(
         f"{file.name} could not be downloaded ({'; '.join(reasons)}). To get it by hand: "
-        f"{by_hand(file, target.parent)}"
+        f"{file.directions(folder)}"
     )
 
 
-def _unpacked(
-    file: RemoteFile, mirror: Mirror, target: pathlib.Path, progress: Progress | None
-) -> Part:
-    """The file out of an archive, checked; the archive is not kept."""
-    source = Source(mirror.url, mirror.n_bytes, mirror.sha256)
-    archive = _obtained(source, target.with_name(f"{target.name}.archive"), progress)
-    part = Part(target)
+def _retrieved(
+    file: RemoteFile, mirror: Mirror, draft: pathlib.Path, progress: Progress | None
+) -> pathlib.Path:
+    """The file from one address, in a folder of its own, checked and unpacked."""
+    import pooch
+
+    pooch.get_logger().setLevel(logging.WARNING)  # it would print what is logged here already
+    sha256 = file.sha256 if mirror.member is None else mirror.sha256
+    source = pooch.create(
+        path=draft,
+        base_url="",
+        registry={file.name: sha256 and f"sha256:{sha256}"},
+        urls={file.name: mirror.url},
+        retry_if_failed=RETRIES,
+    )
+    downloader = pooch.HTTPDownloader(
+        progressbar=False if progress is None else _ProgressBar(progress),
+        chunk_size=1 << 16,
+        timeout=TIMEOUT_SECONDS,
+        headers={"Accept-Encoding": "identity"},
+        hooks={"response": refuse_insecure_redirect},
+    )
+    path = pathlib.Path(source.fetch(file.name, downloader=downloader))
+    if mirror.member is None:
+        return path
+    with tarfile.open(path) as archive:
+        archive.extract(mirror.member, draft / "unpacked", filter="data")
+    path = draft / "unpacked" / mirror.member
+    if file.sha256 not in (None, actual := pooch.file_hash(path)):
+        raise ValueError(f"{mirror.member} has the sha256 {actual}, not {file.sha256}")
+    return path
+
+
+def refuse_insecure_redirect(response: Any, **_: Any) -> None:
+    """Follow a server to other addresses, but not from https to something else."""
+    target = urllib.parse.urljoin(response.url, response.headers.get("Location", ""))
+    if response.url.startswith("https:") and not target.startswith("https:"):
+        raise ValueError(f"{target} is no https address")
+
+
+class _ProgressBar:
+    """A progress bar as pooch wants it."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.total = 0
+        self._progress = progress
+        self._done = 0
+
+    def update(self, n_bytes: int) -> None:
+        self._done = min(self._done + n_bytes, self.total or self._done + n_bytes)
+        self._progress(self._done, self.total or None)
+
+    def reset(self) -> None:
+        """Pooch fills the bar at the end; it is not emptied before."""
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+def _reason(error: Exception) -> str:
+    """Why a download failed, in a few words."""
+    response = getattr(error, "response", None)
+    if response is not None:
+        return f"the server says {response.status_code} {response.reason}"
+    text = textwrap.shorten(str(error), 300, placeholder=" ...")
+    return f"no connection, or it broke: {text}" if isinstance(error, OSError) else text
+
+
+@contextlib.contextmanager
+def writing(path: pathlib.Path) -> Iterator[None]:
+    """Say clearly why a file cannot be written."""
+    elsewhere = "choose another folder with data_dir or DEVFNN_CACHE"
     try:
-        part.begin(mirror.url, "")
-        assert mirror.member is not None
-        extract(archive.path, mirror.member, part.path, file.n_bytes or MOST_MEMBER_BYTES)
-        _check(part, file.n_bytes, file.sha256)
-    except TransferError:
-        part.remove()
-        raise
-    finally:
-        archive.remove()
-    return part
-
-
-def _obtained(source: Source, target: pathlib.Path, progress: Progress | None) -> Part:
-    """All bytes of a file from one place, checked."""
-    part = Part(target)
-    _transfer_all(source, part, progress)
-    try:
-        _check(part, source.n_bytes, source.sha256)
-    except TransferError as error:
-        if not part.was_continued:
-            raise
-        # What was here before may have been of another file.
-        logger.info("%s; starting anew", error)
-        _transfer_all(source, part, progress)
-        _check(part, source.n_bytes, source.sha256)
-    return part
-
-
-def _transfer_all(source: Source, part: Part, progress: Progress | None) -> None:
-    """Try until all bytes are here, or until it is no use."""
-    n_broken = 0
-    while True:
-        n_before = part.n_bytes
-        try:
-            transfer(source, part, progress)
-            return
-        except (BrokenTransferError, UnreachableError) as error:
-            if part.n_bytes - n_before >= MUCH_BYTES:
-                n_broken = 0
-            elif n_broken == 0 and isinstance(error, UnreachableError):
-                raise
-            n_broken += 1
-            if n_broken >= TRIES:
-                raise
-            logger.info("%s; trying again", error)
-            time.sleep(PAUSE_SECONDS * 2 ** (n_broken - 1))
-
-
-def _check(part: Part, n_bytes: int | None, sha256: str | None) -> None:
-    """Remove what has come if it is not the file it should be."""
-    reason = ""
-    if n_bytes not in (None, part.n_bytes):
-        reason = f"{part.n_bytes} bytes came, not {n_bytes}"
-    elif sha256 is not None:
-        actual = sha256_of(part.path)
-        if actual != sha256:
-            reason = f"the file has the sha256 {actual}, not {sha256}, and was removed"
-    if reason:
-        part.remove()
-        raise TransferError(reason)
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise DataError(
+                f"the disk is full: {path.name} does not fit into {path.parent}; make room there "
+                f"and call again, or {elsewhere}"
+            ) from error
+        raise DataError(
+            f"{path.name} cannot be written into {path.parent} ({error.strerror or error}); "
+            f"{elsewhere}"
+        ) from error

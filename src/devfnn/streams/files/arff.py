@@ -6,17 +6,12 @@ import io
 import re
 from collections.abc import Iterator
 
-import pyarrow as pa
-
 from devfnn.errors import DataError
-from devfnn.streams.files.content import Content
-from devfnn.streams.files.delimited import DelimitedLayout, parse_delimited
-from devfnn.streams.files.layout import TYPES
-from devfnn.streams.files.notes import Note
+from devfnn.streams.files.content import BYTE_ORDER_MARK, Content, check_utf8
+from devfnn.streams.files.delimited import DelimitedRows
 from devfnn.streams.files.options import ReadOptions
-from devfnn.streams.files.pieces import line_pieces
-from devfnn.streams.files.recoding import BYTE_ORDER_MARK, UTF8, not_in
-from devfnn.streams.files.tables import Column, Kind, Parsed
+from devfnn.streams.files.splitting import row_pieces
+from devfnn.streams.files.tables import TYPES, Column, Kind, Metadata, Parsed, Types
 
 _LINE_END = rb"[^\r\n]*(?:\r\n|\n|\r|\Z)"
 _DATA = re.compile(rb"(?im)^[ \t]*@data\b" + _LINE_END)
@@ -37,18 +32,18 @@ class ArffReader:
     """An ARFF file. Its last column is the label unless another is called so."""
 
     n_rows = None
-    note = Note()
+    metadata = Metadata()
 
     def __init__(self, content: Content, options: ReadOptions) -> None:
         self._content = content
-        missing = tuple(dict.fromkeys((*options.missing_marks, "?")))
-        self._layout = DelimitedLayout(",", '"', None, missing)
         head = content.text_head()
         data = _DATA.search(head)
         if data is None:
             raise DataError(f"{content.name} has no @data line in its first megabyte")
         self.columns = _columns(head[: data.start()], content.name)
-        self._names = [column.name for column in self.columns]
+        names = [column.name for column in self.columns]
+        missing = tuple(dict.fromkeys((*options.missing_values, "?")))
+        self._rows = DelimitedRows(names, ",", '"', missing)
         self._usual = [column.values[0] if column.values else "0" for column in self.columns]
         lines = _COMMENT.sub(b"", head[data.end() :]).splitlines(keepends=True)
         self.first_piece = b"".join(lines[: options.inspect_rows])
@@ -60,7 +55,7 @@ class ArffReader:
     def pieces(self) -> Iterator[bytes]:
         before: bytes | None = b""
         with self._content.open_text() as handle:
-            for piece in line_pieces(handle, self._content.name):
+            for piece in row_pieces(handle, self._content.name):
                 if before is None:
                     yield piece
                     continue
@@ -70,25 +65,25 @@ class ArffReader:
                     yield before[data.end() :]
                     before = None
 
-    def parse(self, piece: bytes, types: dict[str, pa.DataType]) -> Parsed:
+    def parse(self, piece: bytes, types: Types) -> Parsed:
         if b"%" in piece:
             piece = _COMMENT.sub(b"", piece)
         if b"'" in piece or b'"' in piece or b"{" in piece:
             return self._parse_quoted(piece, types)
         if b" " in piece or b"\t" in piece:
             piece = _SPACES.sub(lambda match: b"," if b"," in match[0] else b"", piece)
-        return parse_delimited(piece, self._names, self._layout, types)
+        return self._rows.parse(piece, types)
 
-    def _parse_quoted(self, piece: bytes, types: dict[str, pa.DataType]) -> Parsed:
+    def _parse_quoted(self, piece: bytes, types: Types) -> Parsed:
         """Rows with quotes: fast if they are like CSV with one kind of quotes."""
-        layout = dataclasses.replace(self._layout, quote="'" if b"'" in piece else '"')
         has_both = b"'" in piece and b'"' in piece
         if not has_both and not any(mark in piece for mark in _UNLIKE_CSV):
-            parsed = parse_delimited(piece, self._names, layout, types)
+            rows = dataclasses.replace(self._rows, quote="'" if b"'" in piece else '"')
+            parsed = rows.parse(piece, types)
             n_lines = piece.count(b"\n") + (not piece.endswith(b"\n"))
             if not parsed.bad and parsed.table.num_rows == n_lines:
                 return parsed
-        return parse_delimited(self._rewritten(piece), self._names, self._layout, types)
+        return self._rows.parse(self._rewritten(piece), types)
 
     def _rewritten(self, piece: bytes) -> bytes:
         """Rows with quoted values, and sparse ones, `{2 5.1, 4 yes}`, as plain CSV."""
@@ -129,14 +124,9 @@ def _values(line: str) -> list[str]:
 
 
 def _columns(header: bytes, name: str) -> list[Column]:
-    try:
-        lines = [
-            line.decode().strip() for line in header.removeprefix(BYTE_ORDER_MARK).splitlines()
-        ]
-    except UnicodeDecodeError:
-        raise not_in(UTF8, name) from None
+    check_utf8(header, name)
     columns = []
-    for line in lines:
+    for line in map(str.strip, header.removeprefix(BYTE_ORDER_MARK).decode().splitlines()):
         if line.lower().startswith("@attribute"):
             match = _ATTRIBUTE.fullmatch(line)
             if match is None:

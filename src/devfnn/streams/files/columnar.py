@@ -11,12 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from devfnn.errors import DataError
-from devfnn.streams.files.casting import fitted
+from devfnn.streams.files.columns import AUTO
 from devfnn.streams.files.content import Content
-from devfnn.streams.files.layout import AUTO
-from devfnn.streams.files.notes import Note
 from devfnn.streams.files.options import ReadOptions
-from devfnn.streams.files.tables import Column, Parsed, columns_of
+from devfnn.streams.files.tables import Column, Metadata, Parsed, Types, columns_of, fitted
 
 BATCH_ROWS = 16_384
 """Rows taken from a file at a time."""
@@ -30,7 +28,7 @@ FILE_MAGIC = b"ARROW1"
 class _ColumnarReader(abc.ABC):
     """What both have in common: types are known, so only what options change is cast."""
 
-    note = Note()
+    metadata = Metadata()
     n_rows: int | None = None
     _schema: pa.Schema | None = None
 
@@ -59,11 +57,11 @@ class _ColumnarReader(abc.ABC):
         once, self._once = self._once, None
         return once
 
-    def parse(self, piece: pa.RecordBatch | pa.Table, types: dict[str, pa.DataType]) -> Parsed:
+    def parse(self, piece: pa.RecordBatch | pa.Table, types: Types) -> Parsed:
         table = piece if isinstance(piece, pa.Table) else pa.Table.from_batches([piece])
         table = table.select(list(types))
         table.validate(full=True)  # what a file says about its own bytes may be wrong
-        return fitted(table, types)
+        return fitted(Parsed.of(table), types)
 
 
 class ParquetReader(_ColumnarReader):
@@ -73,10 +71,11 @@ class ParquetReader(_ColumnarReader):
         with pq.ParquetFile(content.settle()) as file:
             self.n_rows = file.metadata.num_rows
             self._schema = file.schema_arrow
-            note = Note.of(file.metadata.metadata)
-        if {*note.labels, note.time} - {None} <= set(self._schema.names):
-            is_usual = options.label in (AUTO, *note.labels)
-            self.note = note if is_usual else dataclasses.replace(note, classes=(), class_names=())
+            found = Metadata.of(file.metadata.metadata)
+        if {*found.labels, found.time} - {None} <= set(self._schema.names):
+            if options.label not in (AUTO, *found.labels):
+                found = dataclasses.replace(found, classes=(), class_names=())
+            self.metadata = found
         super().__init__(content, options)
 
     def _batches(self) -> Iterator[pa.RecordBatch]:

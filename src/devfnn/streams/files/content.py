@@ -1,25 +1,37 @@
-"""The bytes of a file or a pipe, decompressed, and what they look like."""
+"""The bytes of a file or a pipe, unpacked and as UTF-8, and what format they are in."""
 
+import bz2
 import codecs
 import contextlib
+import gzip
+import io
 import lzma
 import os
 import pathlib
 import re
+import select
 import shutil
 import sys
 import tempfile
+import time
 import weakref
 import zipfile
 import zlib
 from collections.abc import Iterator
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
-from devfnn.errors import DataError
-from devfnn.streams.files.pipes import HEAD_BYTES, Pipe, compression_of_file, opened
-from devfnn.streams.files.recoding import BYTE_ORDER_MARK, UTF8, Recoded, recoded
+from devfnn.errors import DataError, InputError
 
 STANDARD_INPUT = "-"
+
+UTF8 = "utf-8"
+BYTE_ORDER_MARK = codecs.BOM_UTF8
+
+HEAD_BYTES = 1 << 20
+"""Bytes from which everything about a file is inferred."""
+
+HEAD_SECONDS = 1.0
+"""How long to wait for them if they come through a pipe, once there are a few lines."""
 
 _BINARY_FORMATS = {
     b"PAR1": "parquet",
@@ -30,6 +42,17 @@ _BINARY_FORMATS = {
 }
 
 _EXTENSIONS = {".jsonl": "jsonlines", ".ndjson": "jsonlines", ".arff": "arff"}
+
+_COMPRESSIONS = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+_LONGEST_MAGIC = max(map(len, _COMPRESSIONS))
+
+_COMMENTS = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s*%[^\n]*\n)*\s*")
+_ARFF_ROW = re.compile(rb"(?im)^[ \t]*@data\b[^\n]*\n[^\n]*\n")
 
 
 class Content:
@@ -44,8 +67,10 @@ class Content:
     """
 
     def __init__(self, file: str | os.PathLike[str] | BinaryIO, encoding: str = UTF8) -> None:
-        self._pipe: Pipe | None = None
         self._path: pathlib.Path | None = None
+        self._file: Any = None
+        self._pipe: BinaryIO | None = None
+        """What comes out of the file, unpacked; None if it is no pipe, or was read."""
         self._head: bytes | None = None
         self._is_whole = False
         self._encoding = codecs.lookup(encoding).name
@@ -63,8 +88,14 @@ class Content:
             weakref.finalize(self, file.close)
         else:
             self.name = str(getattr(file, "name", "a pipe"))
+        if not hasattr(file, "read"):
+            raise InputError(f"file must be a path or an open binary file, not {file!r}")
+        self._file = file
         with reading(self.name):
-            self._pipe = Pipe(file)
+            start = b""
+            while len(start) < _LONGEST_MAGIC and (more := _read_some(file, _LONGEST_MAGIC)):
+                start += more
+            self._pipe = _unpacked(_replayed(start, file), _compression_of(start))
 
     @property
     def is_pipe(self) -> bool:
@@ -76,27 +107,53 @@ class Content:
         if self._head is None:
             with reading(self.name):
                 if self._pipe is not None:
-                    self._head, self._is_whole = self._pipe.head()
+                    self._head, self._is_whole = self._head_of_pipe(self._pipe)
                 else:
                     with self.open() as handle:
                         self._head = handle.read(HEAD_BYTES)
                     self._is_whole = len(self._head) < HEAD_BYTES
         return self._head
 
+    def _head_of_pipe(self, pipe: BinaryIO) -> tuple[bytes, bool]:
+        """What there is to be had at first, and whether that is all.
+
+        A few lines at least; as much as a file's head if it comes soon enough: what is inferred
+        from it shall not depend on how the bytes are cut on their way.
+        """
+        head = b""
+        give_up: float | None = None
+        while len(head) < HEAD_BYTES:
+            if give_up is None and _is_enough(head):
+                give_up = time.monotonic() + HEAD_SECONDS
+            if give_up is not None and not self._has_more(give_up - time.monotonic()):
+                return head, False
+            more = _read_some(pipe, HEAD_BYTES - len(head))
+            if not more:
+                return head, True
+            head += more
+        return head, False
+
+    def _has_more(self, seconds: float) -> bool:
+        """Whether there will be bytes, or the end, within so many seconds."""
+        try:
+            return bool(select.select([self._file], [], [], max(0.0, seconds))[0])
+        except (OSError, ValueError, TypeError):  # nothing that one can wait for
+            return isinstance(self._file, io.BytesIO)
+
     def open(self) -> BinaryIO:
         """The bytes from the beginning."""
         if self._path is not None:
-            return opened(self._path)
+            return _opened(self._path)
         if self._pipe is None:
             raise DataError(
                 f"{self.name} can be read only once; save it to a file to read it again"
             )
         pipe, self._pipe = self._pipe, None
-        return pipe.after(self._head or b"")
+        return _replayed(self._head or b"", pipe)
 
     def text_head(self) -> bytes:
         """The first lines, as UTF-8; without one that is not there as a whole."""
-        text = recoded(self.head(), self._encoding, self.name)
+        text = _recoded(self.head(), self._encoding, self.name)
         if self._is_whole:
             return text
         end = last_line_end(text)
@@ -108,11 +165,11 @@ class Content:
         """The bytes from the beginning, as UTF-8."""
         if self._encoding == UTF8:
             return self.open()
-        return cast(BinaryIO, Recoded(self.open(), self._encoding, self.name))
+        return cast(BinaryIO, _Recoded(self.open(), self._encoding, self.name))
 
     def settle(self) -> pathlib.Path:
         """A file in which one can jump: the file itself, or a copy on disk of what is packed."""
-        if self._path is not None and compression_of_file(self._path) is None:
+        if self._path is not None and _compression_of_file(self._path) is None:
             return self._path
         copy = tempfile.NamedTemporaryFile(prefix="devfnn-")
         weakref.finalize(self, copy.close)
@@ -144,7 +201,7 @@ def format_of(head: bytes, name: str, encoding: str = UTF8) -> str:
     for magic, kind in _BINARY_FORMATS.items():
         if head.startswith(magic):
             return kind
-    text = recoded(head, encoding, name).removeprefix(BYTE_ORDER_MARK).lstrip()
+    text = _recoded(head, encoding, name).removeprefix(BYTE_ORDER_MARK).lstrip()
     if not text:
         raise DataError(f"{name} is empty")
     if b"\x00" in text[:4096]:
@@ -155,7 +212,9 @@ def format_of(head: bytes, name: str, encoding: str = UTF8) -> str:
         raise DataError(f"{name} is one JSON array; write its objects one a line")
     if text.startswith(b"{"):
         return "jsonlines"
-    if _is_arff(text):
+    lines = (line.strip().lower() for line in text.splitlines())
+    first = next((line for line in lines if line and not line.startswith(b"%")), b"")
+    if first.startswith((b"@relation", b"@attribute")):
         return "arff"
     return _EXTENSIONS.get(pathlib.PurePath(name).suffix.lower(), "csv")
 
@@ -165,10 +224,76 @@ def last_line_end(text: bytes) -> int:
     return text.rfind(b"\n") + 1 or text.rfind(b"\r") + 1
 
 
-def _is_arff(text: bytes) -> bool:
-    lines = (line.strip().lower() for line in text.splitlines())
-    first = next((line for line in lines if line and not line.startswith(b"%")), b"")
-    return first.startswith((b"@relation", b"@attribute"))
+def check_utf8(text: bytes, name: str) -> None:
+    """Refuse bytes that are no text in UTF-8."""
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        raise _not_in(UTF8, name) from None
+
+
+def _not_in(encoding: str, name: str) -> DataError:
+    return DataError(
+        f"{name} is not {encoding}; say how its text is encoded, for instance encoding='latin-1'"
+    )
+
+
+def _recoded(text: bytes, encoding: str, name: str) -> bytes:
+    """Text as UTF-8, but for a character at its end that is cut off; UTF-8 is left as it is."""
+    if codecs.lookup(encoding).name == UTF8:
+        return text
+    try:
+        return codecs.getincrementaldecoder(encoding)().decode(text).encode()
+    except UnicodeError:
+        raise _not_in(encoding, name) from None
+
+
+class _Recoded(io.RawIOBase):
+    """A file of text in some encoding, as UTF-8."""
+
+    def __init__(self, file: BinaryIO, encoding: str, name: str) -> None:
+        self._file = file
+        self._encoding = encoding
+        self._name = name
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """About so many bytes; none at the end."""
+        try:
+            while some := self._file.read(size):
+                if text := self._decoder.decode(some):
+                    return text.encode()
+            return self._decoder.decode(b"", final=True).encode()
+        except UnicodeError:
+            raise _not_in(self._encoding, self._name) from None
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class _Replayed(io.RawIOBase):
+    """Bytes that were read before, then the rest of a pipe, as soon as it comes."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        self._head = io.BytesIO(head)
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """At most as many bytes as fit in, as soon as there are any."""
+        some = self._head.read(len(buffer)) or _read_some(self._rest, len(buffer))
+        buffer[: len(some)] = some
+        return len(some)
+
+
+def _replayed(head: bytes, rest: BinaryIO) -> BinaryIO:
+    return cast(BinaryIO, _Replayed(head, rest))
 
 
 def _is_regular(path: pathlib.Path) -> bool:
@@ -178,3 +303,46 @@ def _is_regular(path: pathlib.Path) -> bool:
     if not path.exists():
         raise DataError(f"there is no file {path}")
     return path.is_file()
+
+
+def _opened(path: pathlib.Path) -> BinaryIO:
+    """The bytes of a file, without its compression."""
+    kind = _compression_of_file(path)
+    return cast(BinaryIO, path.open("rb")) if kind is None else _unpacked(path, kind)
+
+
+def _compression_of_file(path: pathlib.Path) -> str | None:
+    with path.open("rb") as file:
+        return _compression_of(file.read(_LONGEST_MAGIC))
+
+
+def _compression_of(start: bytes) -> str | None:
+    """How bytes are packed, None if they are not."""
+    return next((kind for magic, kind in _COMPRESSIONS.items() if start.startswith(magic)), None)
+
+
+def _unpacked(file: Any, kind: str | None) -> BinaryIO:
+    """What a path or an open file holds, unpacked."""
+    if kind == "zstd":
+        import pyarrow as pa
+
+        return cast(BinaryIO, pa.input_stream(file, compression="zstd"))
+    openers: dict[str, Any] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
+    return cast(BinaryIO, file if kind is None else openers[kind](file))
+
+
+def _is_enough(head: bytes) -> bool:
+    """Whether columns can be understood from these bytes: a header and some rows."""
+    comments = _COMMENTS.match(head)
+    text = head[comments.end() :] if comments else head
+    if text[:10].lower().startswith((b"@relation", b"@attribute", b"%")):
+        return _ARFF_ROW.search(text) is not None
+    return text.count(b"\n") > 2
+
+
+def _read_some(file: BinaryIO, size: int) -> bytes:
+    """At most so many bytes, as soon as there are any."""
+    some = getattr(file, "read1", file.read)(size)
+    if isinstance(some, str):
+        raise InputError("the file is open as text; open it in binary mode")
+    return bytes(some or b"")

@@ -2,17 +2,25 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TypedDict, TypeGuard
+from typing import TypedDict
 
 from devfnn.errors import InputError
 from devfnn.streams.arguments import whole_number
-from devfnn.streams.bad_rows import POLICIES
 
 FORMATS = ("csv", "arff", "jsonlines", "parquet", "arrow", "npz")
 CATEGORY_CODES = ("auto", "onehot", "hash", "frequency", "codes")
 MISSING = ("keep", "bad", "mean")
+POLICIES = ("error", "skip", "count")
 MISSING_VALUES = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 NO_DELIMITERS = ('"', "\r", "\n", "\0")
+
+CHOICES = {
+    "format": FORMATS,
+    "categories": CATEGORY_CODES,
+    "missing": MISSING,
+    "on_bad_row": POLICIES,
+}
+"""Options that take one of a few texts."""
 
 ColumnName = str | int
 """A column by its name, or by its place: from 0, or from the end with -1."""
@@ -120,32 +128,28 @@ class ReadOptions:
     def __post_init__(self) -> None:
         for name in ("onehot_slots", "hash_buckets", "inspect_rows", "chunk_rows"):
             whole_number(name, getattr(self, name), low=1)
-        _one_of("format", self.format, (None, *FORMATS))
-        _one_of("categories", self.categories, CATEGORY_CODES)
-        _one_of("missing", self.missing, MISSING)
-        _one_of("on_bad_row", self.on_bad_row, POLICIES)
+        for name, choices in CHOICES.items():
+            value = getattr(self, name)
+            if value not in choices and (name != "format" or value is not None):
+                raise InputError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
         self._check_text()
         self._check_columns()
-        object.__setattr__(
-            self, "missing_values", tuple({"": None} | dict.fromkeys(self.missing_values))
-        )
-
-    @property
-    def missing_marks(self) -> tuple[str, ...]:
-        """All texts that stand for a missing value."""
-        return tuple(dict.fromkeys(("", *self.missing_values)))
+        _check_texts("missing_values", self.missing_values)
+        marks = tuple(dict.fromkeys(("", *self.missing_values)))
+        object.__setattr__(self, "missing_values", marks)
 
     def _check_columns(self) -> None:
-        for name in ("label", "time"):
-            _columns(name, [each for each in (getattr(self, name),) if each is not None])
-        for name in ("ignore", "categorical", "numeric", "cyclic"):
-            _columns(name, getattr(self, name))
-        _texts("missing_values", self.missing_values)
-        _different_texts("names", () if self.names is None else self.names)
+        single = {name: getattr(self, name) for name in ("label", "time")}
+        columns = {name: [each] for name, each in single.items() if each is not None}
+        several = ("ignore", "categorical", "numeric", "cyclic")
+        for name, values in (columns | {name: getattr(self, name) for name in several}).items():
+            if not _is_list_of((str, int), values):
+                raise InputError(f"{name} takes names or places of columns, not {values!r}")
+        _check_texts("names", () if self.names is None else self.names, different=True)
         if not isinstance(self.category_values, Mapping):
             raise InputError(f"category_values takes a mapping, not {self.category_values!r}")
-        for column, values in self.category_values.items():
-            _different_texts(f"category_values of {column!r}", values)
+        for column, texts in self.category_values.items():
+            _check_texts(f"category_values of {column!r}", texts, different=True)
 
     def _check_text(self) -> None:
         if self.delimiter is not None and not _can_delimit(self.delimiter):
@@ -163,28 +167,13 @@ def _can_delimit(text: object) -> bool:
     return is_one and text not in NO_DELIMITERS
 
 
-def _is_list(values: object) -> TypeGuard[Sequence[object]]:
-    return isinstance(values, Sequence) and not isinstance(values, str)
+def _is_list_of(kinds: tuple[type, ...], values: object) -> bool:
+    """Whether values are a list, and each of them of one of these types."""
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        return False
+    return all(type(value) in kinds for value in values)
 
 
-def _columns(name: str, columns: object) -> None:
-    """Refuse what are no names or places of columns."""
-    if not _is_list(columns) or not all(type(each) in (str, int) for each in columns):
-        raise InputError(f"{name} takes names or places of columns, not {columns!r}")
-
-
-def _different_texts(name: str, values: object) -> None:
-    _texts(name, values)
-    if _is_list(values) and len(set(values)) < len(values):
+def _check_texts(name: str, values: Sequence[str], different: bool = False) -> None:
+    if not _is_list_of((str,), values) or (different and len(set(values)) < len(values)):
         raise InputError(f"{name} must be a list of different texts, not {values!r}")
-
-
-def _texts(name: str, values: object) -> None:
-    if not _is_list(values) or not all(isinstance(value, str) for value in values):
-        raise InputError(f"{name} must be a list of different texts, not {values!r}")
-
-
-def _one_of(name: str, value: str | None, choices: Sequence[str | None]) -> None:
-    if value not in choices:
-        known = ", ".join(str(choice) for choice in choices if choice is not None)
-        raise InputError(f"{name} must be one of {known}, not {value!r}")

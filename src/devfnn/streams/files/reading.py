@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 import numpy as np
 
 from devfnn.errors import DataError
-from devfnn.streams.bad_rows import BadRow, BadRows
 from devfnn.streams.files.content import Content, format_of, reading
 from devfnn.streams.files.options import FileOptions, ReadOptions
-from devfnn.streams.files.pieces import threads, worked_on
-from devfnn.streams.stream import Stream
+from devfnn.streams.files.splitting import n_threads, worked_on
+from devfnn.streams.stream import BadRow, BadRows, Stream
 from devfnn.types import Chunk
 
 if TYPE_CHECKING:
-    from devfnn.streams.files.digesting import Digest
+    from devfnn.streams.files.conversion import ConvertedRows
     from devfnn.streams.files.tables import TableReader
 
 
 def read(file: str | os.PathLike[str] | BinaryIO, **options: Unpack[FileOptions]) -> Stream:
-    """A file or a pipe as a stream, lazily and in bounded memory.
+    """A file or a pipe as a stream, lazily and in bounded memory; only NPZ is loaded as a whole.
 
     The first rows are looked at when this is called; the rest is read when it is asked for.
 
@@ -52,54 +51,42 @@ class _FileSource:
     """A file whose columns are understood."""
 
     def __init__(self, content: Content, options: ReadOptions) -> None:
-        from devfnn.streams.files.digesting import Digester
-        from devfnn.streams.files.labels import LabelColumn
-        from devfnn.streams.files.layout import AUTO, LABEL_NAMES, Layout
+        from devfnn.streams.files.columns import LabelColumn, Layout
+        from devfnn.streams.files.conversion import Converter
 
         self.content = content
         self.reader = _reader(content, options)
-        self.note = self.reader.note
-        if options.time is None and self.note.time is not None:
-            options = dataclasses.replace(options, time=self.note.time)
+        self.metadata = self.reader.metadata
+        if options.time is None and self.metadata.time is not None:
+            options = dataclasses.replace(options, time=self.metadata.time)
         self.options = options
-        self.layout = Layout.of(self.reader.columns, options, self.note.labels)
-        self.label = None
-        if self.layout.label is not None:
-            name = self.layout.label.name
-            column = self.reader.first.column(name).combine_chunks()
-            is_called_so = name.lower() in LABEL_NAMES or name in self.note.labels
-            is_guess = options.label == AUTO and not is_called_so
-            self.label = LabelColumn.of(name, column, is_guess)
-        self.types = self.layout.types(None if self.label is None else self.label.arrow_type)
+        self.layout = Layout.of(self.reader.columns, options, self.metadata.labels)
+        self.label = LabelColumn.of(self.layout, self.reader.first, options, self.metadata)
+        self.types = self.layout.types(self.label)
         # Read as the rest will be: texts of numbers, for instance, are only known from the file.
         with _arrow_errors(content.name):
             self.first = self.reader.parse(self.reader.first_piece, self.types).table
-        self.digester = Digester(self.layout, self.label, self.first, options)
+        self.converter = Converter(self.layout, self.label, self.first, options)
         self.bad_rows = BadRows(options.on_bad_row)
 
     def stream(self) -> Stream:
         """The file as a stream."""
         return Stream(
-            feature_names=self.digester.feature_names,
+            feature_names=self.converter.feature_names,
             classes=self._classes(),
             blocks=self.blocks,
             n_rows=self.reader.n_rows if self.options.on_bad_row == "error" else None,
-            class_names=self.note.class_names,
-            drift_positions=self.note.drift_positions,
+            class_names=self.metadata.class_names,
+            drift_positions=self.metadata.drift_positions,
             bad_rows=self.bad_rows,
             chunk_rows=self.options.chunk_rows,
         )
 
     def _classes(self) -> tuple[Any, ...]:
-        """Labels that may occur, as far as they are known."""
-        if self.note.classes:
-            return self.note.classes
-        return tuple(range(len(self.note.class_names))) or self._first_labels()
-
-    def _first_labels(self) -> tuple[Any, ...]:
         """Labels that the file declares, or those of the first rows, as they appear."""
-        if self.label is None or self.layout.label is None:
-            return ()
+        declared = self.metadata.classes or tuple(range(len(self.metadata.class_names)))
+        if declared or self.label is None or self.layout.label is None:
+            return declared
         if self.layout.label.values is not None:
             return self.layout.label.values
         labels, _, misfits = self.label.array(self.first.column(self.label.name).combine_chunks())
@@ -108,32 +95,27 @@ class _FileSource:
 
     def blocks(self) -> Iterator[Chunk]:
         """One pass over the file."""
-        from devfnn.streams.files.filling import MeanFiller
+        encoders = self.converter.encoders()
 
-        encoders = self.digester.encoders()
-        filler = MeanFiller() if self.options.missing == "mean" else None
-
-        def work(piece: Any) -> "Digest":
+        def work(piece: Any) -> "ConvertedRows":
             with _arrow_errors(self.content.name):
-                return self.digester.digest(self.reader.parse(piece, self.types))
+                return self.converter.converted(self.reader.parse(piece, self.types))
 
         self.bad_rows.start()
         n_before = 0
         # Of a pipe nothing is asked for ahead: its rows shall come out as they come in.
-        n_ahead = 0 if self.content.is_pipe else threads()
-        for digest in worked_on(self._pieces(), work, n_ahead):
-            bad = [BadRow(n_before + row, reason) for row, reason in digest.bad]
-            n_before += digest.n_rows
+        n_ahead = 0 if self.content.is_pipe else n_threads()
+        for rows in worked_on(self._pieces(), work, n_ahead):
+            bad = [BadRow(n_before + row, reason) for row, reason in rows.bad]
+            n_before += rows.n_rows
             is_refused = bool(bad) and self.bad_rows.policy == "error"
             if is_refused:  # rows before the bad one come first, however the file is cut
-                digest = digest.until(digest.bad[0].row - 1)
+                rows = rows.rows(slice(rows.bad[0].row - 1))
             else:
                 self.bad_rows.add(bad, self.content.name)
-            chunk = self.digester.encoded(digest, encoders)
-            if filler is not None:
-                filler.fill(chunk.X)
-            if len(chunk.y):
-                yield chunk
+            encoders.encode(rows.chunk.X, rows.categories)
+            if len(rows.chunk.y):
+                yield rows.chunk
             if is_refused:
                 self.bad_rows.add(bad, self.content.name)
         self.bad_rows.finish(self.content.name)
@@ -159,20 +141,13 @@ def _arrow_errors(name: str) -> Iterator[None]:
 
 def _reader(content: Content, options: ReadOptions) -> "TableReader":
     """The reader of a file's format."""
-    format_name = options.format or format_of(content.head(), content.name, options.encoding)
-    with _arrow_errors(content.name):
-        reader: TableReader = _readers()[format_name](content, options)
-    return reader
-
-
-def _readers() -> dict[str, Any]:
     from devfnn.streams.files.arff import ArffReader
     from devfnn.streams.files.columnar import ArrowReader, ParquetReader
     from devfnn.streams.files.delimited import DelimitedReader
     from devfnn.streams.files.jsonlines import JsonLinesReader
     from devfnn.streams.files.npz import NpzReader
 
-    return {
+    readers: dict[str, Any] = {
         "csv": DelimitedReader,
         "arff": ArffReader,
         "jsonlines": JsonLinesReader,
@@ -180,3 +155,7 @@ def _readers() -> dict[str, Any]:
         "arrow": ArrowReader,
         "npz": NpzReader,
     }
+    format_name = options.format or format_of(content.head(), content.name, options.encoding)
+    with _arrow_errors(content.name):
+        reader: TableReader = readers[format_name](content, options)
+    return reader

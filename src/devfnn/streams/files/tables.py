@@ -1,17 +1,26 @@
-"""What the formats have in common: named columns of a few kinds, and tables of rows."""
+"""What the formats have in common: columns of a few kinds, and tables with the rows left out."""
 
 import collections
 import dataclasses
 import enum
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-from pyarrow import types
+from pyarrow import types as arrow_types
 
 from devfnn.errors import DataError
-from devfnn.streams.bad_rows import BadRow
-from devfnn.streams.files.notes import Note
+
+METADATA_KEY = b"devfnn"
+"""Where `Metadata` stands in a Parquet file that was exported here."""
+
+TEXT_TYPE = pa.dictionary(pa.int32(), pa.string())
+
+Types = Mapping[str, pa.DataType]
+"""Columns that are wanted, with the types they are to have."""
 
 
 class Kind(enum.StrEnum):
@@ -23,6 +32,30 @@ class Kind(enum.StrEnum):
     time = "time"
     other = "other"
     """What is no feature, as lists or pictures."""
+
+    @classmethod
+    def of(cls, data_type: pa.DataType) -> "Kind":
+        """The kind of a column with this type."""
+        if arrow_types.is_dictionary(data_type):
+            data_type = data_type.value_type
+        if arrow_types.is_boolean(data_type):
+            return cls.boolean
+        if _is_number(data_type) or arrow_types.is_null(data_type):
+            return cls.number
+        if arrow_types.is_timestamp(data_type) or arrow_types.is_date(data_type):
+            return cls.time
+        texts = ("is_string", "is_large_string", "is_string_view", "is_time")
+        is_text = any(getattr(arrow_types, each)(data_type) for each in texts)
+        return cls.text if is_text else cls.other
+
+
+TYPES = {
+    Kind.number: pa.float64(),
+    Kind.boolean: pa.bool_(),
+    Kind.text: TEXT_TYPE,
+    Kind.time: pa.timestamp("us"),
+}
+"""How the columns of each kind are read."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,33 +70,93 @@ class Column:
     """As what the file holds it, or as what it was inferred; None if the kind says all."""
 
 
+def columns_of(table: pa.Table) -> list[Column]:
+    """The columns of a table; one without a value in the first rows is numbers."""
+    for name, count in collections.Counter(table.schema.names).items():
+        if count > 1:
+            raise DataError(f"two columns are called {name!r}; rename one")
+    return [Column(field.name, Kind.of(field.type), data_type=field.type) for field in table.schema]
+
+
+@dataclasses.dataclass(frozen=True)
+class Metadata:
+    """What a file declares about its rows; empty where it says nothing.
+
+    Parameters
+    ----------
+    labels
+        Columns that are labels and no features; the first is meant by default.
+    time
+        Column that says when a row came.
+    classes, class_names
+        Labels that occur, and what they are called.
+    drift_positions
+        Rows with which a new concept begins.
+    """
+
+    labels: tuple[str, ...] = ()
+    time: str | None = None
+    classes: tuple[Hashable, ...] = ()
+    class_names: tuple[str, ...] = ()
+    drift_positions: tuple[int, ...] = ()
+
+    def to_bytes(self) -> bytes:
+        """As JSON; classes that JSON cannot hold are left out."""
+        fields = dataclasses.asdict(self)
+        if not all(isinstance(label, str | int | float) for label in self.classes):
+            fields["classes"] = ()
+        return json.dumps(fields).encode()
+
+    @classmethod
+    def of(cls, metadata: Mapping[bytes, bytes] | None) -> "Metadata":
+        """That of a Parquet file; empty if there is none or it is not understood."""
+        try:
+            fields = json.loads((metadata or {})[METADATA_KEY])
+            found = cls(
+                tuple(map(str, fields["labels"])),
+                None if fields["time"] is None else str(fields["time"]),
+                tuple(fields["classes"]),
+                tuple(map(str, fields["class_names"])),
+                tuple(sorted(map(int, fields["drift_positions"]))),
+            )
+            hash(found)  # lists among the classes would fail later
+        except (KeyError, ValueError, TypeError, RecursionError):
+            return cls()
+        return found
+
+
 @dataclasses.dataclass(frozen=True)
 class Parsed:
-    """Rows as a table, and those that could not be parsed."""
+    """The rows of a piece of a file as a table, without those that are bad."""
 
     table: pa.Table
-    places: Sequence[int] | None = None
-    """Where the rows of the table were among all rows of the piece; None if all are there."""
-    bad: Sequence[BadRow] = ()
-    """Rows that are not in the table, counted from 1 within the piece."""
+    numbers: npt.NDArray[np.int64]
+    """Numbers of the table's rows within the piece, from 1."""
+    bad: Mapping[int, str]
+    """Numbers of the other rows, and what is wrong with them."""
 
-    @property
-    def n_rows(self) -> int:
-        """Rows of the piece, bad ones too."""
-        return int(self.table.num_rows) + len(self.bad)
+    @classmethod
+    def of(cls, table: pa.Table, bad: Mapping[int, str] | None = None) -> "Parsed":
+        """All rows of a piece but those that are bad, which are not in the table."""
+        bad = bad or {}
+        numbers = np.arange(1, table.num_rows + len(bad) + 1)
+        return cls(table, np.delete(numbers, [number - 1 for number in bad]), bad)
 
-    def place(self, row: int) -> int:
-        """The number of a row of the table within the piece, from 1."""
-        return 1 + (row if self.places is None else int(self.places[row]))
+    def without(self, reasons: Mapping[int, str]) -> "Parsed":
+        """Without some rows of the table, which are bad: their places from 0, and why."""
+        if not reasons:
+            return self
+        keep = np.ones(len(self.numbers), bool)
+        keep[list(reasons)] = False
+        bad = {int(self.numbers[place]): reason for place, reason in reasons.items()}
+        return Parsed(self.table.filter(pa.array(keep)), self.numbers[keep], {**self.bad, **bad})
 
-    def among(self, places: Sequence[int], bad: Sequence[BadRow]) -> "Parsed":
-        """The same rows as part of a piece that had bad rows before.
-
-        places: where the rows that were parsed were in the piece
-        """
-        numbers = [places[self.place(row) - 1] for row in range(self.table.num_rows)]
-        own = [BadRow(places[row - 1] + 1, reason) for row, reason in self.bad]
-        return Parsed(self.table, numbers, sorted([*bad, *own]))
+    def with_columns(self, columns: Mapping[str, Any]) -> "Parsed":
+        """The same rows with some columns replaced."""
+        table = self.table
+        for name, column in columns.items():
+            table = table.set_column(table.schema.get_field_index(name), name, column)
+        return dataclasses.replace(self, table=table)
 
 
 class TableReader(Protocol):
@@ -86,44 +179,97 @@ class TableReader(Protocol):
         """Rows of the file, if it says so."""
 
     @property
-    def note(self) -> Note:
+    def metadata(self) -> Metadata:
         """What the file declares about its rows."""
 
     def pieces(self) -> Iterator[Any]:
         """The file in pieces of some rows, in order."""
 
-    def parse(self, piece: Any, types: dict[str, pa.DataType]) -> Parsed:
+    def parse(self, piece: Any, types: Types) -> Parsed:
         """The rows of a piece, with columns of these types; called by several threads."""
 
 
-def kind_of(data_type: pa.DataType) -> Kind:
-    """The kind of a column with this type."""
-    if types.is_dictionary(data_type):
-        data_type = data_type.value_type
-    if types.is_boolean(data_type):
-        return Kind.boolean
-    numeric = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
-    if any(is_type(data_type) for is_type in numeric):
-        return Kind.number
-    if types.is_timestamp(data_type) or types.is_date(data_type):
-        return Kind.time
-    strings = (types.is_string, types.is_large_string, types.is_string_view, types.is_time)
-    if any(is_type(data_type) for is_type in strings):
-        return Kind.text
-    return Kind.other
-
-
-def columns_of(table: pa.Table) -> list[Column]:
-    """The columns of a table; one without a value in the first rows is numbers."""
-    names = table.schema.names
-    if len(set(names)) < len(names):
-        counts = collections.Counter(names)
-        raise DataError(
-            f"two columns are called {max(names, key=counts.__getitem__)!r}; rename one"
+def fitted(parsed: Parsed, types: Types) -> Parsed:
+    """The columns that are wanted, of types that can be read; other values make bad rows."""
+    table = parsed.table.select(list(types))
+    parsed = dataclasses.replace(parsed, table=table)
+    wanted = {
+        name: data_type
+        for name, data_type in types.items()
+        if not _is_alike(table.schema.field(name).type, data_type)
+    }
+    try:
+        return parsed.with_columns(
+            {name: _as_type(table.column(name), wanted[name]) for name in wanted}
         )
-    return [Column(field.name, kind_of(field.type), data_type=field.type) for field in table.schema]
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        texts = {name: _as_type(table.column(name), pa.string()) for name in wanted}
+        return cast_texts(parsed.with_columns(texts), wanted)
 
 
-def empty_table(types: dict[str, pa.DataType]) -> pa.Table:
-    """A table without rows."""
-    return pa.schema(list(types.items())).empty_table()
+def cast_texts(parsed: Parsed, types: Types) -> Parsed:
+    """Columns of texts in the given types; rows with a value that does not fit are bad."""
+    found: dict[int, str] = {}
+    for name, data_type in types.items():
+        column = parsed.table.column(name).combine_chunks()
+        for row in _misfits(column, data_type, 0):
+            reason = f"{column[row].as_py()!r} in column {name!r} is no {_word(data_type)}"
+            found.setdefault(row, reason)
+    left = parsed.without(found)
+    columns = {name: left.table.column(name).combine_chunks() for name in types}
+    return left.with_columns({name: _cast(columns[name], types[name]) for name in types})
+
+
+def _misfits(column: Any, data_type: pa.DataType, first: int) -> list[int]:
+    """Rows whose values cannot be cast, found by halving: bad rows are few."""
+    try:
+        _cast(column, data_type)
+    except ValueError:
+        if len(column) == 1:
+            return [first]
+        half = len(column) // 2
+        left = _misfits(column[:half], data_type, first)
+        return left + _misfits(column[half:], data_type, first + half)
+    return []
+
+
+def _cast(column: Any, data_type: pa.DataType) -> Any:
+    """Texts as another type."""
+    if arrow_types.is_dictionary(data_type):
+        return column.dictionary_encode()
+    return column.cast(data_type)
+
+
+def _word(data_type: pa.DataType) -> str:
+    if arrow_types.is_boolean(data_type):
+        return "truth value"
+    if arrow_types.is_timestamp(data_type):
+        return "date" if data_type.tz is None else "date with a time zone"
+    return "whole number" if arrow_types.is_integer(data_type) else "number"
+
+
+def _is_number(data_type: pa.DataType) -> bool:
+    return bool(
+        arrow_types.is_integer(data_type)
+        or arrow_types.is_floating(data_type)
+        or arrow_types.is_decimal(data_type)
+    )
+
+
+def _is_alike(have: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether a column can be read as it is."""
+    if arrow_types.is_dictionary(wanted):
+        return bool(arrow_types.is_dictionary(have) and arrow_types.is_string(have.value_type))
+    if arrow_types.is_timestamp(wanted):
+        return bool(arrow_types.is_timestamp(have) or arrow_types.is_date(have))
+    if arrow_types.is_float64(wanted):
+        return _is_number(have) or bool(arrow_types.is_boolean(have))
+    return bool(have == wanted)
+
+
+def _as_type(column: Any, data_type: pa.DataType) -> Any:
+    if arrow_types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if arrow_types.is_dictionary(data_type):
+        return column.cast(pa.string()).combine_chunks().dictionary_encode()
+    return column.cast(data_type)

@@ -17,13 +17,10 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from devfnn.streams.arguments import listed, share
-from devfnn.streams.generators.checks import function_number
+from devfnn.streams.arguments import finite_number, listed, whole_number
 from devfnn.streams.generators.concept import Floats, Ints, Maker, picked
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
 from devfnn.streams.stream import Stream
-
-DEFAULTS: StreamOptions = {"rows_per_concept": 10_000}
 
 Bools = npt.NDArray[np.bool_]
 Ranges = tuple[tuple[float, float], ...]
@@ -64,8 +61,8 @@ class Agrawal:
     n_draws = 15
 
     def __post_init__(self) -> None:
-        function_number(self.function, len(FUNCTIONS))
-        share("perturbation", self.perturbation)
+        whole_number("function", self.function, low=1, high=len(FUNCTIONS))
+        finite_number("perturbation", self.perturbation, low=0, high=1)
 
     def start(self) -> Maker:
         def made(draws: Floats) -> tuple[Floats, Ints]:
@@ -132,75 +129,37 @@ def _is_within(values: Any, people: People, ranges: Ranges) -> Bools:
     return within
 
 
-def _by_age(people: People) -> Bools:
-    return np.asarray((people.age < 40) | (people.age >= 60))
-
-
-def _by_salary(people: People) -> Bools:
-    return _is_within(people.salary, people, SALARIES)
-
-
-def _by_level(people: People) -> Bools:
-    return _is_within(people.elevel, people, LEVELS)
-
-
-def _by_level_and_salary(people: People) -> Bools:
-    return np.where(
-        _is_within(people.elevel, people, LEVELS),
-        _is_within(people.salary, people, SALARIES_BY_LEVEL),
-        _is_within(people.salary, people, SALARIES),
-    )
-
-
-def _by_salary_and_loan(people: People) -> Bools:
-    return np.where(
-        _is_within(people.salary, people, SALARIES),
-        _is_within(people.loan, people, LOANS_BY_SALARY),
-        _is_within(people.loan, people, LOANS),
-    )
-
-
-def _by_income(people: People) -> Bools:
-    return _is_within(people.salary + people.commission, people, SALARIES)
-
-
 def _spare(people: People, reserve: float) -> Floats:
     """Two thirds of the income, less a reserve."""
     return 2.0 * (people.salary + people.commission) / 3.0 - reserve
 
 
-def _by_spare_and_loan(people: People) -> Bools:
-    return _spare(people, 20_000.0) - people.loan / 5.0 > 0.0
-
-
-def _by_spare_and_level(people: People) -> Bools:
-    return np.asarray(_spare(people, 20_000.0) - 5_000.0 * people.elevel > 0.0)
-
-
-def _by_spare_level_and_loan(people: People) -> Bools:
-    spare = _spare(people, 10_000.0) - 5_000.0 * people.elevel - people.loan / 5.0
-    return np.asarray(spare > 0.0)
-
-
-def _by_spare_and_house(people: People) -> Bools:
-    equity = people.hvalue * np.maximum(people.hyears - 20, 0) / 10.0
-    spare = _spare(people, 10_000.0) - 5_000.0 * people.elevel + equity / 5.0
-    return np.asarray(spare > 0.0)
+def _equity(people: People) -> Floats:
+    """How much of the house is paid."""
+    return np.asarray(people.hvalue * np.maximum(people.hyears - 20, 0) / 10.0)
 
 
 FUNCTIONS: tuple[Callable[[People], Bools], ...] = (
-    _by_age,
-    _by_salary,
-    _by_level,
-    _by_level_and_salary,
-    _by_salary_and_loan,
-    _by_income,
-    _by_spare_and_loan,
-    _by_spare_and_level,
-    _by_spare_level_and_loan,
-    _by_spare_and_house,
+    lambda each: np.asarray((each.age < 40) | (each.age >= 60)),
+    lambda each: _is_within(each.salary, each, SALARIES),
+    lambda each: _is_within(each.elevel, each, LEVELS),
+    lambda each: np.where(
+        _is_within(each.elevel, each, LEVELS),
+        _is_within(each.salary, each, SALARIES_BY_LEVEL),
+        _is_within(each.salary, each, SALARIES),
+    ),
+    lambda each: np.where(
+        _is_within(each.salary, each, SALARIES),
+        _is_within(each.loan, each, LOANS_BY_SALARY),
+        _is_within(each.loan, each, LOANS),
+    ),
+    lambda each: _is_within(each.salary + each.commission, each, SALARIES),
+    lambda each: _spare(each, 20e3) - each.loan / 5.0 > 0.0,
+    lambda each: np.asarray(_spare(each, 20e3) - 5e3 * each.elevel > 0.0),
+    lambda each: np.asarray(_spare(each, 10e3) - 5e3 * each.elevel - each.loan / 5.0 > 0.0),
+    lambda each: np.asarray(_spare(each, 10e3) - 5e3 * each.elevel + _equity(each) / 5.0 > 0.0),
 )
-"""Who is in group A."""
+"""Who is in group A, by the functions 1 to 10."""
 
 
 def agrawal(
@@ -214,22 +173,18 @@ def agrawal(
 
     Parameters
     ----------
-    n_rows
-        Rows of the whole stream; None for one that never ends.
     functions
         From 1 to 10, one for each concept; after the last comes the first again.
     perturbation
         How far numbers are moved at random after the label was found, as a share of their range.
-    **options
-        As in `Recipe`. By default a concept lasts 10,000 rows.
+    n_rows, **options
+        As in `StreamOptions`. By default a concept lasts 10,000 rows.
 
     Examples
     --------
     >>> stream = agrawal(1000, functions=[1, 7])
     >>> stream.feature_names[:3]
     ('salary', 'commission', 'age')
-    >>> [chunk.X.shape for chunk in stream]
-    [(500, 9), (500, 9)]
     """
     concepts = [Agrawal(function, perturbation) for function in listed("functions", functions)]
-    return drifting(concepts, n_rows, **with_defaults(options, DEFAULTS))
+    return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=10_000))

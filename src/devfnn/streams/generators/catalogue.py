@@ -1,31 +1,30 @@
 """All generated streams by name, for the command line."""
 
-import dataclasses
 from collections.abc import Callable
+from typing import NamedTuple
 
 from devfnn.streams.generators.agrawal import agrawal
+from devfnn.streams.generators.functions import mixed, sine, stagger
 from devfnn.streams.generators.hyperplane import hyperplane
 from devfnn.streams.generators.led import led
-from devfnn.streams.generators.mixed import mixed
 from devfnn.streams.generators.rbf import rbf
 from devfnn.streams.generators.rfid import rfid
 from devfnn.streams.generators.sea import imbalanced_sea, sea
-from devfnn.streams.generators.sine import sine
-from devfnn.streams.generators.stagger import stagger
 from devfnn.streams.stream import Stream
 
 
-@dataclasses.dataclass(frozen=True)
-class Generator:
+class Generator(NamedTuple):
     """A stream that can be made."""
 
     make: Callable[..., Stream]
-    """Called with the number of rows, or None for no end, and options as in `Recipe`."""
+    """Called with the number of rows, or None for no end, and options as in `StreamOptions`."""
     summary: str
     """What it is, in one line."""
     citation: str
     """Where it comes from."""
 
+
+_GAMA = "Gama, Medas, Castillo and Rodrigues, SBIA 2004"
 
 GENERATORS: dict[str, Generator] = {
     "sea": Generator(
@@ -64,19 +63,13 @@ GENERATORS: dict[str, Generator] = {
         "Bifet, Holmes, Kirkby and Pfahringer, JMLR 11, 2010",
     ),
     "sine": Generator(
-        sine,
-        "2 features above and below a sine, the sides exchanged by drift",
-        "Gama, Medas, Castillo and Rodrigues, SBIA 2004",
+        sine, "2 features above and below a sine, the sides exchanged by drift", _GAMA
     ),
     "stagger": Generator(
         stagger,
         "objects of 3 sizes, colours and shapes, 3 rules",
         "Schlimmer and Granger, Machine Learning 1, 1986",
     ),
-    "mixed": Generator(
-        mixed,
-        "2 booleans and 2 numbers, the classes exchanged by drift",
-        "Gama, Medas, Castillo and Rodrigues, SBIA 2004",
-    ),
+    "mixed": Generator(mixed, "2 booleans and 2 numbers, the classes exchanged by drift", _GAMA),
 }
 """Generated streams by the names users know them by."""

@@ -4,12 +4,12 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import TypedDict, Unpack
+from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
 from devfnn.errors import InputError
-from devfnn.streams.arguments import share, whole_number
+from devfnn.streams.arguments import finite_number, whole_number
 from devfnn.streams.drift import Schedule, Turnover
 from devfnn.streams.generators.concept import (
     Concept,
@@ -22,30 +22,23 @@ from devfnn.streams.generators.concept import (
     Situation,
     picked,
 )
-from devfnn.streams.generators.imbalance import MAX_ROUNDS, ClassShares
 from devfnn.streams.stream import Stream
 from devfnn.types import Chunk
 
 BLOCK_ROWS = 4096
 """Rows made at a time. Part of what a seed means: another size would give other rows."""
 
+SWING_ROWS = 10_000
+"""Rows in which a class share that swings goes from low to high and back."""
+
+MAX_ROUNDS = 10_000
+"""Tries to draw a row of the wanted class: enough if one row in 500 is of it."""
+
+Shares = Mapping[Hashable, float | tuple[float, float]]
+
 
 class StreamOptions(TypedDict, total=False):
-    """What every generated stream takes; the fields of `Recipe` say what they mean."""
-
-    positions: Sequence[int]
-    rows_per_concept: int | None
-    width: int | Sequence[int]
-    kind: str | Sequence[str]
-    noise: float
-    class_shares: Mapping[Hashable, float | tuple[float, float]] | None
-    chunk_rows: int
-    seed: int
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """The parameters that all generated streams have, checked.
+    """What every generated stream takes, besides `n_rows` (None for a stream without end).
 
     Parameters
     ----------
@@ -54,41 +47,39 @@ class Recipe:
     rows_per_concept
         Instead of positions: rows after which the next concept takes over, again and again.
     width
-        Rows a drift takes; 0 is abrupt. One for all drifts, or one for each position.
+        Rows a drift takes; 0, the default, is abrupt. One for all drifts, or one for each position.
     kind
-        What happens during a drift that takes a while. `gradual`: rows come from the old or the
-        new concept, more and more from the new one. `incremental`: the concept itself moves. One
-        for all drifts, or one for each position.
+        What happens during a drift that takes a while. `gradual`, the default: rows come from the
+        old or the new concept, more and more from the new one. `incremental`: the concept itself
+        moves. One for all drifts, or one for each position.
     noise
         Share of labels that are replaced by another class.
     class_shares
         How often a class comes, before noise: `{1: 0.05}`, or `{1: (0.05, 0.25)}` for a share that
         swings between two values. Classes not named share the rest as they would by themselves.
     chunk_rows
-        Rows in a chunk.
+        Rows in a chunk, 500 by default.
     seed
         Seed of everything random. Features, noise, imbalance and gradual drift have random numbers
         of their own, so that changing one leaves the others as they are.
     """
 
-    positions: Sequence[int] = ()
-    rows_per_concept: int | None = None
-    width: int | Sequence[int] = 0
-    kind: str | Sequence[str] = "gradual"
-    noise: float = 0.0
-    class_shares: Mapping[Hashable, float | tuple[float, float]] | None = None
-    chunk_rows: int = 500
-    seed: int = 0
+    positions: Sequence[int]
+    rows_per_concept: int | None
+    width: int | Sequence[int]
+    kind: str | Sequence[str]
+    noise: float
+    class_shares: Shares | None
+    chunk_rows: int
+    seed: int
 
-    def __post_init__(self) -> None:
-        whole_number("chunk_rows", self.chunk_rows, low=1)
-        whole_number("seed", self.seed, low=0)
-        share("noise", self.noise)
 
-    def schedule(self) -> Schedule:
-        """When which concept comes."""
-        positions = tuple(whole_number("positions", each, low=1) for each in self.positions)
-        return Schedule(positions, self.rows_per_concept, self.width, self.kind)
+def with_defaults(options: StreamOptions, **defaults: Unpack[StreamOptions]) -> StreamOptions:
+    """Options, with a generator's own where none are given; positions replace its rhythm."""
+    merged: StreamOptions = {**defaults, **options}
+    if "positions" in options and "rows_per_concept" not in options:
+        merged["rows_per_concept"] = None
+    return merged
 
 
 def drifting(
@@ -100,10 +91,8 @@ def drifting(
     ----------
     concepts
         One or more, with the same features and classes.
-    n_rows
-        Rows of the whole stream; None for one that never ends.
-    **options
-        As in `Recipe`: drift, noise, imbalance, chunks, seed.
+    n_rows, **options
+        As in `StreamOptions`: drift, noise, imbalance, chunks, seed.
 
     Examples
     --------
@@ -114,31 +103,36 @@ def drifting(
     >>> stream.drift_positions
     (1000, 3000)
     """
-    if n_rows is not None:
-        whole_number("n_rows", n_rows, low=1)
     unknown = options.keys() - StreamOptions.__annotations__.keys()
     if unknown:
         known = ", ".join(StreamOptions.__annotations__)
         raise TypeError(f"there is no option {min(unknown)!r}; all streams take {known}")
-    recipe = Recipe(**options)
-    schedule = recipe.schedule()
+    schedule = Schedule(
+        tuple(options.get("positions", ())),
+        options.get("rows_per_concept"),
+        options.get("width", 0),
+        options.get("kind", "gradual"),
+    )
     concepts = tuple(concepts)
     _check_concepts(concepts, schedule)
-    first = concepts[0]
-    shares = None
-    if recipe.class_shares is not None:
-        shares = ClassShares.of(recipe.class_shares, first.classes)
-
+    first, shares = concepts[0], options.get("class_shares")
     stream = Stream(
         feature_names=first.feature_names,
         classes=first.classes,
-        blocks=functools.partial(_started, concepts, recipe, schedule, shares),
+        blocks=functools.partial(
+            _blocks,
+            concepts,
+            schedule,
+            finite_number("noise", options.get("noise", 0.0), low=0, high=1),
+            None if shares is None else ClassShares.of(shares, first.classes),
+            whole_number("seed", options.get("seed", 0), low=0),
+        ),
         is_endless=True,
-        drift_positions=schedule.drift_positions(concepts, None),
+        drift_positions=schedule.drift_positions(concepts),
         class_names=tuple(getattr(first, "class_names", ())),
-        chunk_rows=recipe.chunk_rows,
+        chunk_rows=options.get("chunk_rows", 500),
     )
-    return stream if n_rows is None else stream.take(n_rows)
+    return stream if n_rows is None else stream.take(whole_number("n_rows", n_rows, low=1))
 
 
 def _check_concepts(concepts: Sequence[Concept], schedule: Schedule) -> None:
@@ -151,32 +145,78 @@ def _check_concepts(concepts: Sequence[Concept], schedule: Schedule) -> None:
     if not schedule.is_incremental:
         return
     for old, new in zip(concepts, (*concepts[1:], concepts[0]), strict=True):
-        is_movable = isinstance(old, MovableConcept) and isinstance(new, MovableConcept)
-        if not is_movable or type(old) is not type(new):
+        if not isinstance(old, MovableConcept) or type(old) is not type(new):
             raise InputError(
                 "incremental drift needs concepts of one kind whose numbers can move; "
                 'use kind="gradual" for others'
             )
         if old != new:
-            _between(old, new, np.ones(1))  # refuses what it cannot do
-
-
-def _between(old: Concept, new: Concept, shares: Floats) -> Maker:
-    assert isinstance(old, MovableConcept) and isinstance(new, MovableConcept)
-    maker: Maker = old.between(new, shares)
-    return maker
-
-
-def with_defaults(options: StreamOptions, defaults: StreamOptions) -> StreamOptions:
-    """Options, with those not given as a generator has them; positions replace its rhythm."""
-    merged: StreamOptions = {**defaults, **options}
-    if "positions" in options and "rows_per_concept" not in options:
-        merged["rows_per_concept"] = None
-    return merged
+            old.between(new, np.ones(1))  # refuses what it cannot do
 
 
 @dataclasses.dataclass(frozen=True)
-class _Block:
+class ClassShares:
+    """Shares of some classes; the others keep their proportions among the rest."""
+
+    places: tuple[int, ...]
+    """Indices of the classes whose share is set."""
+    lows: tuple[float, ...]
+    """Their shares at the lowest ..."""
+    highs: tuple[float, ...]
+    """... and at the highest."""
+
+    @classmethod
+    def of(cls, shares: Shares, classes: Sequence[Hashable]) -> "ClassShares":
+        """Checked shares."""
+        if not isinstance(shares, Mapping):
+            raise InputError(f"class_shares must map classes to shares, not {shares!r}")
+        places, lows, highs = [], [], []
+        for label, value in shares.items():
+            if label not in classes:
+                known = ", ".join(map(repr, classes))
+                raise InputError(f"class_shares names {label!r}; the classes are {known}")
+            bounds: tuple[float, ...] = value if isinstance(value, tuple) else (value, value)
+            bounds = tuple(finite_number("class_shares", each, low=0, high=1) for each in bounds)
+            if len(bounds) != 2 or bounds[0] > bounds[1]:
+                raise InputError(f"class_shares of {label!r} must be low to high, not {value!r}")
+            places.append(classes.index(label))
+            lows.append(bounds[0])
+            highs.append(bounds[1])
+        if sum(highs) > 1.0 + 1e-9:
+            raise InputError("class_shares must not add up to more than 1")
+        if len(places) == len(classes) and sum(lows) < 1.0 - 1e-9:
+            raise InputError("class_shares of all classes must add up to 1")
+        return cls(tuple(places), tuple(lows), tuple(highs))
+
+    def wanted(self, draws: Floats, classes: Ints, first: int, n_classes: int) -> Ints:
+        """The class every row should have, given what it would have by itself.
+
+        draws: (n_rows, 2) · classes: (n_rows,) · first: number of the first row
+        """
+        rows = np.arange(first, first + len(classes))
+        swing = 0.5 - 0.5 * np.cos(2.0 * np.pi * rows / SWING_ROWS)
+        lows, highs = np.array(self.lows), np.array(self.highs)
+        edges = np.cumsum(lows + (highs - lows) * swing[:, None], axis=1)
+        choice = (draws[:, :1] >= edges).sum(axis=1)
+        wanted: Ints = np.array((*self.places, -1))[choice]
+        is_rest = wanted < 0
+        if is_rest.any() and len(self.places) < n_classes:
+            wanted[is_rest] = self._rest(draws[:, 1], classes, n_classes)[is_rest]
+        elif is_rest.any():  # shares of all classes add up to 1 but for rounding
+            wanted[is_rest] = self.places[-1]
+        return wanted
+
+    def _rest(self, draws: Floats, classes: Ints, n_classes: int) -> Ints:
+        """A class whose share is not set: the row's own, or that of another such row at random."""
+        is_free = ~np.isin(classes, self.places)
+        pool = classes[is_free]
+        if not len(pool):
+            pool = np.setdiff1d(np.arange(n_classes), self.places)
+        lent: Ints = pool[picked(draws, len(pool))]
+        return np.where(is_free, classes, lent)
+
+
+class _Block(NamedTuple):
     """Where the rows of a block come from."""
 
     first: int
@@ -189,51 +229,48 @@ class _Block:
     """Which of its maker's rows each row is, (n_rows,)."""
 
 
-def _started(
-    concepts: Sequence[Concept], recipe: Recipe, schedule: Schedule, shares: ClassShares | None
+def _blocks(
+    concepts: Sequence[Concept],
+    schedule: Schedule,
+    noise: float,
+    shares: ClassShares | None,
+    seed: int,
 ) -> Iterator[Chunk]:
-    return _Run(concepts, recipe, schedule, shares).blocks()
+    """Rows without end."""
+    rngs = [np.random.default_rng([seed, purpose]) for purpose in range(5)]
+    for_features, for_noise, for_mixing, for_classes, for_retries = rngs
+    rows = _Rows(concepts, for_features, for_retries)
+    labels = _label_array(concepts[0].classes)
+    for first in itertools.count(step=BLOCK_ROWS):
+        turnover = schedule.turnover(first, BLOCK_ROWS)
+        sources = rows.sources(turnover, turnover.mixed(for_mixing.random(BLOCK_ROWS)))
+        block = _Block(first, sources, turnover.shares, np.empty(BLOCK_ROWS, np.int64))
+        X, classes = rows.made(block)
+        if shares is not None:
+            draws = for_classes.random((BLOCK_ROWS, 2))
+            rows.balance(X, classes, block, shares.wanted(draws, classes, first, len(labels)))
+        yield Chunk(X, labels[_noisy(classes, noise, len(labels), for_noise)])
 
 
-class _Run:
-    """One pass over a generated stream."""
+class _Rows:
+    """Makes the rows of one pass over a stream."""
 
     def __init__(
         self,
         concepts: Sequence[Concept],
-        recipe: Recipe,
-        schedule: Schedule,
-        shares: ClassShares | None,
+        for_features: np.random.Generator,
+        for_retries: np.random.Generator,
     ) -> None:
         self.concepts = concepts
-        self.schedule = schedule
-        self.noise = recipe.noise
-        self.shares = shares
-        self.labels = _label_array(concepts[0].classes)
         self.n_draws = max(concept.n_draws for concept in concepts)
         self.originals: Ints = np.array([concepts.index(concept) for concept in concepts])
         self.makers: dict[int, Maker] = {
             number: concepts[number].start() for number in set(self.originals.tolist())
         }
         self.situation = _situation(concepts)
-        rngs = [np.random.default_rng([recipe.seed, purpose]) for purpose in range(5)]
-        self.for_features, self.for_noise, self.for_mixing, self.for_classes, self.for_retries = (
-            rngs
-        )
+        self.for_features, self.for_retries = for_features, for_retries
 
-    def blocks(self) -> Iterator[Chunk]:
-        """Rows without end."""
-        for first in itertools.count(step=BLOCK_ROWS):
-            turnover = self.schedule.turnover(first, BLOCK_ROWS)
-            mixed = turnover.mixed(self.for_mixing.random(BLOCK_ROWS))
-            sources = self._sources(turnover, mixed)
-            block = _Block(first, sources, turnover.shares, np.empty(BLOCK_ROWS, np.int64))
-            X, classes = self._made(block)
-            if self.shares is not None:
-                self._balance(X, classes, block)
-            yield Chunk(X, self.labels[self._noisy(classes)])
-
-    def _sources(self, turnover: Turnover, mixed: Ints) -> Ints:
+    def sources(self, turnover: Turnover, mixed: Ints) -> Ints:
         """Concepts of a block; equal ones are one, so that a concept that returns goes on."""
         n_concepts = len(self.concepts)
         sources: Ints = self.originals[mixed % n_concepts]
@@ -243,8 +280,8 @@ class _Run:
             sources = np.where(turnover.is_incremental & is_change, -new, sources)
         return sources
 
-    def _made(self, block: _Block) -> tuple[Floats, Ints]:
-        """Features and classes of a block."""
+    def made(self, block: _Block) -> tuple[Floats, Ints]:
+        """Features and classes of a block; writes the places of its rows."""
         n_rows = len(block.sources)
         draws = self.situation(self.for_features.random((n_rows, self.n_draws)))
         X = np.empty((n_rows, len(self.concepts[0].feature_names)))
@@ -260,13 +297,12 @@ class _Run:
             return self.makers[source]
         n_concepts = len(self.concepts)
         old, new = self.concepts[(-source - 1) % n_concepts], self.concepts[-source % n_concepts]
-        return _between(old, new, shares)
+        assert isinstance(old, MovableConcept) and isinstance(new, MovableConcept)
+        maker: Maker = old.between(new, shares)
+        return maker
 
-    def _balance(self, X: Floats, classes: Ints, block: _Block) -> None:
-        """Make rows anew until each is of the class that the shares ask for."""
-        assert self.shares is not None
-        draws = self.for_classes.random((len(classes), 2))
-        wanted = self.shares.wanted(draws, classes, block.first, len(self.labels))
+    def balance(self, X: Floats, classes: Ints, block: _Block, wanted: Ints) -> None:
+        """Make rows anew until each is of the class that is wanted."""
         wrong = np.flatnonzero(classes != wanted)
         for _ in range(MAX_ROUNDS):
             if not len(wrong):
@@ -287,15 +323,6 @@ class _Run:
             else:
                 X[rows], classes[rows] = maker(draws[members])
 
-    def _noisy(self, classes: Ints) -> Ints:
-        """Some classes replaced by another one."""
-        draws = self.for_noise.random((len(classes), 2))
-        n_classes = len(self.labels)
-        if n_classes < 2 or not self.noise:
-            return classes
-        steps = 1 + picked(draws[:, 1], n_classes - 1)
-        return np.where(draws[:, 0] < self.noise, (classes + steps) % n_classes, classes)
-
 
 def _situation(concepts: Sequence[Concept]) -> Situation:
     """What all concepts of a stream share; mostly nothing but the random numbers."""
@@ -311,6 +338,15 @@ def _grouped(sources: Ints) -> Iterator[tuple[int, slice | Ints]]:
         return
     for source in found:
         yield source, np.flatnonzero(sources == source)
+
+
+def _noisy(classes: Ints, noise: float, n_classes: int, rng: np.random.Generator) -> Ints:
+    """Some classes replaced by another one."""
+    draws = rng.random((len(classes), 2))
+    if n_classes < 2 or not noise:
+        return classes
+    steps = 1 + picked(draws[:, 1], n_classes - 1)
+    return np.where(draws[:, 0] < noise, (classes + steps) % n_classes, classes)
 
 
 def _label_array(classes: Sequence[Hashable]) -> np.ndarray[tuple[int], np.dtype[np.generic]]:

@@ -10,13 +10,10 @@ from typing import Unpack
 import numpy as np
 
 from devfnn.errors import InputError
-from devfnn.streams.arguments import MOST_FEATURES, share, whole_number
-from devfnn.streams.generators.checks import finite_number, number_up_to
+from devfnn.streams.arguments import MOST_FEATURES, finite_number, whole_number
 from devfnn.streams.generators.concept import Floats, Ints, Maker, numbered_names
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
 from devfnn.streams.stream import Stream
-
-DEFAULTS: StreamOptions = {"rows_per_concept": 10_000, "noise": 0.05}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,9 +46,9 @@ class Hyperplane:
         if not weights:
             raise InputError("weights must be one or more numbers")
         object.__setattr__(self, "weights", weights)
-        number_up_to("n_drift_features", self.n_drift_features, len(weights))
+        whole_number("n_drift_features", self.n_drift_features, low=0, high=len(weights))
         finite_number("magnitude", self.magnitude, low=0)
-        share("flip_chance", self.flip_chance)
+        finite_number("flip_chance", self.flip_chance, low=0, high=1)
 
     @classmethod
     def from_seed(cls, n_features: int, seed: int) -> "Hyperplane":
@@ -145,8 +142,6 @@ def hyperplane(
 
     Parameters
     ----------
-    n_rows
-        Rows of the whole stream; None for one that never ends.
     n_features
         Features, all of them with a weight.
     n_concepts
@@ -158,9 +153,9 @@ def hyperplane(
         By how much they move after every row.
     flip_chance
         Chance that a moving weight turns round after a row.
-    **options
-        As in `Recipe`. By default a twentieth of the labels is wrong, and a concept lasts 10,000
-        rows if there are several.
+    n_rows, **options
+        As in `StreamOptions`. By default `noise` is 0.05, and one of several concepts lasts
+        10,000 rows.
 
     Examples
     --------
@@ -184,4 +179,4 @@ def hyperplane(
         )
         for seed in range(whole_number("n_concepts", n_concepts, low=1))
     ]
-    return drifting(concepts, n_rows, **with_defaults(options, DEFAULTS))
+    return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=10_000, noise=0.05))

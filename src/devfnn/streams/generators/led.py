@@ -10,8 +10,7 @@ from typing import Unpack
 
 import numpy as np
 
-from devfnn.streams.arguments import listed, share, whole_number
-from devfnn.streams.generators.checks import number_up_to
+from devfnn.streams.arguments import finite_number, listed, whole_number
 from devfnn.streams.generators.concept import Floats, Ints, Maker, numbered_names, picked
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
 from devfnn.streams.stream import Stream
@@ -32,8 +31,6 @@ SEGMENTS = (
 bottom."""
 
 N_SEGMENTS = len(SEGMENTS[0])
-
-DEFAULTS: StreamOptions = {"rows_per_concept": 10_000}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,8 +55,8 @@ class LED:
 
     def __post_init__(self) -> None:
         whole_number("n_irrelevant", self.n_irrelevant, low=0)
-        number_up_to("n_swapped", self.n_swapped, min(N_SEGMENTS, self.n_irrelevant))
-        share("attribute_noise", self.attribute_noise)
+        whole_number("n_swapped", self.n_swapped, low=0, high=min(N_SEGMENTS, self.n_irrelevant))
+        finite_number("attribute_noise", self.attribute_noise, low=0, high=1)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -99,8 +96,6 @@ def led(
 
     Parameters
     ----------
-    n_rows
-        Rows of the whole stream; None for one that never ends.
     swaps
         Segments that have changed places with useless features, for each concept; after the last
         comes the first again.
@@ -108,18 +103,16 @@ def led(
         Chance of each segment to be inverted; `noise` is that of labels to be wrong.
     n_irrelevant
         Features that say nothing.
-    **options
-        As in `Recipe`. By default a concept lasts 10,000 rows.
+    n_rows, **options
+        As in `StreamOptions`. By default a concept lasts 10,000 rows.
 
     Examples
     --------
     >>> stream = led(1000, swaps=[0, 2], rows_per_concept=400)
     >>> stream.drift_positions
     (400, 800)
-    >>> [chunk.X.shape for chunk in stream]
-    [(500, 24), (500, 24)]
     """
     concepts = [
         LED(n_swapped, attribute_noise, n_irrelevant) for n_swapped in listed("swaps", swaps)
     ]
-    return drifting(concepts, n_rows, **with_defaults(options, DEFAULTS))
+    return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=10_000))

@@ -13,13 +13,10 @@ from typing import NamedTuple, Unpack
 import numpy as np
 
 from devfnn.errors import InputError
-from devfnn.streams.arguments import MOST_FEATURES, whole_number
-from devfnn.streams.generators.checks import finite_number, number_up_to
+from devfnn.streams.arguments import MOST_FEATURES, finite_number, whole_number
 from devfnn.streams.generators.concept import Floats, Ints, Maker, normal_draws, numbered_names
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
 from devfnn.streams.stream import Stream
-
-DEFAULTS: StreamOptions = {"rows_per_concept": 10_000}
 
 
 class Clouds(NamedTuple):
@@ -69,7 +66,7 @@ class RandomRBF:
         whole_number("seed", self.seed, low=0)
         finite_number("speed", self.speed, low=0)
         if self.n_moving is not None:
-            number_up_to("n_moving", self.n_moving, self.n_centroids)
+            whole_number("n_moving", self.n_moving, low=0, high=self.n_centroids)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -198,26 +195,22 @@ def rbf(
 
     Parameters
     ----------
-    n_rows
-        Rows of the whole stream; None for one that never ends.
     n_features, n_classes, n_centroids, speed
         As in `RandomRBF`.
     n_concepts
         Sets of centres that take turns, drawn with the seeds 0, 1, 2 and so on, whatever the
         stream's seed; for others give `RandomRBF` concepts to `drifting`.
-    **options
-        As in `Recipe`. By default a concept lasts 10,000 rows if there are several.
+    n_rows, **options
+        As in `StreamOptions`. By default a concept lasts 10,000 rows if there are several.
 
     Examples
     --------
     >>> stream = rbf(1000, n_features=3, n_classes=4)
     >>> stream.classes
     (0, 1, 2, 3)
-    >>> [chunk.X.shape for chunk in stream]
-    [(500, 3), (500, 3)]
     """
     concepts = [
         RandomRBF(n_features, n_classes, n_centroids, seed, speed)
         for seed in range(whole_number("n_concepts", n_concepts, low=1))
     ]
-    return drifting(concepts, n_rows, **with_defaults(options, DEFAULTS))
+    return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=10_000))

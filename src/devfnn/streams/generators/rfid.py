@@ -15,7 +15,7 @@ from typing import Unpack
 import numpy as np
 
 from devfnn.errors import InputError
-from devfnn.streams.generators.checks import finite_number
+from devfnn.streams.arguments import finite_number
 from devfnn.streams.generators.concept import Floats, Ints, Maker, Situation, normal_draws, picked
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
 from devfnn.streams.stream import Stream
@@ -34,8 +34,6 @@ MOVE_CHANCE = 0.05
 """Chance that a tag sets off to a neighbouring zone."""
 CHANGE_CHANCE = 0.2
 """Chance that what stands between tag and reader changes; it does when the tag moves."""
-
-DEFAULTS: StreamOptions = {"rows_per_concept": 10_000}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,21 +139,17 @@ def rfid(
 
     Parameters
     ----------
-    n_rows
-        Rows of the whole stream; None for one that never ends.
     environments
         Exponent and offset of each concept, as in `RFID`; after the last comes the first again.
-    **options
-        As in `Recipe`. By default a concept lasts 10,000 rows. With `class_shares` zones come as
-        the shares draw them, and the tag no longer walks.
+    n_rows, **options
+        As in `StreamOptions`. By default a concept lasts 10,000 rows. With `class_shares` zones
+        come as the shares draw them, and the tag no longer walks.
 
     Examples
     --------
     >>> stream = rfid(1000)
     >>> stream.class_names
     ('zone 1', 'zone 2', 'zone 3', 'zone 4')
-    >>> [chunk.X.shape for chunk in stream]
-    [(500, 1), (500, 1)]
     """
     try:
         concepts = [RFID(exponent, offset) for exponent, offset in environments]
@@ -165,4 +159,4 @@ def rfid(
         raise InputError(
             f"environments must be pairs of exponent and offset, not {environments!r}"
         ) from None
-    return drifting(concepts, n_rows, **with_defaults(options, DEFAULTS))
+    return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=10_000))

@@ -11,22 +11,13 @@ from typing import Unpack
 
 import numpy as np
 
-from devfnn.streams.arguments import listed
-from devfnn.streams.generators.checks import finite_number
+from devfnn.streams.arguments import finite_number, listed
 from devfnn.streams.generators.concept import Floats, Ints, Maker
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
 from devfnn.streams.stream import Stream
 
 HIGHEST = 10.0
 """Features are uniform from 0 to this."""
-
-DEFAULTS: StreamOptions = {"rows_per_concept": 12_500, "noise": 0.1}
-
-IMBALANCED: StreamOptions = {
-    "rows_per_concept": 25_000,
-    "noise": 0.0,
-    "class_shares": {1: (0.05, 0.25)},
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,23 +56,19 @@ def sea(
 
     Parameters
     ----------
-    n_rows
-        Rows of the whole stream; None for one that never ends.
     thresholds
         One for each concept; after the last comes the first again.
-    **options
-        As in `Recipe`. By default a concept lasts 12,500 rows and a tenth of the labels is wrong.
+    n_rows, **options
+        As in `StreamOptions`. By default a concept lasts 12,500 rows and `noise` is 0.1.
 
     Examples
     --------
     >>> stream = sea(2000, rows_per_concept=800)
     >>> stream.drift_positions
     (800, 1600)
-    >>> [chunk.X.shape for chunk in stream]
-    [(500, 3), (500, 3), (500, 3), (500, 3)]
     """
     concepts = [SEA(threshold) for threshold in listed("thresholds", thresholds)]
-    return drifting(concepts, n_rows, **with_defaults(options, DEFAULTS))
+    return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=12_500, noise=0.1))
 
 
 def imbalanced_sea(n_rows: int | None = None, **options: Unpack[StreamOptions]) -> Stream:
@@ -91,10 +78,10 @@ def imbalanced_sea(n_rows: int | None = None, **options: Unpack[StreamOptions]) 
 
     Parameters
     ----------
-    n_rows
-        Rows of the whole stream; None for one that never ends.
-    **options
-        As in `Recipe`. By default a concept lasts 25,000 rows and no label is wrong.
+    n_rows, **options
+        As in `StreamOptions`. By default a concept lasts 25,000 rows and no label is wrong.
     """
-    thresholds = (4.0, 7.0)
-    return sea(n_rows, thresholds=thresholds, **with_defaults(options, IMBALANCED))
+    options = with_defaults(
+        options, rows_per_concept=25_000, noise=0.0, class_shares={1: (0.05, 0.25)}
+    )
+    return sea(n_rows, thresholds=(4.0, 7.0), **options)

@@ -1,0 +1,224 @@
+"""A data set by its name: found on this machine, drawn or downloaded, then read."""
+
+import dataclasses
+import difflib
+import logging
+import os
+import pathlib
+import sys
+import tempfile
+from collections.abc import Iterator
+from typing import Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from devfnn.errors import DataError, InputError
+from devfnn.streams.datasets.catalogue import DATA_SETS, UNPUBLISHED
+from devfnn.streams.datasets.checking import check_options, open_file
+from devfnn.streams.datasets.description import DataSet
+from devfnn.streams.datasets.download import Progress, fetch, writing
+from devfnn.streams.files.options import FileOptions
+from devfnn.streams.stream import Stream
+from devfnn.types import Chunk
+
+DATA = "DEVFNN_DATA"
+"""Environment variable that names a folder of data sets."""
+
+CACHE = "DEVFNN_CACHE"
+"""Environment variable that names the folder for downloads."""
+
+DRAWING_SEED = 30_000
+
+Folder = str | os.PathLike[str]
+
+logger = logging.getLogger(__name__)
+
+
+def dataset(
+    name: str,
+    *,
+    data_dir: Folder | None = None,
+    download: bool = True,
+    progress: Progress | None = None,
+    target: str | None = None,
+    **options: Unpack[FileOptions],
+) -> Stream:
+    """A public data set as a stream, downloaded at its first use.
+
+    It is looked for in `data_dir`, in the folder that the environment variable DEVFNN_DATA names,
+    and in the folder of downloads, as `<name>.npz` or by the name of the published file. The rows
+    are the same from either: the same columns, and labels 0, 1, ... for `class_names`. A file with
+    other columns, other labels, or more or fewer rows raises DataError, the last when the stream
+    ends.
+
+    Parameters
+    ----------
+    name
+        One of electricity, weather, susy, susy-30k, kdd99, covtype, sea-paper, hyperplane-paper;
+        `DATA_SETS` in `devfnn.streams.datasets.catalogue` says more of each.
+    data_dir
+        A folder to look into first, and to download to. By default downloads go to the user's
+        cache, or to the folder that DEVFNN_CACHE names.
+    download
+        Whether to download what is not here. DEVFNN_OFFLINE=1 forbids it everywhere.
+    progress
+        Called with the bytes of a download that are here, and those of the whole file or None.
+    target
+        What to learn, where there is a choice: of kdd99 `attack`, `binary` or `family`.
+    **options
+        As in `ReadOptions`: how categories become numbers, which columns to ignore, chunk_rows.
+
+    Examples
+    --------
+    >>> stream = dataset("kdd99", target="family", categories="codes")  # doctest: +SKIP
+    >>> stream.class_names  # doctest: +SKIP
+    ('normal', 'dos', 'probe', 'r2l', 'u2r')
+    """
+    data_set = described(name)
+    check_options(data_set, target, options)
+    located = locate(data_set, data_dir)
+    if located is None:
+        located = _obtained(data_set, data_dir, download, progress)
+    return open_file(data_set, located.path, located.is_published, target, options)
+
+
+def described(name: str) -> DataSet:
+    """What is known of a data set; InputError if there is none of this name."""
+    if name in DATA_SETS:
+        return DATA_SETS[name]
+    if name.lower() in UNPUBLISHED:
+        raise InputError(UNPUBLISHED[name.lower()])
+    close = difflib.get_close_matches(name.lower(), DATA_SETS, n=2)
+    hint = f"did you mean {' or '.join(close)}? " if close else ""
+    raise InputError(f"there is no data set {name!r}; {hint}Known: {', '.join(DATA_SETS)}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Located:
+    """A data set that is here.
+
+    Parameters
+    ----------
+    path
+        The file.
+    origin
+        `npz`: arrays; `published`: the file as it is published; `drawn`: drawn here at random from
+        a larger data set.
+    """
+
+    path: pathlib.Path
+    origin: str
+
+    @property
+    def is_published(self) -> bool:
+        """Whether it is the file as it is published."""
+        return self.origin == "published"
+
+
+def locate(data_set: DataSet, data_dir: Folder | None = None) -> Located | None:
+    """The file of a data set, in the first folder that has one; None if none has."""
+    names = {data_set.npz_name: "npz"}
+    if data_set.file is not None:
+        names |= dict.fromkeys((data_set.file.name, *data_set.file.other_names), "published")
+    if data_set.drawn_from is not None:
+        names[_drawn_name(data_set)] = "drawn"
+    for folder in folders(data_dir):
+        for name, origin in names.items():
+            if (folder / name).is_file():
+                return Located(folder / name, origin)
+    return None
+
+
+def folders(data_dir: Folder | None = None) -> tuple[pathlib.Path, ...]:
+    """Where data sets are looked for: the folder given, that of DEVFNN_DATA, that of downloads."""
+    given = [folder for folder in (data_dir, os.environ.get(DATA)) if folder]
+    return tuple(dict.fromkeys([*map(_path, given), cache_folder()]))
+
+
+def download_folder(data_dir: Folder | None = None) -> pathlib.Path:
+    """Where a download is put: the folder given, else that of downloads."""
+    return cache_folder() if data_dir is None else _path(data_dir)
+
+
+def cache_folder() -> pathlib.Path:
+    """The folder of downloads: DEVFNN_CACHE, else where the system keeps what can be had again."""
+    if os.environ.get(CACHE):
+        return _path(os.environ[CACHE])
+    home = pathlib.Path.home()
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "devfnn"
+    if sys.platform == "win32":
+        return _path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "devfnn"
+    return _path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "devfnn"
+
+
+def _path(folder: Folder) -> pathlib.Path:
+    return pathlib.Path(folder).expanduser()
+
+
+def _obtained(
+    data_set: DataSet, data_dir: Folder | None, download: bool, progress: Progress | None
+) -> Located:
+    """The file of a data set that was not here: drawn, or downloaded."""
+    folder = download_folder(data_dir)
+    if data_set.drawn_from is not None:
+        whole = DATA_SETS[data_set.drawn_from]
+        located = locate(whole, data_dir)
+        if located is not None:
+            rows = open_file(whole, located.path, located.is_published, None, FileOptions())
+            return Located(_draw(data_set, rows, folder), "drawn")
+    if data_set.file is not None and download:
+        return Located(fetch(data_set.file, folder, progress), "published")
+    looked_in = ", ".join(str(each) for each in folders(data_dir))
+    raise DataError(
+        f"{data_set.name} is not in {looked_in}. To get it: {data_set.directions(folder)}"
+    )
+
+
+def _drawn_name(data_set: DataSet) -> str:
+    """What the file of a data set is called that was drawn here."""
+    return f"{data_set.name}-drawn.npz"
+
+
+def _draw(data_set: DataSet, whole: Stream, folder: pathlib.Path) -> pathlib.Path:
+    """Rows of a larger data set, in its order, as arrays in a file of the folder.
+
+    The larger one is read once, and only the rows drawn are kept.
+    """
+    assert whole.n_rows is not None
+    target = folder / _drawn_name(data_set)
+    logger.info("drawing %d of %d rows", data_set.n_rows, whole.n_rows)
+    parts = list(_chosen(whole.blocks(), drawn_rows(whole.n_rows, data_set.n_rows)))
+    with writing(target):
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".drawing-", dir=folder) as draft:
+            path = pathlib.Path(draft) / target.name
+            np.savez_compressed(
+                path,
+                X=np.concatenate([part.X for part in parts]),
+                y=np.concatenate([part.y for part in parts]),
+                feature_names=np.array(data_set.feature_names),
+                class_names=np.array(data_set.class_names),
+                about=np.array(f"drawn from {data_set.drawn_from} with seed {DRAWING_SEED}"),
+            )
+            os.replace(path, target)
+    logger.info("%s is in %s", target.name, folder)
+    return target
+
+
+def drawn_rows(n_all: int, n_drawn: int) -> npt.NDArray[np.int64]:
+    """Numbers of rows, from 0 on, in order; the same in every version of NumPy."""
+    keys = np.random.PCG64(DRAWING_SEED).random_raw(n_all)
+    return np.sort(np.argpartition(keys, n_drawn - 1)[:n_drawn])
+
+
+def _chosen(blocks: Iterator[Chunk], numbers: npt.NDArray[np.int64]) -> Iterator[Chunk]:
+    """The rows with these numbers; all rows are read, so that a file cut off is noticed."""
+    n_before = 0
+    for block in blocks:
+        n_after = n_before + len(block.y)
+        first, last = np.searchsorted(numbers, [n_before, n_after])
+        if last > first:
+            yield block.rows(numbers[first:last] - n_before)
+        n_before = n_after

@@ -1,0 +1,270 @@
+"""What each column of a file is for: feature, label, time, or nothing; and what its labels are."""
+
+import dataclasses
+import enum
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types as arrow_types
+
+from devfnn.errors import DataError, InputError
+from devfnn.streams.files.options import ColumnName, ReadOptions
+from devfnn.streams.files.tables import TEXT_TYPE, TYPES, Column, Kind, Metadata
+from devfnn.types import Labels
+
+AUTO = "auto"
+
+LABEL_NAMES = ("class", "label", "target", "y")
+"""Names that say that a column is the label, in any case."""
+
+MOST_LABELS = 100
+"""Different labels in the first rows that may be classes even if they are measured."""
+
+LARGEST_INT64 = 2**63 - 1
+TOO_LARGE = 2.0**53
+"""From here on a float64 does not hold every whole number."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """The columns of a file by what they are for."""
+
+    features: tuple[Column, ...]
+    label: Column | None
+    time: Column | None
+    cyclic: frozenset[str]
+
+    @classmethod
+    def of(
+        cls, columns: Sequence[Column], options: ReadOptions, declared: Sequence[str] = ()
+    ) -> "Layout":
+        """Decide by the options; raises InputError if they name what is not there.
+
+        declared: columns that the file itself says are labels; none of them is a feature
+        """
+        names = [column.name for column in columns]
+        time = None if options.time is None else _name(names, options.time, "time")
+        ignored = {_name(names, each, "ignore") for each in options.ignore}
+        usual = declared[0] if declared and options.label == AUTO else options.label
+        label = _label_name(names, usual, ignored | {time})
+        if label is not None and label in (time, *ignored):
+            raise InputError(f"column {label!r} cannot be the label and be left out, or the time")
+        cyclic = frozenset(_name(names, each, "cyclic") for each in options.cyclic)
+        by_name = {column.name: column for column in _with_options(columns, options)}
+        left_out = {*ignored, *declared, label, time}
+        features = [name for name in names if name not in left_out]
+        features += [name for name in names if name in cyclic - set(features)]
+        if not features:
+            raise DataError("no column is left for the features; has the file another delimiter?")
+        layout = cls(
+            tuple(by_name[name] for name in features),
+            None if label is None else by_name[label],
+            None if time is None else by_name[time],
+            cyclic,
+        )
+        layout._check()
+        return layout
+
+    def _check(self) -> None:
+        """Refuse columns that are not what they are used for."""
+        if self.label is not None and self.label.name in self.cyclic:
+            raise InputError(f"the label {self.label.name!r} cannot be a feature, so not cyclic")
+        for column in (*self.features, *filter(None, (self.label,))):
+            if column.kind is Kind.other:
+                what = column.data_type or "dates of a format that is not read here"
+                raise DataError(
+                    f"column {column.name!r} holds {what}, which is neither a feature nor a label; "
+                    "leave it out with ignore"
+                )
+            if column.name in self.cyclic and column.kind is not Kind.time:
+                raise InputError(
+                    f"column {column.name!r} holds no timestamps, so it cannot be cyclic"
+                )
+        if self.time is not None and self.time.kind not in (Kind.time, Kind.number):
+            raise InputError(f"column {self.time.name!r} holds neither timestamps nor numbers")
+
+    def types(self, label: "LabelColumn | None") -> dict[str, pa.DataType]:
+        """The types in which columns are to be read."""
+        wanted = {column.name: _type(column) for column in (*self.features, self.time) if column}
+        return wanted if label is None else wanted | {label.name: label.arrow_type}
+
+
+def _type(column: Column) -> pa.DataType:
+    """How a column is read; timestamps with a zone, or finer than usual, stay so."""
+    have = column.data_type
+    if column.kind is Kind.time and have is not None and arrow_types.is_timestamp(have):
+        return pa.timestamp("ns" if have.unit == "ns" else "us", None if have.tz is None else "UTC")
+    return TYPES[column.kind]
+
+
+def _with_options(columns: Sequence[Column], options: ReadOptions) -> list[Column]:
+    """Columns with the kinds and values that the options set."""
+    names = [column.name for column in columns]
+    values = {
+        _name(names, each, "category_values"): tuple(texts)
+        for each, texts in options.category_values.items()
+    }
+    texts = {_name(names, each, "categorical") for each in options.categorical} | values.keys()
+    numbers = {_name(names, each, "numeric") for each in options.numeric}
+    if texts & numbers:
+        raise InputError(f"column {min(texts & numbers)!r} cannot be both categorical and numeric")
+    changed = []
+    for column in columns:
+        kind = Kind.text if column.name in texts else column.kind
+        if column.name in numbers and kind is not Kind.time:  # timestamps are numbers already
+            kind = Kind.number
+        declared = values.get(column.name, column.values) if kind is Kind.text else None
+        changed.append(dataclasses.replace(column, kind=kind, values=declared))
+    return changed
+
+
+def _label_name(
+    names: Sequence[str], label: ColumnName | None, taken: Collection[str | None]
+) -> str | None:
+    """The label's column; "auto" looks for a name that says so, else takes the last.
+
+    taken: columns that "auto" does not mean
+    """
+    if label is None:
+        return None
+    if label != AUTO or AUTO in names:
+        return _name(names, label, "label")
+    free = [name for name in names if name not in taken]
+    if not free:
+        return None
+    lower = {name.lower(): name for name in reversed(free)}
+    return next((lower[known] for known in LABEL_NAMES if known in lower), free[-1])
+
+
+def _name(names: Sequence[str], wanted: ColumnName, option: str) -> str:
+    """A column by name or place."""
+    if isinstance(wanted, str):
+        if wanted not in names:
+            raise InputError(f"{option}: there is no column {wanted!r}, only {', '.join(names)}")
+        return wanted
+    if not -len(names) <= wanted < len(names):
+        raise InputError(f"{option}: there is no column {wanted}, only {len(names)} columns")
+    return names[wanted]
+
+
+class LabelKind(enum.Enum):
+    """What the labels of a file are."""
+
+    text = "text"
+    boolean = "boolean"
+    integer = "integer"
+    whole = "whole"
+    """Whole numbers written with a fraction, as 1.0."""
+    number = "number"
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelColumn:
+    """A column of labels."""
+
+    name: str
+    kind: LabelKind
+
+    @classmethod
+    def of(
+        cls, layout: Layout, first: pa.Table, options: ReadOptions, metadata: Metadata
+    ) -> "LabelColumn | None":
+        """What kind of labels a file has, by its first rows; None if it has none."""
+        if layout.label is None:
+            return None
+        name = layout.label.name
+        column = first.column(name).combine_chunks()
+        is_called_so = name.lower() in LABEL_NAMES or name in metadata.labels
+        if options.label == AUTO and not is_called_so:
+            _check_classes(name, column)
+        if arrow_types.is_boolean(column.type):
+            return cls(name, LabelKind.boolean)
+        if arrow_types.is_integer(column.type):
+            is_large = arrow_types.is_uint64(column.type)
+            is_larger = is_large and (pc.max(column).as_py() or 0) > LARGEST_INT64
+            return cls(name, LabelKind.text if is_larger else LabelKind.integer)
+        if arrow_types.is_floating(column.type) or arrow_types.is_decimal(column.type):
+            return cls(name, _number_kind(name, _as_floats(column)))
+        return cls(name, LabelKind.text)
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """How the column is read."""
+        return {
+            LabelKind.text: TEXT_TYPE,
+            LabelKind.boolean: pa.bool_(),
+            LabelKind.integer: pa.int64(),
+        }.get(self.kind, pa.float64())
+
+    def array(self, column: Any) -> tuple[Labels, npt.NDArray[np.bool_] | None, list[int]]:
+        """Labels, which of them are there (None for all), and rows whose label is of another kind.
+
+        column: an arrow array of `arrow_type`
+        """
+        misfits: list[int] = []
+        if self.kind in (LabelKind.whole, LabelKind.number):
+            column = pa.array(_as_floats(column), from_pandas=True)
+        missing = np.asarray(pc.is_null(column))
+        if self.kind is LabelKind.text:
+            labels = _texts(column)
+        else:
+            filled = column.fill_null(pa.scalar(0, pa.int8()).cast(column.type))
+            labels = filled.to_numpy(zero_copy_only=False)
+            misfits = np.flatnonzero(~self._fit(labels)).tolist()
+        if self.kind is LabelKind.whole:
+            labels = np.where(self._fit(labels), labels, 0.0).astype(np.int64)
+        if not missing.any():
+            return labels, None, misfits
+        labels = labels.astype(object)
+        labels[missing] = None
+        return labels, ~missing, misfits
+
+    def _fit(self, numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Which numbers are labels of this kind."""
+        if self.kind is LabelKind.number:
+            return np.asarray(np.isfinite(numbers))
+        if self.kind is LabelKind.whole:
+            is_exact = np.abs(numbers) < TOO_LARGE
+            return np.asarray(is_exact & (np.floor(numbers) == numbers))
+        return np.ones(len(numbers), bool)
+
+
+def _as_floats(column: Any) -> npt.NDArray[np.float64]:
+    """Numbers of any type as float64, NaN where missing."""
+    floats: npt.NDArray[np.float64] = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return floats
+
+
+def _check_classes(name: str, first: Any) -> None:
+    """Refuse labels of which nearly every row has another: no classes can be learned from them."""
+    if arrow_types.is_dictionary(first.type):
+        first = first.dictionary_decode()
+    n_different, n_rows = len(first.unique()), len(first) - first.null_count
+    if n_different > MOST_LABELS and 2 * n_different > n_rows:
+        raise DataError(
+            f"column {name!r} was taken for the label, but nearly every row has another value; "
+            "name the label's column with label, or say label=None"
+        )
+
+
+def _number_kind(name: str, first: npt.NDArray[np.float64]) -> LabelKind:
+    numbers = first[np.isfinite(first)]
+    if (np.floor(numbers) == numbers).all():
+        return LabelKind.whole if (np.abs(numbers) < TOO_LARGE).all() else LabelKind.text
+    if len(np.unique(numbers)) > MOST_LABELS:
+        raise DataError(
+            f"the label column {name!r} holds measurements, not classes; name another with label"
+        )
+    return LabelKind.number
+
+
+def _texts(column: Any) -> Labels:
+    """A dictionary column as an array of strings."""
+    values = np.empty(len(column.dictionary) + 1, object)
+    values[:-1] = column.dictionary.to_pylist()
+    codes = column.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)
+    return np.asarray(values[codes])

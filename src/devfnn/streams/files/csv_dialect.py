@@ -1,0 +1,215 @@
+"""How a CSV file is written, inferred from its first rows: delimiter, header, decimal point."""
+
+import csv
+import dataclasses
+import io
+import itertools
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from devfnn.errors import DataError
+from devfnn.streams.files.content import BYTE_ORDER_MARK, check_utf8
+from devfnn.streams.files.options import ReadOptions
+from devfnn.streams.files.splitting import QuotedRows
+
+QUOTE = '"'
+
+DELIMITERS = ";\t|, "
+"""As they are preferred: commas and spaces are in numbers and texts, too."""
+
+LINES_FOR_DELIMITER = 50
+USUAL_SHARE = 0.9
+"""Share of the rows that have the same width if the delimiter is right."""
+
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+COMMA_NUMBER = r"^[+-]?\d*,?\d+([eE][+-]?\d+)?$"
+
+MOSTLY = 0.9
+"""Share of numbers in a column of texts that makes one wonder about the others."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class Dialect:
+    """What the first rows of a file look like."""
+
+    delimiter: str
+    first_row: Sequence[str]
+    """Names, or the first values."""
+    has_header: bool
+    start: int
+    """Bytes before the first row of values."""
+    first_piece: bytes
+    """The first rows of values."""
+
+    @classmethod
+    def of(cls, head: bytes, options: ReadOptions, name: str) -> "Dialect":
+        """What a file looks like.
+
+        head: whole lines, in UTF-8 or nearly so
+        """
+        # Bytes that are no text stay bytes, so that places in the text are places in the file.
+        mark = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
+        text = head[mark:].decode(errors="surrogateescape")
+        try:
+            delimiter = options.delimiter or _delimiter(text)
+            text = _whole_rows(text, delimiter)
+            found = list(itertools.islice(_rows(text, delimiter), options.inspect_rows + 1))
+        except csv.Error as error:
+            raise DataError(
+                f"the first rows of {name} are no CSV: {error}; is there a quote that is never "
+                "closed?"
+            ) from None
+        if not found:
+            raise DataError(f"{name} has no rows")
+        rows, ends = [row for row, _, _ in found], [mark + end for _, _, end in found]
+        has_header = _has_header(rows, options) if options.header is None else options.header
+        if has_header and len(rows) == 1:
+            raise DataError(f"{name} has names but no rows; header=False if its row holds values")
+        start = ends[0] if has_header else mark + found[0][1]
+        piece = head[start : ends[has_header:][: options.inspect_rows][-1]]
+        check_utf8(head[: ends[0]] if has_header else b"", name)
+        if options.on_bad_row == "error":
+            check_utf8(piece, name)
+        return cls(delimiter, rows[0], has_header, start, piece)
+
+
+def _whole_rows(text: str, delimiter: str) -> str:
+    """Lines without a last row that goes on after them."""
+    if not text.endswith(("\n", "\r")):
+        return text
+    raw = text.encode(errors="surrogateescape")
+    end = QuotedRows(QUOTE.encode(), delimiter.encode()).last_end(raw)
+    whole = raw[:end].decode(errors="surrogateescape")
+    return whole if whole.count("\n") > 1 else text
+
+
+def _rows(text: str, delimiter: str) -> Iterator[tuple[list[str], int, int]]:
+    """Rows that are not empty, each with the bytes before it and up to its end."""
+    n_bytes = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal n_bytes
+        for line in io.StringIO(text, newline=""):
+            n_bytes += len(line.encode(errors="surrogateescape"))
+            yield line
+
+    is_first, start = True, 0
+    for row in csv.reader(lines(), delimiter=delimiter, quotechar=QUOTE):
+        # A line of spaces is a row of one value, but not one of names.
+        if row and (not is_first or len(row) > 1 or row[0].strip()):
+            is_first = False
+            yield row, start, n_bytes
+        start = n_bytes
+
+
+def _delimiter(text: str) -> str:
+    """The character that cuts the first lines into the same number of values, the most of them."""
+    best, most = ",", 1
+    for delimiter in DELIMITERS:
+        if delimiter == " " and most > 1:
+            break
+        if delimiter == "," and most > 1 and _has_comma_numbers(text, best):
+            break
+        rows = itertools.islice(_rows(text, delimiter), LINES_FOR_DELIMITER)
+        widths = [len(row) for row, _, _ in rows]
+        usual = max(set(widths), key=widths.count) if widths else 1
+        enough = min(USUAL_SHARE * len(widths), len(widths) - 1)  # one bad row among a few
+        if widths[:1] != [usual] or widths.count(usual) < max(enough, 2 if len(widths) > 1 else 1):
+            continue
+        if usual > most:
+            best, most = delimiter, usual
+    return best
+
+
+def _has_comma_numbers(text: str, delimiter: str) -> bool:
+    """Whether the last of the first rows consists of numbers with a decimal comma."""
+    *_, (row, _, _) = itertools.islice(_rows(text, delimiter), LINES_FOR_DELIMITER)
+    return all(re.fullmatch(COMMA_NUMBER, value.strip()) for value in row)
+
+
+def _has_header(rows: Sequence[Sequence[str]], options: ReadOptions) -> bool:
+    """Whether the first row holds names, by what stands below them.
+
+    Names stand above numbers, and numbers do not, unless they count the columns. In a file of texts
+    alone, names do not come again.
+    """
+    first, others = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
+    missing = set(options.missing_values)
+    columns = list(zip(*others, strict=True)) if others else [()] * len(first)
+    above = [
+        name for name, values in zip(first, columns, strict=True) if _are_numbers(values, missing)
+    ]
+    n_numbers = sum(map(_is_number, above))
+    n_names = sum(not _is_number(name) and name.strip() not in missing for name in above)
+    if n_names and n_numbers:
+        numbers = [float(name) for name in above if _is_number(name)]
+        return len(numbers) > 1 and all(b == a + 1.0 for a, b in itertools.pairwise(numbers))
+    if n_names or n_numbers:
+        return n_names > 0
+    if any(map(_is_number, first)):
+        return False
+    return not any(
+        name in values for name, values in zip(first, columns, strict=True) if name not in missing
+    )
+
+
+def _are_numbers(values: Sequence[str], missing: set[str]) -> bool:
+    present = [value for value in values if value.strip() not in missing]
+    return bool(present) and all(map(_is_number, present))
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
+
+
+def decimal_point_of(first: pa.Table, delimiter: str) -> str:
+    """A comma, if there are columns that are numbers only then."""
+    for column in _text_columns(first).values() if delimiter != "," else ():
+        has_comma = pc.any(pc.match_substring(column, ",")).as_py()
+        if has_comma and _n_numbers(column, COMMA_NUMBER) >= MOSTLY * len(column):
+            return ","
+    return "."
+
+
+def warn_of_odd_numbers(
+    first: pa.Table, decimal_point: str, options: ReadOptions, name: str
+) -> None:
+    """Log columns of texts that would be numbers but for a few values."""
+    pattern = NUMBER if decimal_point == "." else COMMA_NUMBER
+    named = {*options.categorical, *options.category_values, *options.numeric, *options.ignore}
+    for column_name, column in _text_columns(first).items():
+        is_mostly = MOSTLY * len(column) <= _n_numbers(column, pattern) < len(column)
+        if is_mostly and column_name not in named:
+            is_odd = pc.invert(pc.match_substring_regex(column, pattern))
+            logger.warning(
+                "%s: column %r is read as categories, for not all its values are numbers, as %r; "
+                "see the options numeric and missing_values",
+                name,
+                column_name,
+                column.filter(is_odd)[0].as_py(),
+            )
+
+
+def _n_numbers(column: Any, pattern: str) -> int:
+    return int(pc.sum(pc.match_substring_regex(column, pattern)).as_py() or 0)
+
+
+def _text_columns(table: pa.Table) -> dict[str, Any]:
+    """Columns of texts that have any, without what is missing."""
+    texts = {
+        name: pc.utf8_trim_whitespace(column.drop_null())
+        for name, column in zip(table.column_names, table.columns, strict=True)
+        if pa.types.is_string(column.type)
+    }
+    return {name: column for name, column in texts.items() if len(column)}

@@ -1,0 +1,278 @@
+"""Transforms of blocks of rows: which rows come, in which chunks, and when their labels come."""
+
+import datetime
+import heapq
+import itertools
+import operator
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from devfnn.errors import InputError
+from devfnn.types import Chunk, Labels
+
+HIDING, SHUFFLING = 101, 102
+"""Keep these random numbers apart from others with the same seed."""
+
+Span = float | datetime.timedelta | np.timedelta64
+"""A length of time: a timedelta for dates, a number for clocks that are numbers."""
+
+UNCERTAIN_UNITS = ("generic", "M", "Y")
+"""Units of a timedelta64 that have no fixed length."""
+
+Clock = Callable[[Chunk, int], npt.NDArray[Any]]
+"""When the rows of a chunk came, given the number of rows before it: (n_rows,)."""
+
+
+def joined(parts: Sequence[Chunk]) -> Chunk:
+    """Parts as one chunk; late labels are not carried over.
+
+    >>> joined([Chunk(np.eye(1), np.array([1])), Chunk(np.eye(1), np.array(["a"], object))]).y
+    array([1, 'a'], dtype=object)
+    """
+    if len(parts) == 1:
+        return parts[0]
+    labels = [part.y for part in parts]
+    if len({label.dtype.kind for label in labels}) > 1:  # NumPy would turn numbers into text
+        labels = [label.astype(object) for label in labels]
+    times = [part.times for part in parts if part.times is not None]
+    if len({time.dtype.kind == "M" for time in times}) > 1:
+        raise InputError("rows with dates and rows with numbers as times cannot be joined")
+    has_mask = any(part.labelled is not None for part in parts)
+    return Chunk(
+        np.concatenate([part.X for part in parts]),
+        np.concatenate(labels),
+        np.concatenate(times) if len(times) == len(parts) else None,
+        np.concatenate([_mask(part) for part in parts]) if has_mask else None,
+    )
+
+
+def _mask(chunk: Chunk) -> npt.NDArray[np.bool_]:
+    """Which labels of a chunk may be learned."""
+    return np.ones(len(chunk.y), bool) if chunk.labelled is None else chunk.labelled
+
+
+# ---- rows
+
+
+def cut_by_rows(blocks: Iterator[Chunk], chunk_rows: int) -> Iterator[Chunk]:
+    """Chunks of equal size; the last may be shorter."""
+    parts: list[Chunk] = []
+    lacking = chunk_rows
+    for block in blocks:
+        start = 0
+        while len(block.y) - start >= lacking:
+            parts.append(block.rows(slice(start, start + lacking)))
+            yield joined(parts)
+            parts = []
+            start, lacking = start + lacking, chunk_rows
+        if start < len(block.y):
+            parts.append(block.rows(slice(start, None)))
+            lacking -= len(block.y) - start
+    if parts:
+        yield joined(parts)
+
+
+def cut_by_time(
+    blocks: Iterator[Chunk], windows_of: Callable[[Any], npt.NDArray[Any]]
+) -> Iterator[Chunk]:
+    """Chunks of all rows in one time window; windows without rows are passed over.
+
+    A late row of the previous window stays with the rows it came with. A clock that jumps back
+    further starts a new chunk.
+
+    windows_of: times (n,) to whole numbers (n,)
+    """
+    parts: list[Chunk] = []
+    current = 0
+    for block in blocks:
+        if not len(block.y):
+            continue
+        windows = windows_of(block.times)
+        edges = np.flatnonzero(np.diff(windows)) + 1
+        for start, end in itertools.pairwise([0, *edges.tolist(), len(windows)]):
+            window = int(windows[start])
+            if parts and window not in (current, current - 1):
+                yield joined(parts)
+                parts = []
+            current = max(current, window) if parts else window
+            parts.append(block.rows(slice(start, end)))
+    if parts:
+        yield joined(parts)
+
+
+def taken(blocks: Iterator[Chunk], n_rows: int) -> Iterator[Chunk]:
+    """The first rows; not one block more than needed is asked for."""
+    lacking = n_rows
+    while lacking and (block := next(blocks, None)) is not None:
+        yield block.rows(slice(lacking)) if len(block.y) > lacking else block
+        lacking -= min(lacking, len(block.y))
+
+
+def skipped(blocks: Iterator[Chunk], n_rows: int) -> Iterator[Chunk]:
+    """All but the first rows."""
+    left = n_rows
+    for block in blocks:
+        if left < len(block.y):
+            yield block.rows(slice(left, None)) if left else block
+        left -= min(left, len(block.y))
+
+
+def repeated(start: Callable[[], Iterator[Chunk]], times: int | None) -> Iterator[Chunk]:
+    """The same rows several times, or for ever with None. A source without rows ends at once."""
+    for _ in itertools.count() if times is None else range(times):
+        has_rows = False
+        for block in start():
+            has_rows = has_rows or len(block.y) > 0
+            yield block
+        if not has_rows:
+            return
+
+
+def shuffled(blocks: Iterator[Chunk], buffer_rows: int, seed: int) -> Iterator[Chunk]:
+    """Rows in random order within each buffer of rows, so none moves further than that."""
+    rng = np.random.default_rng([seed, SHUFFLING])
+    for buffer in cut_by_rows(blocks, buffer_rows):
+        yield buffer.rows(rng.permutation(len(buffer.y)))
+
+
+def selected(blocks: Iterator[Chunk], places: Sequence[int]) -> Iterator[Chunk]:
+    """Some of the features, by their places, in this order."""
+    for block in blocks:
+        yield block._replace(X=np.ascontiguousarray(block.X[:, places]))
+
+
+# ---- labels
+
+
+def hidden(blocks: Iterator[Chunk], rate: float, seed: int) -> Iterator[Chunk]:
+    """Some labels may not be learned; they stay in `y`, for scoring."""
+    rng = np.random.default_rng([seed, HIDING])
+    for block in blocks:
+        yield block._replace(labelled=(rng.random(len(block.y)) >= rate) & _mask(block))
+
+
+def relabelled(blocks: Iterator[Chunk], names: Mapping[Hashable, Hashable]) -> Iterator[Chunk]:
+    """Labels by other names; a label without one keeps its own, and one named None is unknown."""
+    for block in blocks:
+        new = np.empty(len(block.y), object)
+        new[:] = [names.get(label, label) for label in block.y.tolist()]
+        yield block._replace(y=_as_integers(new))
+
+
+def _as_integers(labels: Labels) -> Labels:
+    """Labels as integers, if all of them are and none is too large."""
+    if set(map(type, labels)) != {int}:
+        return labels
+    try:
+        return labels.astype(np.int64)
+    except OverflowError:
+        return labels
+
+
+def row_clock(chunk: Chunk, n_before: int) -> npt.NDArray[Any]:
+    """The clock that counts rows."""
+    return np.arange(n_before, n_before + len(chunk.y))
+
+
+_Pending = tuple[Any, int, npt.NDArray[Any], Chunk]
+"""Rows whose labels are on their way: the earliest arrival, the first row, arrivals, rows."""
+
+
+def delayed(chunks: Iterator[Chunk], delay: Any, clock: Clock) -> Iterator[Chunk]:
+    """Labels come when the clock shows their row's time plus the delay, at the end of a chunk.
+
+    Labels that come in time are `labelled`, later ones are `late` in a chunk that follows. What is
+    still on its way when the stream ends comes with a last chunk that has no rows.
+    """
+    pending: list[_Pending] = []
+    n_before, now, empty = 0, None, None
+    for chunk in chunks:
+        if not len(chunk.y):
+            continue
+        came = clock(chunk, n_before)
+        due = came + delay
+        now = came.max() if now is None else max(now, came.max())
+        late = _arrived(pending, now)
+        may_learn, is_due = _mask(chunk), due <= now
+        _wait(pending, n_before, due, chunk._replace(labelled=None), may_learn & ~is_due)
+        yield chunk._replace(labelled=may_learn & is_due, late=late)
+        n_before += len(chunk.y)
+        empty = chunk.rows(slice(0))
+    if pending and empty is not None:
+        yield empty._replace(late=_arrived(pending, max(due.max() for _, _, due, _ in pending)))
+
+
+def _wait(
+    pending: list[_Pending],
+    first_row: int,
+    due: npt.NDArray[Any],
+    rows: Chunk,
+    waiting: npt.NDArray[np.bool_],
+) -> None:
+    """Let some of the rows wait for their labels."""
+    if waiting.any():
+        part = (due[waiting].min(), first_row, due[waiting], rows.rows(waiting))
+        heapq.heappush(pending, part)
+
+
+def _arrived(pending: list[_Pending], now: Any) -> Chunk | None:
+    """Take out the rows whose labels have come, in the order of the rows."""
+    come: list[tuple[int, Chunk]] = []
+    while pending and pending[0][0] <= now:
+        _, first_row, due, rows = heapq.heappop(pending)
+        come.append((first_row, rows.rows(due <= now)))
+        _wait(pending, first_row, due, rows, due > now)
+    come.sort(key=operator.itemgetter(0))
+    return joined([rows for _, rows in come]) if come else None
+
+
+# ---- time
+
+
+def check_span(name: str, span: Span | None, *, or_zero: bool = False) -> None:
+    """Refuse what is no length of time above zero, or from zero on."""
+    try:
+        length = numpy_span(span)
+        zero = length - length  # of its own kind; infinity has none
+        is_long_enough = bool(length > zero or (or_zero and length == zero))
+    except (TypeError, ValueError, OverflowError):
+        is_long_enough = False
+    if not is_long_enough:
+        wanted = "from zero on" if or_zero else "above zero"
+        raise InputError(f"{name} must be a stretch of time {wanted}, not {span!r}")
+    if isinstance(span, np.timedelta64) and np.datetime_data(span.dtype)[0] in UNCERTAIN_UNITS:
+        raise InputError(f"{name} must be in weeks, days, hours or shorter units, not {span!r}")
+
+
+def numpy_span(span: Any) -> Any:
+    """A length of time as NumPy has it."""
+    return np.timedelta64(span) if isinstance(span, datetime.timedelta) else span
+
+
+def checked_times(name: str, times: npt.NDArray[Any] | None, span: Any) -> npt.NDArray[Any]:
+    """The rows' times, if they are all known and the span is of their kind."""
+    if times is None:
+        raise InputError(f"{name} needs a stream with times, and this one has none")
+    is_date = times.dtype.kind == "M"
+    if not is_date and times.dtype.kind not in "iuf":
+        raise InputError(f"{name} needs times that are dates or numbers, not {times.dtype}")
+    if is_date != isinstance(span, np.timedelta64):
+        wanted = "a timedelta" if is_date else "a number"
+        raise InputError(f"{name} must be {wanted}, as the stream's times are {times.dtype}")
+    if not np.isfinite(times).all():
+        raise InputError(f"{name} needs rows whose times are all known and finite")
+    if is_date:
+        return times
+    return times.astype(np.float64 if times.dtype.kind == "f" else np.int64, copy=False)
+
+
+def time_windows(times: npt.NDArray[Any], span: Any) -> npt.NDArray[np.int64]:
+    """Numbers of the windows that times fall in; windows begin at whole multiples of the span."""
+    if times.dtype.kind == "M":
+        return np.asarray((times - np.datetime64(0, "us")) // span, np.int64)
+    if times.dtype.kind == "i" and isinstance(span, int | np.integer):
+        return np.asarray(times // span, np.int64)  # exact for nanoseconds, where floats are not
+    return np.asarray(np.floor(times / span), np.int64)

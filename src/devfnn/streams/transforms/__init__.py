@@ -1,1 +1,0 @@
-"""What can be done to chunks on their way: pure functions from chunks to chunks."""
