@@ -12,6 +12,7 @@ import numpy as np
 
 from devfnn.adapters.shared import ModelRules, config_from_flat
 from devfnn.errors import InputError
+from devfnn.formatting import percent
 from devfnn.model.asking import BY_CHANCE, MOST_QUERIES, NOTHING_KNOWN, UNSURE, Query
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
@@ -19,7 +20,6 @@ from devfnn.model.drift import ErrorTrack, Level, Verdict
 from devfnn.model.explaining import IN_USE, MISSING, Explanation
 from devfnn.model.intake import as_labels, as_weights, plain_label
 from devfnn.model.single_rows import SingleRows
-from devfnn.model.wording import percent
 
 try:
     from river import active, base
@@ -147,7 +147,7 @@ class DEVFNNClassifier(ModelRules, base.MiniBatchClassifier):
         lines += [f"  {key!r}: never seen, ignored" for key in x if self._features.are_new([key])]
         by_label = zip(why.labels, why.probabilities.tolist(), strict=True)
         ordered = sorted(by_label, key=lambda entry: -entry[1])
-        lines += ["Probabilities", *(f"  {label}: {percent(share)}" for label, share in ordered)]
+        lines += ["Probabilities", *(f"  {label}: {percent(share, 0)}" for label, share in ordered)]
         lines += ["Why", *(f"  {line}" for line in why.text().splitlines()[1:])]
         fired = {(layer.layer, rule.rule) for layer in why.layers for rule in layer.fired}
         rules = [rule for rule in model.rules() if (rule.layer, rule.rule) in fired]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from devfnn.formatting import percent
 from devfnn.kernels.state import Floats
 from devfnn.model import wording
 from devfnn.model.explaining import IN_USE, LayerReasons
@@ -188,7 +189,7 @@ def _heading(layer: LayerReasons, rules: Sequence[Rule], mergers: Sequence[Merge
         return f"{named}: rests, says nothing for now"
     count = "1 rule" if len(rules) == 1 else f"{len(rules)} rules"
     waits = ", waits for its concept" if layer.state == "waits" else ""
-    return f"{named}: {wording.percent(layer.voting_weight)} of the vote, {count}{waits}"
+    return f"{named}: {percent(layer.voting_weight, 0)} of the vote, {count}{waits}"
 
 
 def _told(mergers: Sequence[Merger], what: str) -> list[str]:
