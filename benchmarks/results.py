@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import rich.console
 
-from devfnn.cli.gridding import finished, made_folder
+from devfnn.cli.running import made_folder, run_all
 from devfnn.experiments.ablations import ablation_table
 from devfnn.experiments.grid import Cell
 from devfnn.experiments.paper_table import paper_table
@@ -118,18 +118,16 @@ def main(words: Sequence[str]) -> int:
         wanted = [
             cell for cell in cells if not given.known or (folder / f"{cell.name}.json").exists()
         ]
-        outcomes, is_whole = finished(wanted, folder, given.jobs, screen)
-        if not is_whole:
-            screen.print("Stopped; the same command goes on with the rest.")
+        runs = run_all(wanted, folder, given.jobs, screen)
+        if runs.n_left:
+            screen.print("Stopped; the same command continues with the rest.")
             return 130
-        results = [outcome.result for outcome in outcomes if outcome.result is not None]
-        for outcome in outcomes:
-            if outcome.error:
-                screen.print(f"Failed: {outcome.cell}: {outcome.error}", markup=False)
-        n_left = len(cells) - len(results)
+        for failure in runs.failures:
+            screen.print(f"Failed: {failure}", markup=False)
+        n_left = len(cells) - len(runs.results)
         n_missing += n_left
-        if results:
-            text = replaced(text, part.name, written(part, results, n_left))
+        if runs.results:
+            text = replaced(text, part.name, written(part, runs.results, n_left))
     given.text.write_text(text, encoding="utf-8")
     screen.print(f"The tables are in {given.text}", markup=False)
     return int(n_missing > 0)

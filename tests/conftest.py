@@ -90,5 +90,5 @@ def in_one_process(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             is_failed = isinstance(found, str)
             yield grid.Outcome(cell, None, found) if is_failed else grid.Outcome(cell, found)
 
-    monkeypatch.setattr("devfnn.cli.gridding.run_grid", run_grid)
+    monkeypatch.setattr("devfnn.cli.running.run_grid", run_grid)
     return ran

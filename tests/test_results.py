@@ -86,7 +86,7 @@ def test_ctrl_c_ends_it(parts, tmp_path, monkeypatch):
         raise KeyboardInterrupt
         yield
 
-    monkeypatch.setattr("devfnn.cli.gridding.run_grid", stopped)
+    monkeypatch.setattr("devfnn.cli.running.run_grid", stopped)
     text = tmp_path / "results.md"
     text.write_text(TEXT)
     assert results.main(["--folder", str(tmp_path / "runs"), "--text", str(text)]) == 130

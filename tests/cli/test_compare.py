@@ -33,7 +33,7 @@ def unstarted(monkeypatch):
     def run_grid(*_):
         pytest.fail("a run started")
 
-    monkeypatch.setattr("devfnn.cli.gridding.run_grid", run_grid)
+    monkeypatch.setattr("devfnn.cli.running.run_grid", run_grid)
 
 
 def shown(result):
@@ -106,7 +106,7 @@ def test_a_comparison_is_run_told_and_written(invoke, here):
     before = modified(here / "out" / "runs")
     again = invoke(*command, "--json", "d.json")
     assert again.exit_code == 0, again.output
-    assert again.stderr.count("was there") == 12
+    assert again.stderr.count("already there") == 12
     assert modified(here / "out" / "runs") == before
     other = read_comparison("d.json")
     assert {**other, "command": 0} == {**found, "command": 0}
@@ -117,7 +117,7 @@ def test_what_failed_is_told_and_the_others_finish(invoke, here, in_one_process)
     command = ("compare", "--models", "devfnn,majority", "--streams", "gappy.csv,sea", *SMALL)
     result = invoke(*command, "--output", "out")
     assert result.exit_code == 1, result.output
-    assert "Failed: devfnn on gappy.csv, seed 0: " in result.stdout
+    assert "Failed: devfnn on gappy.csv, seed 0: " in result.stderr
     assert len(in_one_process) == 4
     found = read_comparison("out/comparison.json")
     assert len(found["cells"]) == 3
@@ -298,7 +298,7 @@ def check_gone_on(invoke, here, command):
     assert 0 < len(before) < 6
     result = invoke(*command)
     assert result.exit_code == 0, result.output
-    assert result.stderr.count("was there") == len(before)
+    assert result.stderr.count("already there") == len(before)
     after = modified(runs)
     assert {name: after[name] for name in before} == before
     return timeless(json.loads((here / "out" / "comparison.json").read_text()))
@@ -311,11 +311,11 @@ def test_a_comparison_that_is_stopped_goes_on_with_the_same_command(invoke, here
     output, messages = process.communicate(timeout=60)
     assert process.returncode == 130, messages
     assert "Traceback" not in messages
-    assert "To go on: devfnn compare" in messages
+    assert "To continue: devfnn compare" in messages
     assert "Accuracy" in output
     partial = json.loads((here / "out" / "comparison.json").read_text())
     assert partial["is_complete"] is False
-    command = shlex.split(messages.split("To go on: ")[1].splitlines()[0])[1:]
+    command = shlex.split(messages.split("To continue: ")[1].splitlines()[0])[1:]
     assert sorted(command) == sorted(LONG)
     first = check_gone_on(invoke, here, command)
     (here / "out").rename(here / "first")

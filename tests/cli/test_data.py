@@ -92,7 +92,7 @@ def test_info_of_a_data_set_has_licence_citation_rows_and_classes(invoke, tmp_pa
 def test_info_of_a_generator_has_its_options(invoke, name):
     result = invoke("data", "info", name)
     assert result.exit_code == 0, result.output
-    for option in ("noise", "class_shares", "rows_per_concept", "without end"):
+    for option in ("noise", "class_shares", "rows_per_concept", "endless"):
         assert option in shown(result)
 
 
@@ -219,7 +219,7 @@ def test_an_option_that_the_library_does_not_check_is_refused_all_the_same(invok
     monkeypatch.setattr("devfnn.experiments.settings.open_stream", make)
     result = invoke("data", "head", "sea", "--with", "noise=0.1")
     assert result.exit_code == 2
-    assert "sea does not take these options: unsupported operand" in shown(result)
+    assert "sea does not accept these options: unsupported operand" in shown(result)
 
 
 @pytest.mark.parametrize(
@@ -314,7 +314,7 @@ def test_many_chunks_are_all_in_the_file_but_not_in_memory(invoke, tmp_path, mon
             super().add(description)
             overviews.append(len(self.parts))
 
-    monkeypatch.setattr("devfnn.cli.describing.Overview", Watched)
+    monkeypatch.setattr("devfnn.cli.data.Overview", Watched)
     file = tmp_path / "report.json"
     options = ("--rows", 5000, "--chunk-rows", 10, "--json", file)
     result = invoke("data", "describe", "sea", *options)
@@ -348,10 +348,10 @@ def test_many_chunks_are_all_in_the_file_but_not_in_memory(invoke, tmp_path, mon
         (["head", "sea", "--with", "thresholds=nan"], 2, "thresholds takes NUMBER,..., not 'nan'"),
         (["head", "rfid", "--with", "environments=2.2,0"], 2, "takes NUMBER:NUMBER,..., not"),
         (["head", "sea", "--with", "positions=1e300"], 2, "positions takes INTEGER,..., not"),
-        (["head", "sea", "--with", "chunk_rows=10"], 2, "not for --with: --chunk-rows sets it"),
-        (["head", "sea", "--with", "n_rows=10"], 2, "not for --with: --rows sets it"),
-        (["head", "sea", "--with", "seed=10"], 2, "not for --with: --seed sets it"),
-        (["head", "kdd99", "--with", "label=10"], 2, "not for --with: --label sets it"),
+        (["head", "sea", "--with", "chunk_rows=10"], 2, "not for --with: use --chunk-rows"),
+        (["head", "sea", "--with", "n_rows=10"], 2, "not for --with: use --rows"),
+        (["head", "sea", "--with", "seed=10"], 2, "not for --with: use --seed"),
+        (["head", "kdd99", "--with", "label=10"], 2, "not for --with: use --label"),
         (["describe", "sea", "--with", "colour=1"], 2, "sea has no option 'colour'"),
         (["head", "sea", "--rows", "0"], 2, "--rows"),
         (["describe", "sea", "--json", "no/folder/x.json"], 2, "does not exist"),

@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from devfnn import DEVFNN
-from devfnn.cli.explain import explain
+from devfnn.cli.inspect import explain
 from scenes import config_of, each_network, flipped, run
 
 app = typer.Typer()
@@ -78,7 +78,7 @@ def test_what_is_usual_is_told_and_drawn(invoke, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("figure", "message"), [("why.txt", "cannot tell a format"), ("no/why.png", "does not exist")]
+    ("figure", "message"), [("why.txt", "is not known"), ("no/why.png", "does not exist")]
 )
 def test_a_figure_that_cannot_be_written_is_refused_before_the_work(
     invoke, tmp_path, figure, message

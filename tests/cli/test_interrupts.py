@@ -10,7 +10,7 @@ import threading
 import pytest
 
 import devfnn
-from devfnn.cli.interrupts import between_chunks
+from devfnn.cli.errors import between_chunks
 from devfnn.errors import DataError
 from devfnn.evaluation import Prequential
 from devfnn.experiments import Run
@@ -49,11 +49,11 @@ def test_ctrl_c_ends_a_run_on_a_pipe_and_shows_its_result(tmp_path, ctrl_c):
     report = json.loads(file.read_text())
     assert report["is_complete"] is False
     assert report["rows"] >= 500  # Ctrl-C may come between a chunk and its result
-    assert "With --checkpoint FILE, a run can go on later." in messages
+    assert "With --checkpoint FILE, a run can be continued later." in messages
 
 
 def test_ctrl_c_shows_what_was_described(invoke, tmp_path, monkeypatch):
-    monkeypatch.setattr("devfnn.cli.describing.describe", interrupted_after(3, describe))
+    monkeypatch.setattr("devfnn.cli.data.describe", interrupted_after(3, describe))
     file = tmp_path / "report.json"
     result = invoke("data", "describe", "sea", "--json", file)
     assert result.exit_code == 130, result.output
@@ -71,7 +71,7 @@ def test_a_chunk_is_described_as_a_whole_or_not_at_all(invoke, tmp_path, monkeyp
                 signal.raise_signal(signal.SIGINT)
             super().add(description)
 
-    monkeypatch.setattr("devfnn.cli.describing.Overview", Pressed)
+    monkeypatch.setattr("devfnn.cli.data.Overview", Pressed)
     file = tmp_path / "report.json"
     result = invoke("data", "describe", "sea", "--json", file)
     assert result.exit_code == 130, result.output
@@ -87,7 +87,7 @@ def test_ctrl_c_before_the_first_chunk_leaves_nothing_behind(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("devfnn.streams.stream.Stream.__iter__", interrupted)
-    monkeypatch.setattr("devfnn.cli.run.get_ready", lambda *_: 0.0)
+    monkeypatch.setattr("devfnn.cli.running.compile_kernels", lambda *_: 0.0)
     result = invoke(*command, "sea", "--json", tmp_path / "result.json")
     assert result.exit_code == 130, result.output
     assert "Interrupted." in result.stderr
@@ -172,7 +172,7 @@ def test_signals_of_other_threads_are_left_alone():
     assert found == [1, 2, before]
 
 
-# ---- runs that go on later
+# ---- runs that are continued later
 
 
 def pressed_after(monkeypatch, n_chunks):
@@ -193,9 +193,9 @@ SHORT += ("--hide-labels", 0.3, "--delay-labels", 300, "--seed", 2)
 
 
 def to_go_on(messages):
-    """The command that is said to go on."""
-    line = next(line for line in messages.splitlines() if line.startswith("To go on: "))
-    return shlex.split(line.removeprefix("To go on: "))[1:]
+    """The command that is said to continue."""
+    line = next(line for line in messages.splitlines() if line.startswith("To continue: "))
+    return shlex.split(line.removeprefix("To continue: "))[1:]
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_a_run_goes_on_as_it_is_said(invoke, tmp_path, monkeypatch, more):
         assert command.count("--resume") == 1
     result = invoke(*command)
     assert result.exit_code == 0, result.output
-    assert "Going on after 2,000 rows." in result.stderr
+    assert "Continuing after 2,000 rows." in result.stderr
     found = json.loads((tmp_path / "my result.json").read_text())
     expected = json.loads(whole.read_text())
     assert timeless(found) == timeless(expected)
@@ -266,7 +266,7 @@ def test_a_pipe_has_to_say_the_same_again_to_go_on(invoke, tmp_path, monkeypatch
         result = invoke("run", "-", "--checkpoint", "x", input=rows)
     assert result.exit_code == 130, result.output
     command = "run - --checkpoint x --resume"
-    assert "To go on, with the same rows from the first: " in result.stderr
+    assert "To continue, with the same rows from the first: " in result.stderr
     assert command in result.stderr
     result = invoke(*command.split(), "--json", "y", input=rows)
     assert result.exit_code == 0, result.output
@@ -294,7 +294,7 @@ def test_ctrl_c_while_kernels_get_ready_works_at_once(invoke, tmp_path, monkeypa
         press()
         pytest.fail("it went on")
 
-    monkeypatch.setattr("devfnn.cli.run.get_ready", slow)
+    monkeypatch.setattr("devfnn.cli.running.compile_kernels", slow)
     result = invoke("run", "--json", tmp_path / "x")
     assert result.exit_code == 130, result.output
     assert list(tmp_path.iterdir()) == []
@@ -323,4 +323,4 @@ def test_bad_data_leave_a_checkpoint_to_go_on_from(invoke, tmp_path, monkeypatch
     assert "a bad row" in result.stderr
     result = invoke(*SHORT, "--checkpoint", tmp_path / "x", "--resume")
     assert result.exit_code == 0, result.output
-    assert "Going on after 750 rows." in result.stderr
+    assert "Continuing after 750 rows." in result.stderr

@@ -10,7 +10,8 @@ import typer
 from typer.testing import CliRunner
 
 from devfnn import DEVFNN, Config
-from devfnn.cli.interrupts import between_chunks
+from devfnn.cli import inputs
+from devfnn.cli.errors import between_chunks
 from devfnn.cli.learn import learn
 from devfnn.events import DriftFound
 from devfnn.storage import dump
@@ -134,8 +135,12 @@ def test_events_are_counted(invoke, file, tmp_path, monkeypatch):
         n_rows, accuracy = 500, 0.5
         events = (DriftFound(500, 0.1, 0.3, 0.1, 50),)
 
-    monkeypatch.setattr("devfnn.cli.learn.iter_prequential", lambda *_: iter([Result]))
-    monkeypatch.setattr("devfnn.cli.learn.Lesson.n_labels", 1)
+    def prequential(model, chunks):
+        chunk = next(chunks)
+        model.learn(chunk.X, chunk.y)
+        yield Result
+
+    monkeypatch.setattr("devfnn.cli.learn.iter_prequential", prequential)
     result = invoke(file, "sea", "--json", tmp_path / "x.json", "--csv", tmp_path / "x.csv")
     assert result.exit_code == 0, result.output
     data = json.loads((tmp_path / "x.json").read_text())
@@ -163,7 +168,7 @@ def test_a_missing_value_is_named_with_what_to_type(invoke, file, tmp_path):
     before = file.read_bytes()
     result = invoke(file, tmp_path / "rows.csv")
     assert result.exit_code == 1
-    assert "row 3: 'f1' is missing. To put the mean in its place" in shown(result)
+    assert "row 3: 'f1' is missing. To replace it by the mean" in shown(result)
     assert file.read_bytes() == before
     result = invoke(tmp_path / "new.model", tmp_path / "rows.csv", "--new")
     assert "--set missing=skip" in shown(result)
@@ -203,7 +208,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(
     ("arguments", "code", "message"),
     [
         (["no.model", "sea"], 1, "there is no model file 'no.model'; --new makes one"),
-        (["sea.model", "sea", "--new"], 2, "exists: without --new it goes on learning"),
+        (["sea.model", "sea", "--new"], 2, "exists: without --new it continues to learn"),
         (["sea.model", "sea", "--set", "max_rules=3"], 2, "--set is for a new model"),
         (["x.model", "sea", "--new", "--set", "colour=3"], 2, "no parameter is called 'colour'"),
         (["sea.model", "rows.csv", "--label", "none"], 2, "labels are needed to learn"),
@@ -279,13 +284,11 @@ def test_ctrl_c_counts_from_the_rows_that_were_skipped(invoke, file, monkeypatch
 
 def test_ctrl_c_while_a_pipe_says_nothing_saves_what_came(invoke, file, monkeypatch):
     def silent_after_one(*arguments):
-        yield next(usable(*arguments))
+        yield next(checked_chunks(*arguments))
         raise KeyboardInterrupt
 
-    from devfnn.cli import learn as command
-
-    usable = command.usable
-    monkeypatch.setattr("devfnn.cli.learn.usable", silent_after_one)
+    checked_chunks = inputs.checked_chunks
+    monkeypatch.setattr(inputs, "checked_chunks", silent_after_one)
     rows = "f1,f2,f3,kind\n" + "1,2,3,0\n4,5,6,1\n" * 500
     result = invoke(file, "-", input=rows)
     assert result.exit_code == 130, result.output
@@ -347,5 +350,5 @@ def test_labels_that_the_model_never_saw_are_named(invoke, tmp_path):
     result = invoke(model, second)
     assert result.exit_code == 0, result.output
     said = " ".join(result.stdout.split())
-    assert "Labels the model had never seen" in said
+    assert "Labels that the model had not seen before" in said
     assert "'no'" in said and "'yes'" in said

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from devfnn.cli.plot import COMPARISON_FIGURES, LABELS_FIGURE, RULE_FIGURES, RUN_FIGURES
+from devfnn.figures import rules, runs
 from reports.made_results import made_comparison, made_result, ranked
 
 SMALL = made_result(n_chunks=12, n_events=4)
@@ -67,16 +68,14 @@ def test_every_figure_of_a_comparison_has_a_name(plot, compared, tmp_path, name)
 
 @pytest.mark.parametrize("name", ["rate", "accuracy", "kappa", None])
 def test_several_runs_become_lines_of_one_figure(plot, file, tmp_path, monkeypatch, name):
-    from devfnn.reports import overlay
-
     drawn = []
 
-    def several(runs, measure):
-        drawn.append((list(runs), measure))
-        return real(runs, measure)
+    def several(results, measure):
+        drawn.append((list(results), measure))
+        return real(results, measure)
 
-    real = overlay.several_over_time
-    monkeypatch.setattr(overlay, "several_over_time", several)
+    real = runs.several_over_time
+    monkeypatch.setattr(runs, "several_over_time", several)
     second = written(tmp_path / "second.json", SMALL | {"model": "arf"})
     result = plot(file, second, *(["--figure", name] if name else []))
     assert result.exit_code == 0, result.output
@@ -97,11 +96,10 @@ def test_runs_with_label_budgets_make_one_line(plot, tmp_path, monkeypatch):
 
 def test_features_can_be_chosen(plot, file, monkeypatch):
     drawn = []
+    real = rules.rule_ellipses
     monkeypatch.setattr(
-        "devfnn.figures.rule_ellipses", lambda rules, pair: drawn.append(pair) or real(rules, pair)
+        rules, "rule_ellipses", lambda shown, pair: drawn.append(pair) or real(shown, pair)
     )
-    from devfnn.figures.rules import rule_ellipses as real
-
     pair = ["--feature", "feature 4", "--feature", "feature 0"]
     assert plot(file, "--figure", "ellipses", *pair).exit_code == 0
     assert plot(file, "--figure", "ellipses", *pair[:2]).exit_code == 0
@@ -119,12 +117,12 @@ def test_letters_that_the_font_lacks_do_no_harm(plot, tmp_path):
     [
         (["--figure", "raet"], "there is no figure called 'raet'; did you mean rate?"),
         (["--figure", "kapa"], "did you mean kappa?"),
-        (["--figure", "xyz"], "There are overview, rate, layers"),
+        (["--figure", "xyz"], "Choose one of overview, rate, layers"),
         (["--figure", "critical-difference"], "is a figure of comparisons"),
         (["--figure", "rate", "--feature", "a"], "--feature is for membership and ellipses"),
         (["--figure", "membership", "--feature", "nothing"], "nothing"),
         (["--figure", "ellipses", *["--feature", "a"] * 3], "ellipses need two features"),
-        (["--output", "figure.gif"], "cannot tell a format from 'figure.gif'"),
+        (["--output", "figure.gif"], "the format of 'figure.gif' is not known"),
         (["--output", "no/such/folder/figure.png"], "does not exist"),
     ],
 )

@@ -10,6 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from devfnn import DEVFNN, Config
+from devfnn.cli import inputs
 from devfnn.cli.predict import predict
 from devfnn.streams import sea
 
@@ -168,7 +169,7 @@ def test_a_missing_feature_is_named(invoke, file):
 def test_labels_among_rows_without_names_are_pointed_out(invoke, file):
     result = invoke(file, "-", input="1,2,0\n3,4,1\n")
     assert result.exit_code == 1
-    assert "If x3 is the label, say so: --label x3" in shown(result)
+    assert "If x3 is the label, add --label x3" in shown(result)
     assert invoke(file, "-", "--label", "x3", input="1,2,0\n3,4,1\n").exit_code == 0
 
 
@@ -190,7 +191,7 @@ def test_a_missing_value_is_named_with_its_row(invoke, file):
     assert "-, row 901: 'a' is missing." in shown(result)
     assert invoke(file, "-", "--with", "missing=mean", input=text).exit_code == 0
     result = invoke(file, "-", input=lines("a,b", 0, 900) + "1e200,1\n")
-    assert "row 901: 'a' is 1e+200; beyond 1e+100" in shown(result)
+    assert "row 901: 'a' is 1e+200; values beyond 1e+100" in shown(result)
 
 
 def test_a_model_that_may_miss_values_predicts_without_them(invoke, tmp_path):
@@ -212,14 +213,12 @@ def test_nothing_is_left_behind_by_a_file_that_is_refused(invoke, file, tmp_path
 
 
 def test_ctrl_c_keeps_what_was_predicted(invoke, file, tmp_path, monkeypatch):
-    from devfnn.cli import predict as command
-
     def interrupted(*arguments):
-        yield from list(usable(*arguments))[:2]
+        yield from list(checked_chunks(*arguments))[:2]
         raise KeyboardInterrupt
 
-    usable = command.usable
-    monkeypatch.setattr("devfnn.cli.predict.usable", interrupted)
+    checked_chunks = inputs.checked_chunks
+    monkeypatch.setattr(inputs, "checked_chunks", interrupted)
     (tmp_path / "rows.csv").write_text(lines())
     table, report = tmp_path / "out.csv", tmp_path / "out.json"
     options = ("--chunk-rows", 100, "--csv", table, "--json", report)

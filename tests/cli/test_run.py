@@ -132,7 +132,7 @@ def test_what_the_package_logs_is_shown_while_kernels_get_ready(invoke, monkeypa
         logging.getLogger("devfnn").warning("compiling, once on this machine")
 
     monkeypatch.setattr("devfnn.model.compiling.ensure_compiled", ensure_compiled)
-    assert "compiling, once on this machine\n" in invoke(*SMALL).stderr
+    assert "compiling, once on this machine" in invoke(*SMALL).stderr
     assert invoke(*SMALL, "--quiet").output == ""
     assert logging.getLogger("devfnn").handlers == []
 
@@ -189,13 +189,15 @@ def test_a_missing_value_is_named_with_what_to_type(invoke, tmp_path):
 def test_a_value_that_is_too_large_is_named(invoke, tmp_path):
     result = invoke("run", rows_file(tmp_path, odd={997: "-1e200"}), "--set", "missing=skip")
     assert result.exit_code == 1
-    assert "row 998: 'depth [/m]' is -1e+200; beyond 1e+100" in " ".join(result.stderr.split())
+    assert "row 998: 'depth [/m]' is -1e+200; values beyond 1e+100" in " ".join(
+        result.stderr.split()
+    )
 
 
 def test_a_run_without_labels_is_refused(invoke, tmp_path):
     result = invoke("run", rows_file(tmp_path, odd={}), "--label", "None")
     assert result.exit_code == 2
-    assert "a run needs labels to learn" in " ".join(result.stderr.split())
+    assert "labels are needed to learn" in " ".join(result.stderr.split())
 
 
 def test_a_run_that_learned_nothing_is_no_result(invoke, tmp_path):
@@ -262,9 +264,9 @@ def test_options_are_named_as_one_types_them(invoke, tmp_path):
         (["--with", "noise=1.5"], "noise must be between 0 and 1, not 1.5"),
         (["--with", "noise=nan"], "noise takes NUMBER, not 'nan'"),
         (["--with", "noise=0.1", "--with", "noise=0.2"], "noise is given twice"),
-        (["--with", "chunk_rows=10"], "chunk_rows is not for --with: --chunk-rows sets it"),
+        (["--with", "chunk_rows=10"], "chunk_rows is not for --with: use --chunk-rows"),
         (["--hide-labels", "1.5"], "--hide-labels"),
-        (["--hide-labels", "1"], "a run needs labels to learn"),
+        (["--hide-labels", "1"], "labels are needed to learn"),
         (["--skip", "-1"], "--skip"),
         (["--shuffle", "0"], "--shuffle"),
         (["--json", "/proc/result.json"], "cannot write '/proc/result.json'"),
@@ -528,7 +530,7 @@ def test_a_file_that_must_not_be_written_is_refused(
     invoke, tmp_path, unstarted, monkeypatch, option
 ):
     (tmp_path / "file").write_text("old")
-    monkeypatch.setattr("devfnn.cli.results.os.access", lambda *_: False)
+    monkeypatch.setattr("devfnn.cli.output.os.access", lambda *_: False)
     result = invoke("run", option, tmp_path / "file")
     assert result.exit_code == 2, result.output
     assert (tmp_path / "file").read_text() == "old"
@@ -588,11 +590,11 @@ def test_a_checkpoint_that_exists_is_refused_unless_one_goes_on(invoke, tmp_path
     before = path.read_bytes()
     result = invoke(*short, "--checkpoint", path)
     assert result.exit_code == 2
-    assert "exists: add --resume to go on there" in " ".join(result.stderr.split())
+    assert "exists: add --resume to continue from it" in " ".join(result.stderr.split())
     assert path.read_bytes() == before
     result = invoke(*short, "--checkpoint", path, "--resume")
     assert result.exit_code == 0, result.output
-    assert "Going on after 1,000 rows." in result.stderr
+    assert "Continuing after 1,000 rows." in result.stderr
 
 
 def test_a_checkpoint_of_other_settings_is_refused_by_their_name(invoke, tmp_path, monkeypatch):

@@ -222,5 +222,5 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(
     monkeypatch.setattr(grid, "_attempt", attempt)
     shown = invoke(*SMALL, "majority", "--folder", tmp_path / "runs")
     assert shown.exit_code == 130
-    assert "Runs are left. To go on:" in shown.stderr
+    assert "To continue:" in shown.stderr
     assert ("majority" in shown.stdout) == bool(n_before)

@@ -79,7 +79,7 @@ def test_a_model_is_shown_in_facts_and_tables():
         "x.model model GClass parameters changed none",
         "learned 1,234 rows, 567 labels used classes 2: up, down layers 2, and 1 merged",
         "rules 6, and 4 archived numbers in rules 4,321",
-        "size 9,999 bytes of arrays, 12 kB on disk",
+        "size 10.0 kB of arrays, 12.0 kB on disk",
         "a 0.5 1.235e+06 in use",
         "0 50.0 % 3 2 7 4 1 - 3 2 7 4 merged 2 50.0 % 3 2 7 4",
     ):
@@ -157,7 +157,7 @@ def test_names_and_labels_are_shown_as_they_are():
 
 def test_predictions_are_summed_up():
     text = shown(predictions_table("x.csv", {"up": 1, "down": 3}, 0.125))
-    assert "Predictions of x.csv rows 4 predicted down: 75.0 % up: 25.0 % accuracy 12.50 %" in text
+    assert "Predictions of x.csv rows 4 predicted down: 75.0 %, up: 25.0 % accuracy 12.50 %" in text
     assert "accuracy" not in shown(predictions_table("x.csv", {"up": 1}, None))
 
 

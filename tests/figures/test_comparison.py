@@ -10,7 +10,7 @@ from matplotlib.text import Text
 
 from devfnn.errors import InputError
 from devfnn.figures import accuracy_against_speed, critical_difference
-from devfnn.figures.diagram import group_bars
+from devfnn.figures.comparison import group_bars
 from devfnn.figures.style import BLUE, new_figure
 from figures import made
 

@@ -5,8 +5,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from devfnn.errors import InputError
-from devfnn.figures import confusion_matrix, reliability_curve
+from devfnn.figures import accuracy_against_labels, confusion_matrix, reliability_curve
 from devfnn.figures.scores import MOST_COUNTS
+from devfnn.figures.style import new_figure
 from figures import made
 
 
@@ -102,11 +103,6 @@ def test_a_run_without_predictions_is_refused(counts):
         confusion_matrix(confusing(counts, ["up", "down"]))
 
 
-def test_a_matrix_that_does_not_fit_the_classes_is_refused():
-    with pytest.raises(InputError, match="3 classes and a confusion matrix of 2 x 2"):
-        confusion_matrix(confusing([[1, 0], [0, 1]], ["up", "down", "same"]))
-
-
 def test_accuracy_is_drawn_against_confidence_with_the_diagonal():
     ax = reliability_curve(made.result())
     lines = {line.get_label(): line for line in ax.lines}
@@ -147,3 +143,36 @@ def test_the_calibration_error_is_worked_out_if_the_result_does_not_say_it():
 def test_a_run_without_calibration_is_refused(calibration):
     with pytest.raises(InputError, match=r"no calibration.*gives probabilities"):
         reliability_curve(made.result(calibration=calibration))
+
+
+# ---- accuracy against labels
+
+
+def budgeted(share, accuracy, model="devfnn", stream="sea"):
+    """A run, as far as the figure needs it."""
+    return {"model": model, "stream": stream, "label_fraction": share, "accuracy_mean": accuracy}
+
+
+def test_runs_of_a_model_make_a_line_in_the_order_of_labels():
+    runs = [
+        budgeted(0.5, 0.9),
+        budgeted(0.1, 0.8),
+        budgeted(1.0, 0.91),
+        budgeted(0.2, 0.7, "logistic"),
+    ]
+    ax = accuracy_against_labels(runs)
+    first, second = ax.lines
+    assert first.get_xdata().tolist() == [0.1, 0.5, 1.0]
+    assert first.get_ydata().tolist() == [0.8, 0.9, 0.91]
+    assert second.get_xdata().tolist() == [0.2]
+    assert len({line.get_color() for line in ax.lines}) == 2
+
+
+def test_it_draws_where_it_is_told():
+    ax = new_figure(4.0, 3.0).add_subplot()
+    assert accuracy_against_labels([budgeted(0.5, 0.9)], ax) is ax
+
+
+def test_results_without_labels_are_refused():
+    with pytest.raises(InputError, match="share of labels"):
+        accuracy_against_labels([budgeted(None, 0.9)])

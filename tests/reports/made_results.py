@@ -7,7 +7,7 @@ import numpy as np
 
 from devfnn.evaluation.ranking import rank
 from devfnn.model.config import Config
-from devfnn.reports.standings import standing_values
+from devfnn.reports.comparison import standing_values
 
 MEASURES = (
     *("precision", "recall", "f1", "kappa", "kappa_m", "kappa_temporal", "g_mean"),

@@ -44,11 +44,14 @@ def test_accuracies_have_their_spread_over_seeds_and_their_rank(comparison_page,
 
 
 def test_the_tests_are_put_into_words(comparison_page):
-    words = comparison_page.section("Whether it may be chance")
+    words = comparison_page.section("Statistical tests")
     assert "Friedman&#39;s test finds that the models differ (chi-square" in words
     assert "p < 0.001, 8 streams)" in words.replace("&lt;", "<")
-    assert "differ by less than 2.67 cannot be told apart" in words
-    assert "cannot be told apart from each other: devfnn, gclass, pensemble; gclass" in words
+    assert "differ by less than 2.67 do not differ significantly" in words
+    assert (
+        "Groups of models that do not differ significantly: devfnn, gclass, pensemble; gclass"
+        in words
+    )
     assert "Critical difference" in words
 
 
@@ -59,9 +62,9 @@ def test_pairs_that_are_told_apart_are_marked(comparison_page, comparison):
 
 
 def test_costs_and_courses_are_there(comparison_page, comparison):
-    assert "devfnn 2,000 3.00 s 7.00 s 90 kB 40.0 % 11.0 3.0" in comparison_page.section("Cost")
+    assert "devfnn 2,000 3 s 7 s 90.0 kB 40.0 % 11.0 3.0" in comparison_page.section("Cost")
     assert "Accuracy against speed" in comparison_page.text
-    courses = comparison_page.section("Course on each stream")
+    courses = comparison_page.section("Accuracy over time")
     for stream in comparison["streams"]:
         assert f"{stream} Mean over the latest chunks and over seeds." in courses
     assert comparison_page.count("svg") == 2 + len(comparison["streams"])
@@ -77,7 +80,7 @@ def test_settings_that_all_runs_share_are_listed(comparison_page):
 
 def test_without_single_runs_the_curves_are_left_out_with_a_word(comparison, undrawn):
     page = Page(comparison_report(comparison))
-    assert "The single runs are not beside the comparison." in page.text
+    assert "The results of the single runs are not in the folder of the comparison." in page.text
 
 
 def test_without_a_ranking_the_report_says_what_it_takes(undrawn):
@@ -89,17 +92,17 @@ def test_without_a_ranking_the_report_says_what_it_takes(undrawn):
 def test_models_that_do_not_differ_are_said_not_to(undrawn):
     scores = {"a": [1.0, 2, 3], "b": [2.0, 3, 1], "c": [3.0, 1, 2]}
     data = made_comparison(models=("a", "b", "c")) | {"ranking": rank(scores).to_dict()}
-    words = Page(comparison_report(data)).section("Whether it may be chance")
+    words = Page(comparison_report(data)).section("Statistical tests")
     assert "does not find that the models differ" in words
-    assert "all of what follows may be chance" in words
-    assert "No pair is told apart." in words
+    assert "all differences below may be due to chance" in words
+    assert "No pair differs significantly." in words
 
 
 def test_two_models_are_compared_directly(undrawn):
     page = Page(comparison_report(ranked(made_comparison(models=("a", "b")))))
     assert "For two models there is no Friedman test" in page.text
     assert "the signed-rank test with Holm's correction, at a level of 5 %" in page.text
-    assert "All pairs are told apart." in page.text
+    assert "All pairs differ significantly." in page.text
 
 
 def test_a_missing_run_leaves_a_gap_and_is_remarked(undrawn):
@@ -107,7 +110,7 @@ def test_a_missing_run_leaves_a_gap_and_is_remarked(undrawn):
     data["cells"] = data["cells"][1:]
     page = Page(comparison_report(data))
     assert "1 of the pairs of model and stream have no accuracy" in page.text
-    assert "sea – " in page.section("Accuracy")
+    assert "sea - " in page.section("Accuracy")
 
 
 def test_text_from_the_data_is_never_markup():

@@ -64,7 +64,7 @@ def test_the_policy_allows_the_script_of_the_page(run_page):
 
 
 def test_key_figures_stand_at_the_top(run_page):
-    top = run_page.text.split("Course of the run")[0]
+    top = run_page.text.split("Over time Overview")[0]
     assert "devfnn on sea" in top
     assert "100,000 rows, 200 chunks of 500, preset default, scaling online, seed 0" in top
     for name, value in (
@@ -74,7 +74,7 @@ def test_key_figures_stand_at_the_top(run_page):
         ("rules", "14.2"),
         ("layers", "3.4"),
         ("labels used", "62.5 %"),
-        ("model size", "105 kB"),
+        ("model size", "104.9 kB"),
     ):
         assert f"{name} {value}" in top
     assert "devfnn run sea --rows 100000 --seed 0 --set max_rules=12" in top
@@ -82,7 +82,7 @@ def test_key_figures_stand_at_the_top(run_page):
 
 
 def test_all_figures_are_there(run_page):
-    for title in ("At a glance", "Voting weights", "Features in use", "Confusion matrix"):
+    for title in ("Overview", "Voting weights", "Features in use", "Confusion matrix"):
         assert title in run_page.text
     assert "Reliability" in run_page.text
     assert run_page.text.count("Memberships of ") >= 2
@@ -95,7 +95,7 @@ def test_measures_have_values_and_a_meaning(run_page):
     measures = run_page.section("Measures")
     assert "accuracy 91.37 % 91.37 % ± 4.67 %" in measures
     assert "kappa temporal 0.870" in measures
-    assert "Gain over repeating the label before" in measures
+    assert "Gain over repeating the previous label" in measures
     assert "the last window holds the last 10 chunks" in measures
     assert "class 0 90.00 % 88.00 % 89.00 %" in measures
 
@@ -110,7 +110,7 @@ def test_drifts_are_compared_with_true_ones(run_page):
 def test_without_known_drifts_nothing_is_said_about_detection(undrawn):
     result = made_result(n_chunks=12) | {"drift_detection": None, "drift_positions": []}
     page = Page(run_report(result))
-    assert "Drift was found 2 times. When this stream drifts is not known" in page.text
+    assert "Drift was found 2 times. The true drifts of this stream are not known" in page.text
     result["events"] = {"DriftFound": 1}
     assert "Drift was found once." in Page(run_report(result)).text
 
@@ -119,7 +119,7 @@ def test_events_are_listed_with_their_reasons(run_page):
     events = run_page.section("Events")
     assert "drift found 2" in events
     assert "25,500 50 drift found The error rate rose from 10.0 % to 34.0 %." in events
-    assert "Rule 0 of layer 1 lost its significance and was deleted: 0.01, below" in events
+    assert "Rule 0 of layer 1: significance 0.01 fell below 0.02." in events
     lines = [about for tag, about in run_page.elements if tag == "tr" and "data-kind" in about]
     assert len(lines) == 304
 
@@ -150,7 +150,7 @@ def test_rules_are_text_with_their_share_of_the_vote(run_page):
 def test_parameters_that_differ_from_the_default_come_first_and_are_marked(run_page):
     settings = run_page.section("Settings")
     assert "stream.noise 0.1" in settings
-    assert "label" not in settings.split("What is not listed was not set.")[0]
+    assert "label" not in settings.split("Settings that are not listed were not set.")[0]
     marked = run_page.rawdata_all.split("<mark>")[1:]
     assert [each.split("</mark>")[0] for each in marked] == ["0.2", "12"]
     table = settings.split("parameter value default meaning")[1]
@@ -165,19 +165,19 @@ def test_what_a_result_lacks_is_said_in_its_place(bare_page):
     text = bare_page.text
     assert text.count("Left out.") == 4  # all figures but the rate, of which something is known
     assert "'voting_weights'" in text and "'feature_mask'" in text
-    assert "At a glance Accuracy and training samples, chunk by chunk." in text
+    assert "Overview Accuracy and training samples, chunk by chunk." in text
     assert "The result has no measures by class." in text
-    assert "Nothing happened to the structure of the model, or the model has no events." in text
+    assert "The structure of the model did not change, or the model has no events." in text
     assert "The result has no rules: its model has none, or they were not kept." in text
-    assert "The result does not say how it was run." in text
+    assert "The settings of the run are not in the result." in text
     assert "The model has no such parameters." in text
-    assert "With 2 chunks, means and spreads over chunks say little." in text
+    assert "With 2 chunks, means and deviations over chunks are imprecise." in text
 
 
 def test_a_run_of_one_chunk_says_that_nothing_was_predicted(undrawn):
     one = BARE | {"chunks": 1, "per_chunk": {"rows": [500], "accuracy": [None]}}
     page = Page(run_report(one))
-    assert "There is one chunk only, which is learned: nothing was predicted." in page.text
+    assert "There is only one chunk, which is learned: nothing was predicted." in page.text
     assert "Nothing was measured" in page.section("Measures")
 
 
@@ -273,6 +273,6 @@ def test_voting_weights_of_a_long_run_are_thinned(monkeypatch):
         return ax
 
     monkeypatch.setattr("devfnn.figures.voting_weights", weights)
-    assert "How much each layer counts in the vote, every 4 chunks." in run_report(result)
+    assert "Share of each layer in the vote, every 4 chunks." in run_report(result)
     assert drawn[0]["rows"] == result["per_chunk"]["rows"][3::4]
     assert drawn[0]["voting_weights"][-1] == result["per_chunk"]["voting_weights"][-1]

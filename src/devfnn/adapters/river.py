@@ -16,7 +16,6 @@ from devfnn.kernels.state import CUT_ERRORS, CUT_ROWS, TRACK_ERRORS, TRACK_ROWS
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.explanation import IN_USE, MISSING, Explanation
-from devfnn.model.formatting import percent
 from devfnn.model.mechanisms.drift import Level, Verdict, judge_stream
 from devfnn.model.queries import BY_CHANCE, MOST_QUERIES, NOTHING_KNOWN, UNSURE, Query
 from devfnn.model.single_rows import SingleRows
@@ -148,7 +147,7 @@ class DEVFNNClassifier(ModelRules, base.MiniBatchClassifier):
         lines += [f"  {key!r}: never seen, ignored" for key in x if self._features.are_new([key])]
         by_label = zip(why.labels, why.probabilities.tolist(), strict=True)
         ordered = sorted(by_label, key=lambda entry: -entry[1])
-        lines += ["Probabilities", *(f"  {label}: {percent(share)}" for label, share in ordered)]
+        lines += ["Probabilities", *(f"  {label}: {percent(share, 0)}" for label, share in ordered)]
         lines += ["Why", *(f"  {line}" for line in why.text().splitlines()[1:])]
         fired = {(layer.layer, rule.rule) for layer in why.layers for rule in layer.fired}
         rules = [rule for rule in model.rules() if (rule.layer, rule.rule) in fired]

@@ -1,65 +1,58 @@
-"""`devfnn data`: what streams there are, and what is in them."""
+"""`devfnn data`: which streams there are, and what is in them."""
 
 import json
 import math
 import pathlib
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any
 
 import rich.console
 import typer
 
-from devfnn.cli.choosing import Choice, ChunkRows, DataDir, Label, Name, Options, Rows, Seed
-from devfnn.cli.describing import class_names, described, show_bad_rows, show_overview
-from devfnn.cli.facts import (
-    Fact,
-    data_set_facts,
-    data_set_row,
-    file_facts,
-    generator_facts,
-    plain,
-    stream_facts,
-    texts,
+from devfnn.cli import inputs
+from devfnn.cli.errors import finishing, interrupted
+from devfnn.cli.output import CsvFile, Output, ResultFile, command, write_facts
+from devfnn.cli.stream_info import data_set_row, info_of, plain, texts
+from devfnn.display.live import rows_bar
+from devfnn.display.streams import (
+    MOST_LINES,
+    chunks_table,
+    classes_table,
+    features_table,
+    head_tables,
+    names_table,
+    show_bad_rows,
 )
-from devfnn.cli.refusals import interrupted, refusing_bad_data
-from devfnn.cli.results import (
-    CsvPath,
-    JsonFile,
-    Quiet,
-    check_outputs,
-    csv_file,
-    result_file,
-    write_facts,
-)
-from devfnn.display.literal import literal
-from devfnn.display.progress import rows_bar
-from devfnn.display.streams import facts_table, head_tables, names_table
+from devfnn.display.tables import facts_table
 from devfnn.errors import DataError, InputError
+from devfnn.formatting import count, plural
 from devfnn.streams.datasets.catalogue import DATA_SETS
 from devfnn.streams.datasets.loading import described as known_data_set
 from devfnn.streams.datasets.loading import locate
+from devfnn.streams.describing import Description, Overview, describe
+from devfnn.streams.drift import positions_before
 from devfnn.streams.exporting import export_parquet
 from devfnn.streams.generators.catalogue import GENERATORS
+from devfnn.streams.stream import Stream
 from devfnn.streams.transforms import joined
 from devfnn.types import Chunk
 
 data = typer.Typer(help="Streams: list, look at, describe, fetch, export.", no_args_is_help=True)
 
 PARQUET = (".parquet", ".pq", "")
-"""How the names of Parquet files end."""
+"""Suffixes of Parquet files."""
+
+NUMBERS = ("min", "max", "mean", "std", "missing")
+"""What a table says about each feature of a chunk."""
 
 
 @data.command("list")
-def list_streams(
-    data_dir: DataDir = None,
-    json_file: JsonFile = None,
-    csv_path: CsvPath = None,
-    quiet: Quiet = False,
-) -> None:
-    """All generators and data sets by name."""
-    with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as table:
-        sets = [data_set_row(data_set, data_dir) for data_set in DATA_SETS.values()]
-        generators = {name: each.summary for name, each in GENERATORS.items()}
+@command
+def list_streams(output: Output, data_dir: inputs.DataDir = None) -> None:
+    """List all generators and data sets."""
+    sets = [data_set_row(data_set, data_dir) for data_set in DATA_SETS.values()]
+    generators = {name: each.summary for name, each in GENERATORS.items()}
+    with output.files() as (result, table):
         result.write({"data_sets": [plain(row) for row in sets], "generators": generators})
         table.add(["name", "kind", *(fact.name for fact in sets[0][1:]), "what"])
         for row, each in zip(sets, DATA_SETS.values(), strict=True):
@@ -67,97 +60,70 @@ def list_streams(
             table.add([first, "data set", *others, each.summary])
         for name, summary in generators.items():
             table.add([name, "generator", *([None] * (len(sets[0]) - 1)), summary])
-    screen = _screen(quiet)
     rows = [list(texts(row).values()) for row in sets]
-    screen.print(names_table("Data sets", list(texts(sets[0])), rows))
+    output.screen.print(names_table("Data sets", list(texts(sets[0])), rows))
     columns = ("generator", "what it makes")
-    screen.print(names_table("Generators", columns, list(generators.items())))
-    screen.print("More: devfnn data info NAME. Files: give their path, or - for a pipe.")
+    output.screen.print(names_table("Generators", columns, list(generators.items())))
+    output.say("More: devfnn data info NAME. Files: give their path, or - for a pipe.")
 
 
 @data.command()
+@command
 def info(
-    name: Name,
-    label: Label = None,
-    data_dir: DataDir = None,
-    options: Options = None,
-    json_file: JsonFile = None,
-    csv_path: CsvPath = None,
-    quiet: Quiet = False,
+    output: Output,
+    name: inputs.Name,
+    label: inputs.Label = None,
+    data_dir: inputs.DataDir = None,
+    options: inputs.Options = None,
 ) -> None:
-    """Everything known about a generator, a data set or a file: size, licence, citation, source."""
-    with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as table:
-        check_outputs({"STREAM": name}, json=json_file, csv=csv_path)
-        choice = Choice(name=name, label=label, data_dir=data_dir, changes=options)
-        facts = _facts(choice, _progress(quiet))
+    """Show what is known about a stream: size, licence, citation, source, options."""
+    with output.files({"STREAM": name}) as (result, table):
+        facts = info_of(inputs.stream_settings(name, label, data_dir, options), output.progress)
         result.write(plain(facts))
         table.add(["fact", "value"])
         for fact in facts:
             is_plain = isinstance(fact.value, str | int | float | None)
             table.add([fact.name, fact.value if is_plain else json.dumps(fact.value)])
-    _screen(quiet).print(facts_table(name, texts(facts)))
-
-
-def _facts(choice: Choice, console: rich.console.Console) -> list[Fact]:
-    """What is known of a stream, with its options; a data set is not downloaded for it."""
-    if choice.name not in DATA_SETS:
-        stream = choice.opened_whole(console)
-        facts_of = generator_facts if choice.name in GENERATORS else file_facts
-        return facts_of(choice.name, stream)
-    data_set, options = DATA_SETS[choice.name], choice.options()
-    facts = data_set_facts(data_set, choice.data_dir, options.pop("target", None))
-    if options and locate(data_set, choice.data_dir) is not None:
-        as_read = {fact.name: fact for fact in stream_facts(choice.opened_whole(console))}
-        facts = [as_read.get(fact.name, fact) for fact in facts]
-    return facts
+    output.screen.print(facts_table(name, texts(facts)))
 
 
 @data.command()
+@command
 def fetch(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A data set.")],
-    data_dir: DataDir = None,
-    json_file: JsonFile = None,
-    csv_path: CsvPath = None,
-    quiet: Quiet = False,
+    output: Output,
+    name: str = typer.Argument(help="A data set."),
+    data_dir: inputs.DataDir = None,
 ) -> None:
-    """Download a data set, unless it is here already."""
-    with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as table:
+    """Download a data set, unless it is already here."""
+    with output.files() as (result, table):
         if name in GENERATORS:
             raise InputError(f"{name} is a generator: it is made, not downloaded")
         data_set = known_data_set(name)
-        Choice(name=name, data_dir=data_dir).open(_progress(quiet))
+        inputs.opened(inputs.stream_settings(name, None, data_dir, None), output.progress)
         located = locate(data_set, data_dir)
         assert located is not None
         n_bytes = located.path.stat().st_size
         write_facts(result, table, {"name": name, "path": str(located.path), "bytes": n_bytes})
-    _screen(quiet).print(literal(f"{name} is in {located.path}"), soft_wrap=True)
+    output.say(f"{name} is in {located.path}")
 
 
 @data.command()
+@command
 def head(
-    name: Name,
-    rows: Annotated[int, typer.Option(min=1, help="Rows to show.")] = 5,
-    seed: Seed = 0,
-    label: Label = None,
-    data_dir: DataDir = None,
-    options: Options = None,
-    json_file: JsonFile = None,
-    csv_path: CsvPath = None,
-    quiet: Quiet = False,
+    output: Output,
+    name: inputs.Name,
+    rows: int = typer.Option(5, min=1, help="Rows to show."),
+    seed: inputs.Seed = 0,
+    label: inputs.Label = None,
+    data_dir: inputs.DataDir = None,
+    options: inputs.Options = None,
 ) -> None:
-    """The first rows, as a model would see them."""
-    with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as table:
-        check_outputs({"STREAM": name}, json=json_file, csv=csv_path)
-        choice = Choice(
-            name=name,
-            rows=rows,
-            chunk_rows=rows,
-            seed=seed,
-            label=label,
-            data_dir=data_dir,
-            changes=options,
+    """Show the first rows, as a model would see them."""
+    with output.files({"STREAM": name}) as (result, table):
+        settings = inputs.stream_settings(
+            *(name, label, data_dir, options), rows=rows, chunk_rows=rows, seed=seed
         )
-        stream = choice.open(_progress(quiet))
+        stream = inputs.opened(settings, output.progress)
         chunks = list(stream)
         if not chunks:
             raise DataError(f"{name} has no rows")
@@ -166,50 +132,41 @@ def head(
         result.write({"stream": name, "columns": columns, "rows": lines})
         for line in (columns, *lines):
             table.add(line)
-    screen, names = _screen(quiet), stream.feature_names
-    screen.print(*head_tables(chunk, names, class_names(stream), screen.width))
+    tables = head_tables(chunk, stream.feature_names, _class_names(stream), output.screen.width)
+    output.screen.print(*tables)
 
 
 def _lines(chunk: Chunk, names: Sequence[str]) -> Iterator[list[Any]]:
-    """Names of columns, then rows as plain data; what is missing is None."""
-    has_times = chunk.times is not None
-    yield [*(["time"] if has_times else []), *names, "label"]
-    times = [str(time) for time in chunk.times] if chunk.times is not None else [""] * len(chunk.y)
-    for time, x, label in zip(times, chunk.X.tolist(), chunk.y.tolist(), strict=True):
-        values = (None if math.isnan(value) else value for value in x)
-        yield [*([time] if has_times else []), *values, label]
+    """Names of columns, then rows as plain data; missing values are None."""
+    times = [] if chunk.times is None else [[str(time)] for time in chunk.times]
+    yield [*(["time"] if times else []), *names, "label"]
+    rows = zip(times or [[]] * len(chunk.y), chunk.X.tolist(), chunk.y.tolist(), strict=True)
+    for time, x, label in rows:
+        yield [*time, *(None if math.isnan(value) else value for value in x), label]
 
 
 @data.command("describe")
+@command
 def describe_stream(
-    name: Name,
-    rows: Rows = None,
-    chunk_rows: ChunkRows = 500,
-    seed: Seed = 0,
-    label: Label = None,
-    data_dir: DataDir = None,
-    options: Options = None,
-    json_file: JsonFile = None,
-    csv_path: CsvPath = None,
-    quiet: Quiet = False,
+    output: Output,
+    name: inputs.Name,
+    rows: inputs.Rows = None,
+    chunk_rows: inputs.ChunkRows = 500,
+    seed: inputs.Seed = 0,
+    label: inputs.Label = None,
+    data_dir: inputs.DataDir = None,
+    options: inputs.Options = None,
 ) -> None:
-    """Class balance, ranges and missing values, chunk by chunk and over all.
+    """Show class balance, ranges and missing values, chunk by chunk and over all.
 
     Ctrl-C shows what was read so far.
     """
-    with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as table:
-        check_outputs({"STREAM": name}, json=json_file, csv=csv_path)
-        choice = Choice(
-            name=name,
-            rows=rows,
-            chunk_rows=chunk_rows,
-            seed=seed,
-            label=label,
-            data_dir=data_dir,
-            changes=options,
+    with output.files({"STREAM": name}) as (result, table):
+        settings = inputs.stream_settings(
+            *(name, label, data_dir, options), rows=rows, chunk_rows=chunk_rows, seed=seed
         )
-        stream = choice.open(_progress(quiet))
-        overview, is_whole = described(stream, result, table, _progress(quiet))
+        stream = inputs.opened(settings, output.progress)
+        overview, is_whole = _described(stream, result, table, output.progress)
         if overview.whole is None:
             raise DataError(f"{name} has no rows") if is_whole else KeyboardInterrupt
         result.write(
@@ -220,45 +177,81 @@ def describe_stream(
                 "overall": overview.whole.to_dict(stream.feature_names),
             }
         )
-    show_overview(overview, stream, _screen(quiet))
+    screen, whole = output.screen, overview.whole
+    drifts = positions_before(stream.drift_positions, whole.n_rows)
+    screen.print(f"{count(whole.n_rows)} rows in {plural(overview.n_chunks, 'chunk')}")
+    screen.print(chunks_table(overview, stream.feature_names, drifts))
+    screen.print(classes_table(whole, _class_names(stream)))
+    screen.print(features_table(whole, stream.feature_names))
+    show_bad_rows(stream, screen)
     if not is_whole:
         raise interrupted()
 
 
+def _described(
+    stream: Stream, result: ResultFile, table: CsvFile, console: rich.console.Console
+) -> tuple[Overview, bool]:
+    """A summary of a stream, and whether it was read to its end or until Ctrl-C.
+
+    Each chunk goes to the result and the table as it comes, and is not kept in memory.
+    """
+    overview = Overview(most=2 * MOST_LINES)
+    names = stream.feature_names
+    numbers = (f"{number} of {name}" for name in names for number in NUMBERS)
+    table.add(["first row", "rows", "classes", "hidden labels", *numbers])
+    n_rows = 0
+    try:
+        with rows_bar(console, "reading", stream.n_rows) as progress:
+            for part in describe(stream):
+                with finishing():
+                    overview.add(part)
+                    if result.is_wanted:
+                        result.add("chunks", part.to_dict(names))
+                    if table.is_wanted:
+                        table.add(_description_line(part, names, n_rows))
+                n_rows += part.n_rows
+                progress(n_rows)
+    except KeyboardInterrupt:
+        return overview, False
+    return overview, True
+
+
+def _description_line(part: Description, names: Sequence[str], n_before: int) -> Iterator[Any]:
+    """A chunk as a line of a table; class counts are JSON, since classes are not known before."""
+    about = part.to_dict(names)
+    yield from (n_before + 1, about["rows"], json.dumps(about["classes"]), about["hidden_labels"])
+    yield from (about["features"][name][number] for name in names for number in NUMBERS)
+
+
+def _class_names(stream: Stream) -> dict[Hashable, str]:
+    """Names of classes, if they have any."""
+    if not stream.class_names:
+        return {}
+    return dict(zip(stream.classes, stream.class_names, strict=True))
+
+
 @data.command()
+@command
 def export(
-    name: Name,
-    file: Annotated[pathlib.Path, typer.Argument(dir_okay=False, help="A Parquet file.")],
-    rows: Rows = None,
-    seed: Seed = 0,
-    label: Label = None,
-    label_name: Annotated[str, typer.Option(help="Name of the label's column.")] = "class",
-    data_dir: DataDir = None,
-    options: Options = None,
-    json_file: JsonFile = None,
-    csv_path: CsvPath = None,
-    quiet: Quiet = False,
+    output: Output,
+    name: inputs.Name,
+    file: pathlib.Path = typer.Argument(dir_okay=False, help="A Parquet file."),
+    rows: inputs.Rows = None,
+    seed: inputs.Seed = 0,
+    label: inputs.Label = None,
+    label_name: str = typer.Option("class", help="Name of the label's column."),
+    data_dir: inputs.DataDir = None,
+    options: inputs.Options = None,
 ) -> None:
     """Write a stream to a Parquet file."""
-    with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as table:
-        check_outputs({"STREAM": name}, export=file, json=json_file, csv=csv_path)
+    with output.files({"STREAM": name}, export=file) as (result, table):
         if file.suffix.lower() not in PARQUET or file.name == "-":
             better = file.with_name(f"{file.stem.strip('-') or name}.parquet")
             raise InputError(f"export writes Parquet: call the file {better}, not {file}")
-        choice = Choice(
-            name=name, rows=rows, seed=seed, label=label, data_dir=data_dir, changes=options
-        )
-        stream = choice.open(_progress(quiet))
-        with rows_bar(_progress(quiet), "writing", stream.n_rows) as progress:
+        settings = inputs.stream_settings(name, label, data_dir, options, rows=rows, seed=seed)
+        stream = inputs.opened(settings, output.progress)
+        with rows_bar(output.progress, "writing", stream.n_rows) as progress:
             n_rows = export_parquet(stream, file, label=label_name, progress=progress)
         write_facts(result, table, {"stream": name, "path": str(file), "rows": n_rows})
-    _screen(quiet).print(literal(f"{n_rows:,} rows in {file}"), soft_wrap=True)
-    show_bad_rows(stream, _screen(quiet))
-
-
-def _screen(quiet: bool) -> rich.console.Console:
-    return rich.console.Console(quiet=quiet)
-
-
-def _progress(quiet: bool) -> rich.console.Console:
-    return rich.console.Console(stderr=True, quiet=quiet)
+    output.say(f"{n_rows:,} rows in {file}")
+    show_bad_rows(stream, output.screen)

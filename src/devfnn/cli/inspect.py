@@ -1,58 +1,54 @@
-"""`devfnn inspect`: what a saved model is, and what it knows."""
+"""`devfnn inspect` and `devfnn explain`: what a saved model is, and how it predicts a row."""
 
 import pathlib
 from collections.abc import Hashable, Sequence
-from typing import Annotated, Any
+from typing import Any
 
-import rich.console
 import typer
 
 import devfnn
-from devfnn.cli.models import ModelFile, opened_model
-from devfnn.cli.refusals import refusing_bad_data
-from devfnn.cli.results import (
+from devfnn.cli import inputs
+from devfnn.cli.output import (
     CsvFile,
-    CsvPath,
-    JsonFile,
-    Quiet,
-    check_outputs,
-    csv_file,
-    result_file,
+    Output,
+    check_figure_file,
+    command,
+    file_option,
+    save_figure,
 )
 from devfnn.display.models import model_tables, rules_table
-from devfnn.model.formatting import distinct
+from devfnn.errors import DataError
+from devfnn.model.explanation import Explanation
 from devfnn.model.rules import Rule
+from devfnn.model.formatting import distinct
 
 
+@command
 def inspect(
-    model_file: ModelFile,
-    rules: Annotated[int, typer.Option(min=0, metavar="N", help="Rules to show.")] = 20,
-    archived: Annotated[
-        bool, typer.Option("--archived", help="Also rules that wait to be recalled.")
-    ] = False,
-    json_file: JsonFile = None,
-    csv_path: CsvPath = None,
-    quiet: Quiet = False,
+    output: Output,
+    model_file: inputs.ModelFile,
+    rules: int = typer.Option(20, min=0, metavar="N", help="Rules to show."),
+    archived: bool = typer.Option(
+        False, "--archived", help="Show archived rules, which may be recalled, too."
+    ),
 ) -> None:
-    """What is in a model file: its features, classes, layers and rules.
+    """Show what is in a model file: its features, classes, layers and rules.
 
     The JSON file has everything, parameters and events too, the CSV file a line for each rule.
     """
-    with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as table:
-        check_outputs({"MODEL": model_file}, json=json_file, csv=csv_path)
-        model = opened_model(model_file)
+    with output.files({"MODEL": model_file}) as (result, table):
+        model = inputs.opened_model(model_file)
         about, found = _about(model, model_file) | model.to_dict(archived), model.rules(archived)
         result.write(about)
         _write_rules(table, found, model.classes)
-    screen = rich.console.Console(quiet=quiet)
     for part in model_tables(about):
-        screen.print(part)
+        output.screen.print(part)
     if found:
-        screen.print(rules_table(found, rules))
+        output.screen.print(rules_table(found, rules))
 
 
 def _about(model: devfnn.DEVFNN, path: pathlib.Path) -> dict[str, Any]:
-    """What the file is, and which parameters differ from the usual ones."""
+    """The file, and which parameters differ from the default."""
     own, usual = model.config.to_dict(), type(model)().config.to_dict()
     return {
         "version": devfnn.__version__,
@@ -63,7 +59,7 @@ def _about(model: devfnn.DEVFNN, path: pathlib.Path) -> dict[str, Any]:
 
 
 def _write_rules(table: CsvFile, rules: Sequence[Rule], classes: Sequence[Hashable]) -> None:
-    """A line for each rule; an input that a rule does not have leaves its cells empty."""
+    """A line for each rule; inputs that a rule does not have leave their cells empty."""
     inputs = list(dict.fromkeys(name for rule in rules for name in rule.inputs))
     shares = [f"probability of {text}" for text in distinct(classes)]
     places = [f"{what} of {name}" for name in inputs for what in ("center", "spread")]
@@ -80,3 +76,57 @@ def _write_rules(table: CsvFile, rules: Sequence[Rule], classes: Sequence[Hashab
                 rule.text(most=None),
             ]
         )
+
+
+@command
+def explain(
+    output: Output,
+    model_file: inputs.ModelFile,
+    name: inputs.FileName,
+    row: int = typer.Option(1, min=1, metavar="N", help="Number of the row, from 1."),
+    label: str | None = typer.Option(
+        None, help="Column with the label; without it, a file has none."
+    ),
+    seed: inputs.Seed = 0,
+    data_dir: inputs.DataDir = None,
+    options: inputs.Options = None,
+    figure: pathlib.Path | None = file_option("Draw it: a .png, .svg or .pdf file."),
+) -> None:
+    """Explain what a saved model predicts for one row: layers, rules and features.
+
+    Numbers are scores of the predicted class against the others: the usual score, and what each
+    feature adds to it. The JSON file has everything, the CSV file what each input adds to each
+    class in each layer, and the bias, which is the score of a usual row.
+    """
+    with output.files({"MODEL": model_file, "FILE": name}, figure=figure) as (result, table):
+        if figure is not None:
+            check_figure_file(figure)
+        model = inputs.learned_model(model_file)
+        label = "none" if label is None and inputs.is_file(name) else label
+        settings = inputs.stream_settings(
+            *(name, label, data_dir, options), rows=1, chunk_rows=1, seed=seed, skip=row - 1
+        )
+        stream = inputs.with_features_of(model, inputs.opened(settings, output.screen), name)
+        chunks = inputs.checked_chunks(stream, stream.feature_names, settings, model.config)
+        chunk = next(chunks, None)
+        if chunk is None:
+            raise DataError(f"{name} has no row {row:,}")
+        explanation = model.explain(chunk.X[0])
+        about = {"stream": name, "model": str(model_file), "row": row}
+        result.write(about | explanation.to_dict())
+        _write_contributions(table, explanation)
+        if figure is not None:
+            from devfnn.figures import contribution_bars
+
+            save_figure(contribution_bars(explanation), figure)
+    output.say(explanation.text())
+
+
+def _write_contributions(table: CsvFile, explanation: Explanation) -> None:
+    """A line for the bias and each input of each layer, a column for each class."""
+    table.add(["layer", "voting_weight", "output_is", "input", *distinct(explanation.labels)])
+    for layer in explanation.layers:
+        about = [layer.layer, layer.voting_weight, layer.output_is]
+        table.add([*about, "bias", *layer.bias.tolist()])
+        for name, values in zip(layer.inputs, layer.contributions.tolist(), strict=True):
+            table.add([*about, name, *values])

@@ -3,23 +3,18 @@
 import difflib
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import rich.console
 import typer
 
-from devfnn.cli.pictures import check_picture, save_picture
-from devfnn.cli.refusals import refusing_bad_data
-from devfnn.cli.results import (
-    CsvPath,
-    JsonFile,
-    Quiet,
-    check_outputs,
-    csv_file,
-    result_file,
+from devfnn.cli.output import (
+    Output,
+    check_figure_file,
+    command,
+    file_option,
+    save_figure,
     write_facts,
 )
-from devfnn.display.literal import literal
 from devfnn.errors import InputError
 from devfnn.experiments.reading import kind_of, read_either
 
@@ -51,69 +46,49 @@ COMPARISON_FIGURES = ("critical-difference", "accuracy-speed")
 """Figures of a comparison."""
 
 
+@command
 def plot(
-    paths: Annotated[
-        list[pathlib.Path],
-        typer.Argument(
-            metavar="RESULT...",
-            exists=True,
-            dir_okay=False,
-            help="A file that `devfnn run --json` or `devfnn compare --json` wrote; several runs "
-            "become lines of one figure.",
-        ),
-    ],
-    figure: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Of a run: overview, rate, layers, rules, samples, weights, mask, confusion, "
-            "reliability, membership, ellipses, or a measure such as kappa; of runs with different "
-            "label budgets: accuracy-labels. Of a comparison: critical-difference, "
-            "accuracy-speed.",
-        ),
-    ] = None,
-    output: Annotated[
-        pathlib.Path | None,
-        typer.Option(
-            metavar="FILE",
-            dir_okay=False,
-            help="A .png, .svg or .pdf file; else beside the result.",
-        ),
-    ] = None,
-    feature: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help="A feature, for membership and ellipses; may be repeated."
-        ),
-    ] = None,
-    json_file: JsonFile = None,
-    csv_path: CsvPath = None,
-    quiet: Quiet = False,
+    output: Output,
+    paths: list[pathlib.Path] = typer.Argument(
+        metavar="RESULT...",
+        exists=True,
+        dir_okay=False,
+        help="A file that `devfnn run --json` or `devfnn compare --json` wrote; several runs "
+        "become lines of one figure.",
+    ),
+    figure: str | None = typer.Option(
+        None,
+        metavar="NAME",
+        help=f"Of a run: {', '.join([*RUN_FIGURES, *RULE_FIGURES])}, or a measure such as kappa; "
+        f"of runs with different label budgets: {LABELS_FIGURE}. Of a comparison: "
+        f"{', '.join(COMPARISON_FIGURES)}.",
+    ),
+    target: pathlib.Path | None = file_option(
+        "A .png, .svg or .pdf file; by default beside RESULT.", "--output"
+    ),
+    feature: list[str] = typer.Option(
+        [], metavar="NAME", help="A feature, for membership and ellipses; may be repeated."
+    ),
 ) -> None:
-    """Draw a figure of a result: by default a run at a glance, or how models rank.
+    """Draw a figure of a result: by default an overview of a run, or the ranks of models.
 
     Of several runs, a measure is drawn over the rows of the stream, one line each.
     """
-    with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as table:
-        if output is not None:
-            check_picture(output)
+    inputs = {str(path): path for path in paths}
+    with output.files(inputs, output=target) as (result, table):
+        if target is not None:
+            check_figure_file(target)
         data = [read_either(path) for path in paths]
         name = figure or _usual(data)
-        target = output
         if target is None:
-            target = paths[0].with_name(f"{paths[0].stem}-{_as_file_name(name)}.png")
-            check_picture(target)
-        check_outputs(
-            {str(path): path for path in paths}, output=target, json=json_file, csv=csv_path
-        )
-        save_picture(_drawn(data, name, feature or []), target)
+            ending = "".join(letter if letter.isalnum() else "-" for letter in name)
+            target = paths[0].with_name(f"{paths[0].stem}-{ending}.png")
+            check_figure_file(target)
+            output.check_distinct(inputs, output=target)
+        save_figure(_drawn(data, name, feature), target)
         of = " ".join(map(str, paths))
         write_facts(result, table, {"figure": name, "of": of, "path": str(target)})
-    rich.console.Console(quiet=quiet).print(literal(f"The figure is in {target}"), soft_wrap=True)
-
-
-def _as_file_name(name: str) -> str:
-    return "".join(letter if letter.isalnum() else "-" for letter in name)
+    output.say(f"The figure is in {target}")
 
 
 def _usual(data: Sequence[Data]) -> str:
@@ -124,7 +99,7 @@ def _usual(data: Sequence[Data]) -> str:
 
 
 def _drawn(data: Sequence[Data], name: str, features: Sequence[str]) -> "Drawing":
-    """The figure called so."""
+    """The figure of this name."""
     _check_name(data, name)
     if features and name not in RULE_FIGURES:
         raise InputError(f"--feature is for {' and '.join(RULE_FIGURES)}, not for {name}")
@@ -145,8 +120,8 @@ def _drawn(data: Sequence[Data], name: str, features: Sequence[str]) -> "Drawing
 
 
 def _check_name(data: Sequence[Data], name: str) -> None:
-    """Refuse a figure that there is not, or not of such data."""
-    from devfnn.figures.columns import curve_names
+    """Refuse a figure that does not exist, or not of such data."""
+    from devfnn.figures.timeline import curve_names
 
     kinds = {kind_of(each) for each in data}
     if len(kinds) > 1 or (kinds == {"comparison"} and len(data) > 1):
@@ -159,10 +134,10 @@ def _check_name(data: Sequence[Data], name: str) -> None:
         return
     if name in (*of_runs, *COMPARISON_FIGURES):
         other = "single runs" if kinds == {"comparison"} else "comparisons"
-        raise InputError(f"{name} is a figure of {other}; here there are {', '.join(names)}")
+        raise InputError(f"{name} is a figure of {other}; choose one of {', '.join(names)}")
     close = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {close[0]}? " if close else ""
-    raise InputError(f"there is no figure called {name!r}; {hint}There are {', '.join(names)}")
+    raise InputError(f"there is no figure called {name!r}; {hint}Choose one of {', '.join(names)}")
 
 
 def _of_comparison(data: Data, name: str) -> "Drawing":
@@ -173,7 +148,7 @@ def _of_comparison(data: Data, name: str) -> "Drawing":
         return figures.accuracy_against_speed(data["cells"])
     if not data.get("ranking"):
         raise InputError(
-            "the comparison has no ranking: it takes two models or more that have all run on the "
+            "the comparison has no ranking: it needs two models or more that have all run on the "
             "same two streams or more; draw accuracy-speed instead"
         )
     return figures.critical_difference(Ranking.from_dict(data["ranking"]))
@@ -181,31 +156,25 @@ def _of_comparison(data: Data, name: str) -> "Drawing":
 
 def _of_several(data: Sequence[Data], name: str) -> "Drawing":
     """A line for each run."""
-    from devfnn.figures.columns import curve_names
-    from devfnn.reports.overlay import run_names, several_over_time
+    from devfnn.figures.runs import runs_by_name, several_over_time
+    from devfnn.figures.timeline import curve_names
 
     measure = {"rate": "accuracy", "samples": "labels"}.get(name, name)
     if measure not in curve_names(data[0]):
-        raise InputError(f"{name} shows one run; several runs are shown by rate or by a measure")
-    return several_over_time(run_names(data), measure)
+        raise InputError(f"{name} shows one run; for several runs, choose rate or a measure")
+    return several_over_time(runs_by_name(data), measure)
 
 
 def _of_rules(data: Data, name: str, features: Sequence[str]) -> "Drawing":
-    """Rules over the features that were named, or those that tell most."""
-    from devfnn import figures
-    from devfnn.figures.style import new_figure, styled
-    from devfnn.reports.rules import names_to_draw, rules_in, rules_to_draw, telling_features
+    """Rules over the given features, or over those that separate them best."""
+    from devfnn.figures import rules as rule_figures
 
-    rules = rules_to_draw(rules_in(data))
-    telling = telling_features(rules, data)
-    if name == "ellipses":
-        pair = [*features, *(each for each in telling if each not in features)][:2]
-        if len(pair) < 2 or len(features) > 2:
-            raise InputError("ellipses need two features: --feature NAME --feature NAME")
-        return figures.rule_ellipses(rules, (pair[0], pair[1]))
-    shown = list(features) or names_to_draw(rules, telling)
-    sheet = new_figure(7.0, 2.6 * len(shown))
-    panels = styled(sheet.subplots)(len(shown), 1, squeeze=False)
-    for panel, each in zip(panels[:, 0], shown, strict=True):
-        figures.membership_curves(rules, each, ax=panel)
-    return sheet
+    rules = rule_figures.rules_to_draw(rule_figures.rules_of(data))
+    by_contrast = rule_figures.features_by_contrast(rules, data)
+    if name == "membership":
+        shown = list(features) or rule_figures.features_to_draw(rules, by_contrast)
+        return rule_figures.membership_panels(rules, shown)
+    pair = [*features, *(each for each in by_contrast if each not in features)][:2]
+    if len(pair) < 2 or len(features) > 2:
+        raise InputError("ellipses need two features: --feature NAME --feature NAME")
+    return rule_figures.rule_ellipses(rules, (pair[0], pair[1]))

@@ -3,94 +3,65 @@
 import collections
 import sys
 from collections.abc import Callable, Hashable, Iterable
-from typing import Annotated, Any
+from typing import Any
 
-import rich.console
 import typer
 
-from devfnn.cli.choosing import Choice, ChunkRows, DataDir, Options, Rows, Seed, Skip
-from devfnn.cli.describing import show_bad_rows
-from devfnn.cli.models import ModelFile, learned_model, usable, with_features_of
-from devfnn.cli.refusals import finishing, interrupted, refusing_bad_data
-from devfnn.cli.results import (
-    CsvFile,
-    CsvPath,
-    JsonFile,
-    Quiet,
-    ResultFile,
-    check_outputs,
-    csv_file,
-    result_file,
-)
-from devfnn.display.literal import literal
+from devfnn.cli import inputs
+from devfnn.cli.errors import finishing, interrupted
+from devfnn.cli.output import CsvFile, Output, OutputFile, ResultFile, command
+from devfnn.display.live import rows_bar
 from devfnn.display.models import predictions_table
-from devfnn.display.progress import rows_bar
+from devfnn.display.streams import show_bad_rows
+from devfnn.display.tables import literal
 from devfnn.errors import DataError
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.formatting import label_to_json
-from devfnn.streams.datasets.catalogue import DATA_SETS
-from devfnn.streams.generators.catalogue import GENERATORS
 from devfnn.types import Chunk
 
 DIGITS = 6
 """Digits of a probability in a table."""
 
 
+@command
 def predict(
-    model_file: ModelFile,
-    name: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="A file, - for a pipe, a data set or a generator."),
-    ],
-    label: Annotated[
-        str | None,
-        typer.Option(help="Column with the label, to score; a file has none if not given."),
-    ] = None,
-    rows: Rows = None,
-    chunk_rows: ChunkRows = 500,
-    skip: Skip = 0,
-    seed: Seed = 0,
-    data_dir: DataDir = None,
-    options: Options = None,
-    json_file: JsonFile = None,
-    csv_path: CsvPath = None,
-    quiet: Quiet = False,
+    output: Output,
+    model_file: inputs.ModelFile,
+    name: inputs.FileName,
+    label: str | None = typer.Option(
+        None, help="Column with the label, to score; without it, a file has none."
+    ),
+    rows: inputs.Rows = None,
+    chunk_rows: inputs.ChunkRows = 500,
+    skip: inputs.Skip = 0,
+    seed: inputs.Seed = 0,
+    data_dir: inputs.DataDir = None,
+    options: inputs.Options = None,
 ) -> None:
-    """Predict rows with a saved model; the model stays as it is.
+    """Predict rows with a saved model; the model does not change.
 
     The features of the model are found by name, other columns are ignored. Without --csv and
     --json the table goes to standard output: number of the row from 1, predicted label, and the
     probability of every class. Ctrl-C ends it and keeps what was predicted so far.
     """
-    is_shown = csv_path is None and json_file is None
-    progress = rich.console.Console(stderr=True, quiet=quiet)
-    with refusing_bad_data(), result_file(json_file) as result, csv_file(csv_path) as table:
-        check_outputs({"MODEL": model_file, "FILE": name}, json=json_file, csv=csv_path)
-        model = learned_model(model_file)
-        is_file = name not in GENERATORS and name not in DATA_SETS
-        choice = Choice(
-            name=name,
-            rows=rows,
-            chunk_rows=chunk_rows,
-            seed=seed,
-            label="none" if label is None and is_file else label,
-            data_dir=data_dir,
-            changes=options,
-            skip=skip,
-        )
-        stream = with_features_of(model, choice.open(progress), name)
+    is_shown = output.csv_path is None and output.json_file is None
+    with output.files({"MODEL": model_file, "FILE": name}) as (result, table):
+        model = inputs.learned_model(model_file)
+        label = "none" if label is None and inputs.is_file(name) else label
+        limits: dict[str, Any] = {"rows": rows, "chunk_rows": chunk_rows, "skip": skip}
+        settings = inputs.stream_settings(name, label, data_dir, options, seed=seed, **limits)
+        stream = inputs.with_features_of(model, inputs.opened(settings, output.progress), name)
         if is_shown:
-            table = CsvFile(sys.stdout)
-        predictions = Predictions(model, result, table, not choice.has_no_label)
-        predictions.n_before = skip
-        chunks = usable(stream, stream.feature_names, choice, model.config)
-        with rows_bar(progress, "predicting", stream.n_rows) as show:
+            table = CsvFile(OutputFile(sys.stdout))
+        predictions = Predictions(model, result, table, not inputs.has_no_label(settings), skip)
+        chunks = inputs.checked_chunks(stream, stream.feature_names, settings, model.config)
+        with rows_bar(output.progress, "predicting", stream.n_rows) as show:
             is_whole = predictions.add_all(chunks, show)
         if not predictions.n_rows:
             raise DataError(f"{name} has no rows") if is_whole else KeyboardInterrupt
         about = {"stream": name, "model": str(model_file), "is_interrupted": not is_whole}
         result.write(about | predictions.summary())
-    screen = progress if is_shown else rich.console.Console(quiet=quiet)
+    screen = output.progress if is_shown else output.screen
     screen.print(predictions_table(name, predictions.counts, predictions.accuracy))
     if predictions.n_scored and not predictions.n_known:
         screen.print("None of the labels is a class that the model knows.", style="yellow")
@@ -100,16 +71,14 @@ def predict(
 
 
 class Predictions:
-    """Predictions on their way out: written as they come, and counted."""
+    """Predictions, which are written as they come, and counted."""
 
-    def __init__(self, model: DEVFNN, result: ResultFile, table: CsvFile, has_labels: bool) -> None:
+    def __init__(
+        self, model: DEVFNN, result: ResultFile, table: CsvFile, has_labels: bool, n_skipped: int
+    ) -> None:
         self.model, self.result, self.table = model, result, table
-        self.has_labels = has_labels
-        self.n_before = 0
-        """Rows of the stream that were left out at its start."""
-        self.n_rows = 0
-        self.n_scored = 0
-        self.n_correct = 0
+        self.has_labels, self.n_skipped = has_labels, n_skipped
+        self.n_rows = self.n_scored = self.n_correct = 0
         self.n_known = 0
         """Labels that are classes of the model."""
         self.counts: collections.Counter[Hashable] = collections.Counter()
@@ -145,7 +114,7 @@ class Predictions:
             sys.stdout.flush()
 
     def _write(self, predicted: Hashable, label: Hashable, shares: list[float]) -> None:
-        number = self.n_before + self.n_rows
+        number = self.n_skipped + self.n_rows
         if self.table.is_wanted:
             truth = [_cell(label)] if self.has_labels else []
             texts = (f"{share:.{DIGITS}g}" for share in shares)
@@ -158,11 +127,11 @@ class Predictions:
 
     @property
     def accuracy(self) -> float | None:
-        """Share of the rows with a label that were predicted right."""
+        """Share of the rows with a label that were predicted correctly."""
         return self.n_correct / self.n_scored if self.n_scored else None
 
     def summary(self) -> dict[str, Any]:
-        """What there is to say about all rows, as plain data."""
+        """Numbers over all rows, as plain data."""
         classes = self.model.classes
         return {
             "rows": self.n_rows,
@@ -174,7 +143,7 @@ class Predictions:
 
 
 def _cell(label: Hashable) -> str:
-    """A label in a table; where somebody watches, nothing in it commands the terminal."""
+    """A label in a table; on a terminal, without control characters."""
     if label is None:
         return ""
     return literal(str(label)).plain if sys.stdout.isatty() else str(label)

@@ -1,161 +1,108 @@
-"""`devfnn run`: a model over a stream, predicting first."""
+"""`devfnn run`: a model over a stream, predicting before learning."""
 
 import contextlib
-import os
+import enum
 import pathlib
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any
+from typing import Any
 
 import rich.console
 import typer
 
-from devfnn.cli.choosing import (
-    Choice,
-    DataDir,
-    DelayLabels,
-    Folds,
-    HideLabels,
-    Label,
-    Options,
-    Rows,
-    Shuffle,
-    Skip,
-)
-from devfnn.cli.commands import typed_command
-from devfnn.cli.describing import show_bad_rows
-from devfnn.cli.interrupts import between_chunks
-from devfnn.cli.kernels import get_ready
-from devfnn.cli.models import usable
-from devfnn.cli.procedures import (
-    ByRow,
-    Holdout,
-    LabelBudget,
-    Preset,
-    Scaling,
-    Silence,
-    Unpredicted,
-    WarmUp,
-    Window,
-)
-from devfnn.cli.refusals import finishing, interrupted, refusing_bad_data
-from devfnn.cli.results import (
-    CsvFile,
-    CsvPath,
-    JsonFile,
-    Quiet,
-    TextFile,
-    check_distinct,
-    check_replaceable,
-    csv_file,
-    result_file,
-    text_file,
-)
-from devfnn.cli.values import parsed_changes
+from devfnn.cli import inputs, running
+from devfnn.cli.errors import Wrap, between_chunks, interrupted
+from devfnn.cli.option_parsing import parse_parameters
+from devfnn.cli.output import CsvFile, Output, check_replaceable, command, file_option, text_file
 from devfnn.display import detection_line, drift_table, result_table, watched
-from devfnn.display.literal import literal
-from devfnn.errors import DataError, InputError, NotLearnedError, StorageError
+from devfnn.display.streams import show_bad_rows
+from devfnn.errors import DataError, InputError, NotLearnedError
 from devfnn.evaluation import Procedure
 from devfnn.experiments import Checkpoint, Run, RunSettings, resume
 from devfnn.experiments.checkpoint import check_can_be_stored
+from devfnn.types import Chunk
 
 
+class Preset(enum.StrEnum):
+    """Configurations to start from."""
+
+    default = "default"
+    paper = "paper"
+    static = "static"
+
+
+@command
 def run(
+    output: Output,
     context: typer.Context,
-    name: Annotated[
-        str,
-        typer.Argument(metavar="STREAM", help="A generator, a data set, a file, or - for a pipe."),
-    ] = "sea",
-    model: Annotated[str, typer.Option(help="Which model; `devfnn models` lists them.")] = "devfnn",
-    preset: Annotated[
-        Preset | None,
-        typer.Option(help="Where DEVFNN starts from; paper is for the streams of its Table 1."),
-    ] = None,
-    scaling: Annotated[
-        Scaling | None,
-        typer.Option(help="dataset looks ahead, as the paper does, and is its preset's default."),
-    ] = None,
-    folds: Folds = None,
-    chunk_rows: Annotated[
-        int | None,
-        typer.Option(min=1, help="Rows in a chunk: 500, or as in the paper for its streams."),
-    ] = None,
-    rows: Rows = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the stream and the model.")] = 0,
-    label: Label = None,
-    data_dir: DataDir = None,
-    options: Options = None,
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; may be repeated."),
-    ] = None,
-    skip: Skip = 0,
-    shuffle: Shuffle = None,
-    hide_labels: HideLabels = 0.0,
-    delay_labels: DelayLabels = 0,
-    by_row: ByRow = False,
-    warm_up: WarmUp = 0,
-    holdout: Holdout = None,
-    label_budget: LabelBudget = None,
-    unpredicted: Silence = Unpredicted.wrong,
-    window: Window = 10,
-    checkpoint: Annotated[
-        pathlib.Path | None,
-        typer.Option(metavar="FILE", dir_okay=False, help="Keep here where the run stands."),
-    ] = None,
-    is_resumed: Annotated[
-        bool, typer.Option("--resume", help="Go on where the checkpoint stands.")
-    ] = False,
-    save: Annotated[
-        pathlib.Path | None,
-        typer.Option(metavar="FILE", dir_okay=False, help="Save the model here."),
-    ] = None,
-    report: Annotated[
-        pathlib.Path | None,
-        typer.Option(metavar="FILE", dir_okay=False, help="Write a report here, as HTML."),
-    ] = None,
-    json_file: JsonFile = None,
-    csv_path: CsvPath = None,
-    quiet: Quiet = False,
+    name: inputs.Name = "sea",
+    model: str = typer.Option("devfnn", help="Which model; `devfnn models` lists them."),
+    preset: Preset | None = typer.Option(
+        None, help="Configuration of DEVFNN; paper is for the streams of its Table 1."
+    ),
+    scaling: running.Scaling | None = typer.Option(
+        None, help="dataset looks ahead, as the paper does, and is its preset's default."
+    ),
+    folds: inputs.Folds = None,
+    chunk_rows: int | None = typer.Option(
+        None, min=1, help="Rows in a chunk: 500, or as in the paper for its streams."
+    ),
+    rows: inputs.Rows = None,
+    seed: int = typer.Option(0, min=0, help="Seed of the stream and the model."),
+    label: inputs.Label = None,
+    data_dir: inputs.DataDir = None,
+    options: inputs.Options = None,
+    changes: list[str] = typer.Option(
+        [], "--set", metavar="NAME=VALUE", help="Set a parameter; may be repeated."
+    ),
+    skip: inputs.Skip = 0,
+    shuffle: int | None = typer.Option(
+        None, min=1, metavar="ROWS", help="Shuffle the rows within buffers of this size."
+    ),
+    hide_labels: inputs.HideLabels = 0.0,
+    delay_labels: inputs.DelayLabels = 0,
+    by_row: running.ByRow = False,
+    warm_up: running.WarmUp = 0,
+    holdout: running.Holdout = None,
+    label_budget: float | None = typer.Option(
+        None, metavar="SHARE", help="Share of labels that the model may ask for."
+    ),
+    unpredicted: running.UnpredictedRows = running.Unpredicted.wrong,
+    window: int = typer.Option(
+        10, min=1, metavar="CHUNKS", help="Chunks of the windowed measures."
+    ),
+    checkpoint: pathlib.Path | None = file_option("Save the state of the run here."),
+    is_resumed: bool = typer.Option(False, "--resume", help="Continue from the checkpoint."),
+    save: pathlib.Path | None = file_option("Save the model here."),
+    report: pathlib.Path | None = file_option("Write a report here, as HTML."),
 ) -> None:
     """Run a model over a stream, predicting every chunk before it is learned.
 
-    Ctrl-C ends the run and shows its result so far. With --checkpoint it can go on later, with
-    --resume, to the same result; also after a crash. The CSV file has a line for each chunk.
+    Ctrl-C ends the run and shows its result so far. With --checkpoint it can be continued later,
+    with --resume, to the same result; also after a crash. The CSV file has a line for each chunk.
     """
-    screen = rich.console.Console(quiet=quiet)
-    progress = rich.console.Console(stderr=True, quiet=quiet)
-    choice = Choice(
-        name=name,
-        rows=rows,
-        folds=folds,
-        chunk_rows=chunk_rows,
-        seed=seed,
-        label=label,
-        data_dir=data_dir,
-        changes=options,
-        skip=skip,
-        shuffle=shuffle,
-        hide_labels=hide_labels,
-        delay_labels=delay_labels,
-    )
+    written = {"report": report, "save": save, "checkpoint": checkpoint}
     with (
-        refusing_bad_data(),
-        result_file(json_file) as result,
-        csv_file(csv_path) as table,
+        output.files({"STREAM": name}, **written) as (result, table),
         text_file(report) as page,
     ):
-        check_distinct(
-            {"STREAM": pathlib.Path(name) if os.path.isfile(name) else None}
-            | {"--json": json_file, "--csv": csv_path, "--report": report}
-            | {"--save": save, "--checkpoint": checkpoint}
+        stream = inputs.stream_settings(
+            *(name, label, data_dir, options),
+            seed=seed,
+            chunk_rows=chunk_rows,
+            folds=folds,
+            rows=rows,
+            skip=skip,
+            shuffle=shuffle,
+            hide_labels=hide_labels,
+            delay_labels=delay_labels,
         )
-        _check_labels(choice)
+        inputs.check_has_labels(stream)
         _check_files(save, checkpoint, is_resumed)
         settings = RunSettings(
-            stream=choice.settings(),
+            stream=stream,
             model=model,
             preset=preset,
-            changes=parsed_changes(changes or []),
+            changes=parse_parameters(changes),
             scaling=scaling,
             procedure=Procedure(
                 by_row=by_row,
@@ -167,34 +114,27 @@ def run(
             ),
         )
         with between_chunks() as wrap:
-            ongoing = _opened(settings, choice, wrap, progress)
+            ongoing = _opened(settings, wrap, output.progress)
             if save is not None or checkpoint is not None:
                 check_can_be_stored(ongoing)
-            seconds_ready = get_ready(settings.config(), progress) if settings.takes_config else 0.0
+            seconds_ready = running.compile_kernels(settings.config(), output.progress)
             if is_resumed:
-                _go_on(ongoing, checkpoint, progress)
-            is_whole = _finished(ongoing, checkpoint, progress)
-        if not ongoing.results:
-            raise DataError(f"{name} has no rows") if is_whole else KeyboardInterrupt
-        if not ongoing.loop.is_between_chunks:  # Ctrl-C was pressed twice: a chunk is half learned
-            raise KeyboardInterrupt
-        found = ongoing.result(typed_command(context)) | {"seconds_ready": seconds_ready}
-        if is_whole and not found["labels_used"]:
-            raise DataError(f"nothing was learned: no row of {name} has a label to learn")
+                _resume(ongoing, checkpoint, output)
+            is_whole = _finished(ongoing, checkpoint, output.progress)
+        _check_learned(ongoing, name, is_whole)
+        found = ongoing.result(running.typed_command(context)) | {"seconds_ready": seconds_ready}
         result.write(found)
         _write_chunks(table, found)
-        _write_report(page, found)
-        _save(ongoing, save)
-    _show(ongoing, found, screen)
+        if page.is_wanted:
+            from devfnn.reports import run_report
+
+            page.write(run_report(found))
+        if save is not None:
+            inputs.save_model(ongoing.model, save)
+    _show(ongoing, found, output.screen)
     if not is_whole:
-        _say_how_to_go_on(context, checkpoint, progress)
+        _show_how_to_continue(context, checkpoint, output)
         raise interrupted()
-
-
-def _check_labels(choice: Choice) -> None:
-    if choice.has_no_label or choice.hide_labels == 1.0:
-        said = "--label none" if choice.has_no_label else "--hide-labels 1"
-        raise InputError(f"a run needs labels to learn; with {said} there are none")
 
 
 def _check_files(
@@ -205,46 +145,48 @@ def _check_files(
         if path is not None:
             check_replaceable(path)
     if is_resumed and checkpoint is None:
-        raise InputError("--resume needs --checkpoint FILE, to know where to go on")
+        raise InputError("--resume needs --checkpoint FILE, the file to continue from")
     if checkpoint is not None and checkpoint.exists() and not is_resumed:
         raise InputError(
-            f"{str(checkpoint)!r} exists: add --resume to go on there, or remove it to start anew"
+            f"{str(checkpoint)!r} exists: add --resume to continue from it, or remove it to start "
+            "again"
         )
 
 
-def _opened(settings: RunSettings, choice: Choice, wrap: Any, console: rich.console.Console) -> Run:
-    """The run, about to begin; values that DEVFNN would refuse are found on their way to it."""
+def _opened(settings: RunSettings, wrap: Wrap, console: rich.console.Console) -> Run:
+    """The run, about to begin; values that DEVFNN would refuse are reported with their row."""
     config = settings.config()
     hint = " To learn without it: --set missing=skip."
 
-    def watch(chunks: Iterable[Any]) -> Iterator[Any]:
+    def watch(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         safe = wrap(chunks)
         if config is None:
-            return safe  # type: ignore[no-any-return]
-        return usable(safe, ongoing.stream.feature_names, choice, config, hint)
+            return safe
+        return inputs.checked_chunks(
+            safe, ongoing.stream.feature_names, settings.stream, config, hint
+        )
 
-    with choice.opening(console) as progress:
+    with inputs.opening(settings.stream, console) as progress:
         ongoing = Run(settings, progress=progress, watch=watch)
     return ongoing
 
 
-def _go_on(ongoing: Run, checkpoint: pathlib.Path | None, console: rich.console.Console) -> None:
+def _resume(ongoing: Run, checkpoint: pathlib.Path | None, output: Output) -> None:
     if checkpoint is None or not checkpoint.exists():
-        console.print("There is no checkpoint yet; the run starts at the beginning.")
+        output.note("There is no checkpoint yet; the run starts at the beginning.")
         return
     resume(ongoing, checkpoint)
-    console.print(f"Going on after {ongoing.loop.n_rows:,} rows.")
+    output.note(f"Continuing after {ongoing.loop.n_rows:,} rows.")
 
 
 def _finished(ongoing: Run, checkpoint: pathlib.Path | None, console: rich.console.Console) -> bool:
     """Run to the end, or until Ctrl-C is pressed; returns whether it is the end."""
     results = ongoing if checkpoint is None else Checkpoint(checkpoint).follow(ongoing)
-    settings = ongoing.settings
-    name = f"{_system(settings)} on {settings.stream.name}"
+    name = _name(ongoing.settings)
     n_rows = ongoing.stream.n_rows
     shown = watched(results, n_rows, console, name=name, before=list(ongoing.results))
     try:
-        with contextlib.closing(shown), _blaming(settings):  # type: ignore[type-var]
+        with contextlib.closing(shown), _naming_the_model(ongoing.settings):  # type: ignore[type-var]
             for _ in shown:
                 pass
     except KeyboardInterrupt:
@@ -253,8 +195,8 @@ def _finished(ongoing: Run, checkpoint: pathlib.Path | None, console: rich.conso
 
 
 @contextlib.contextmanager
-def _blaming(settings: RunSettings) -> Iterator[None]:
-    """Say whose fault it is when a model of another library fails."""
+def _naming_the_model(settings: RunSettings) -> Iterator[None]:
+    """Say which model failed if it is one of another library."""
     try:
         yield
     except (InputError, DataError, NotLearnedError, KeyboardInterrupt):
@@ -265,8 +207,19 @@ def _blaming(settings: RunSettings) -> Iterator[None]:
         raise DataError(f"{settings.model} failed: {type(error).__name__}: {error}") from error
 
 
-def _system(settings: RunSettings) -> str:
-    return f"DEVFNN ({settings.preset_name})" if settings.model == "devfnn" else settings.model
+def _check_learned(ongoing: Run, name: str, is_whole: bool) -> None:
+    """Refuse a result without rows or labels, or of a model that has half learned a chunk."""
+    if not ongoing.results:
+        raise DataError(f"{name} has no rows") if is_whole else KeyboardInterrupt
+    if not ongoing.loop.is_between_chunks:  # Ctrl-C was pressed twice
+        raise KeyboardInterrupt
+    if is_whole and not ongoing.results[-1].n_labels:
+        raise DataError(f"nothing was learned: no row of {name} has a label to learn")
+
+
+def _name(settings: RunSettings) -> str:
+    system = f"DEVFNN ({settings.preset_name})" if settings.model == "devfnn" else settings.model
+    return f"{system} on {settings.stream.name}"
 
 
 def _write_chunks(table: CsvFile, result: dict[str, Any]) -> None:
@@ -278,29 +231,11 @@ def _write_chunks(table: CsvFile, result: dict[str, Any]) -> None:
         table.add(line)
 
 
-def _write_report(page: TextFile | None, result: dict[str, Any]) -> None:
-    if page is not None:
-        from devfnn.reports import run_report
-
-        page.write(run_report(result))
-
-
-def _save(ongoing: Run, path: pathlib.Path | None) -> None:
-    if path is None:
-        return
-    try:
-        with finishing():
-            ongoing.model.save(path)
-    except StorageError as error:
-        raise DataError(str(error)) from None
-
-
 def _show(ongoing: Run, result: dict[str, Any], screen: rich.console.Console) -> None:
-    """What the run came to."""
+    """The result of the run."""
     settings, n_rows = ongoing.settings, result["rows"]
-    name = f"{_system(settings)} on {settings.stream.name}, {n_rows:,} rows"
-    name += f", seed {settings.stream.seed}" + ("" if ongoing.is_complete else ", interrupted")
-    screen.print(result_table(result, name))
+    name = f"{_name(settings)}, {n_rows:,} rows, seed {settings.stream.seed}"
+    screen.print(result_table(result, name + ("" if ongoing.is_complete else ", interrupted")))
     if settings.takes_config:
         screen.print(drift_table(ongoing.results, result["drift_positions"], n_rows))
         if result["drift_detection"] is not None:
@@ -318,12 +253,12 @@ def _show(ongoing: Run, result: dict[str, Any], screen: rich.console.Console) ->
     screen.print(" ".join(notes))
 
 
-def _say_how_to_go_on(
-    context: typer.Context, checkpoint: pathlib.Path | None, console: rich.console.Console
+def _show_how_to_continue(
+    context: typer.Context, checkpoint: pathlib.Path | None, output: Output
 ) -> None:
     if checkpoint is None:
-        console.print("With --checkpoint FILE, a run can go on later.")
+        output.note("With --checkpoint FILE, a run can be continued later.")
         return
-    command = typed_command(context, with_outputs=True, flags=("--resume",))
+    command = running.typed_command(context, with_outputs=True, flags=("--resume",))
     same = ", with the same rows from the first" if context.params["name"] == "-" else ""
-    console.print(literal(f"To go on{same}: {command}"), soft_wrap=True)
+    output.note(f"To continue{same}: {command}")

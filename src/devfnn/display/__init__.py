@@ -1,6 +1,6 @@
-"""How things look: a panel on a terminal, plain lines elsewhere, tables."""
+"""What commands show on a terminal: progress while they work, tables of what they found."""
 
-from devfnn.display.runs import detection_line, drift_table, result_table
-from devfnn.display.watching import watched
+from devfnn.display.live import watched
+from devfnn.display.results import detection_line, drift_table, result_table
 
 __all__ = ["detection_line", "drift_table", "result_table", "watched"]

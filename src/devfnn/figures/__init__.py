@@ -1,8 +1,12 @@
-"""Figures of runs, comparisons, rules and reasons, for papers: data in, matplotlib axes out."""
+"""Figures of runs, comparisons, rules and explanations, for papers.
+
+Every function takes plain data or objects of the package, draws on the axes `ax`, or on those of
+a new figure if it is None, and returns them. InputError says what the data lack. Results are those
+that `devfnn run --json` and `devfnn compare --json` write.
+"""
 
 from devfnn.figures.comparison import accuracy_against_speed, critical_difference
-from devfnn.figures.labels import accuracy_against_labels
-from devfnn.figures.reasons import contribution_bars
+from devfnn.figures.explanation import contribution_bars
 from devfnn.figures.rules import membership_curves, rule_ellipses
 from devfnn.figures.runs import (
     measure_over_time,
@@ -10,7 +14,7 @@ from devfnn.figures.runs import (
     run_overview,
     training_samples_over_time,
 )
-from devfnn.figures.scores import confusion_matrix, reliability_curve
+from devfnn.figures.scores import accuracy_against_labels, confusion_matrix, reliability_curve
 from devfnn.figures.structure import (
     feature_mask,
     layers_over_time,

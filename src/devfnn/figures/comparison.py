@@ -1,109 +1,235 @@
-"""Models side by side: which ones cannot be told apart, and what accuracy costs in speed."""
+"""Models compared: their mean ranks and which of them differ, and their accuracy against speed."""
 
 import itertools
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.transforms import Bbox
 
 from devfnn.errors import InputError
-from devfnn.figures.columns import Floats
-from devfnn.figures.diagram import draw_diagram, sheet_of
 from devfnn.figures.style import (
     BLUE,
     GREY,
+    INK,
     PALE,
+    SIZE,
     SMALL,
     WIDTH,
     axes_or_new,
     figure_of,
     label,
+    legend_above,
+    new_figure,
     shortened,
     styled,
     text_width,
 )
-from devfnn.figures.timeline import PERCENT
+from devfnn.figures.timeline import PERCENT, Floats
+from devfnn.formatting import plural
 
 if TYPE_CHECKING:
     from devfnn.evaluation.ranking import Ranking
 
+MARGIN = 10.0
+"""Around the critical difference diagram, in points, as all that follows."""
+
+GAP, SPACE = 12.0, 5.0
+"""Between the end of a line and the scale, at least, and between a line, a rank and a name."""
+
+LINE, LEVEL = 15.0, 7.0
+"""From name to name, and from bar to bar."""
+
+NOTE = 2.0 * SMALL + 14.0
+"""Height of the note at the bottom."""
+
+TESTS = {"nemenyi": "Nemenyi", "wilcoxon-holm": "Wilcoxon, Holm"}
+
 DIRECTIONS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
-"""Where the name of a point may stand, the best place first."""
+"""Where the name of a point may be, the best place first."""
 
 DISTANCES = (6.0, 12.0, 20.0, 30.0, 42.0, 56.0)
 """How far away from it, in points."""
 
 
-class Standing(NamedTuple):
-    """A model in two numbers, means over the same streams as all others."""
-
-    model: str
-    accuracy: float
-    rows_per_second: float
-
-
 @styled
 def critical_difference(ranking: "Ranking", ax: Axes | None = None) -> Axes:
-    """Mean ranks of models on a scale; bars join those that cannot be told apart (Demšar, 2006).
+    """Mean ranks of models on a scale; bars join those that do not differ (Demšar, 2006).
 
-    Parameters
-    ----------
-    ranking
-        What `devfnn.evaluation.rank` says about at least two models.
-    ax
-        Where to draw; a new figure, as large as needed, if None.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes drawn on; its units are points.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than two models.
+    A new figure is as large as needed; in given axes the diagram is scaled down to fit.
     """
     if len(ranking.models) < 2:
         raise InputError(
             f"a ranking of {len(ranking.models)} has no differences: compare at least two models"
         )
-    sheet = sheet_of(ranking, ax)
-    draw_diagram(sheet, ranking)
-    return sheet.ax
+    diagram = _Diagram(ranking, ax)
+    diagram.draw_scale()
+    diagram.draw_bars()
+    diagram.draw_models()
+    diagram.draw_note()
+    return diagram.ax
+
+
+class Bar(NamedTuple):
+    """A group of models that do not differ, from its best to its worst rank."""
+
+    best: float
+    worst: float
+    level: int
+
+
+def group_bars(ranking: "Ranking") -> list[Bar]:
+    """Bars of the groups, on as few levels as keep them apart."""
+    ranks = dict(zip(ranking.models, ranking.mean_ranks, strict=True))
+    reaches = sorted(
+        (min(ranks[each] for each in group), max(ranks[each] for each in group))
+        for group in ranking.groups
+        if len(group) > 1
+    )
+    room = 0.03 * len(ranks)
+    bars: list[Bar] = []
+    for best, worst in reaches:
+        level = 0
+        while any(bar.level == level and best <= bar.worst + room for bar in bars):
+            level += 1
+        bars.append(Bar(best, worst, level))
+    return bars
+
+
+class _Diagram:
+    """The critical difference diagram, laid out in points from the lower left corner."""
+
+    def __init__(self, ranking: "Ranking", ax: Axes | None) -> None:
+        self.ranking, self.bars = ranking, group_bars(ranking)
+        self.n_models = len(ranking.models)
+        order = np.argsort(ranking.mean_ranks, kind="stable").tolist()
+        n_left = -(-self.n_models // 2)
+        self.halves = (order[:n_left], order[: n_left - 1 : -1])  # from the best, from the worst
+        self.ranks = [f"{rank:.2f}" for rank in ranking.mean_ranks]
+        self.rank_width = max(text_width(rank, SIZE) for rank in self.ranks)
+        beside = MARGIN + GAP + 2.0 * SPACE + self.rank_width
+        names = [shortened(model) for model in ranking.models]
+        self.left, right = (
+            beside + max(text_width(names[place], SIZE) for place in half) for half in self.halves
+        )
+        difference = ranking.critical_difference
+        n_steps = max(self.n_models - 1.0, difference or 0.0)
+        width = self.left + right + max(220.0, 18.0 * n_steps)
+        above = 18.0 if difference is None else 44.0
+        below = 10.0 + LEVEL * max((bar.level + 1 for bar in self.bars), default=0)
+        height = 2.0 * MARGIN + above + below + LINE * n_left + NOTE
+        self.ax, self.width, top, self.zoom = _sheet(ax, width, height)
+        self.axis = top - MARGIN - above
+        self.first_name = self.axis - below - LINE / 2.0
+        self.right = self.width - right
+        self.unit = (self.right - self.left) / n_steps
+
+    def at(self, rank: float) -> float:
+        """Where a rank is on the scale."""
+        return self.left + (rank - 1.0) * self.unit
+
+    def line(self, x: Sequence[float], y: Sequence[float], width: float, **style: Any) -> None:
+        """Draw a line."""
+        self.ax.plot(x, y, linewidth=width * self.zoom, solid_capstyle="butt", **style)
+
+    def text(self, x: float, y: float, text: str, size: float = SMALL, **style: Any) -> None:
+        """Write some text."""
+        self.ax.text(x, y, text, fontsize=size * self.zoom, **style)
+
+    def draw_scale(self) -> None:
+        """The axis of ranks, 1 at the left, and the length of the critical difference."""
+        axis = self.axis
+        self.line((self.at(1), self.at(self.n_models)), (axis, axis), 1.0, color=INK)
+        for rank in range(1, self.n_models + 1):
+            self.line((self.at(rank),) * 2, (axis, axis + 5.0), 1.0, color=INK)
+            self.text(self.at(rank), axis + 7.0, str(rank), ha="center", va="bottom")
+        for rank in range(1, self.n_models):
+            self.line((self.at(rank + 0.5),) * 2, (axis, axis + 3.0), 0.6, color=INK)
+        self.text(self.at(1) - 8.0, axis + 7.0, "best", ha="right", va="bottom", color=GREY)
+        difference = self.ranking.critical_difference
+        if difference is not None:
+            start, end, height = self.at(1.0), self.at(1.0 + difference), axis + 28.0
+            self.line((start, end), (height, height), 1.2, color=INK)
+            for edge in (start, end):
+                self.line((edge, edge), (height - 3.0, height + 3.0), 1.2, color=INK)
+            text = f"critical difference {difference:.2f}"
+            self.text((start + end) / 2.0, height + 4.0, text, ha="center", va="bottom")
+
+    def draw_bars(self) -> None:
+        """Bars below the scale join models that do not differ."""
+        for bar in self.bars:
+            height = self.axis - 9.0 - LEVEL * bar.level
+            reach = (self.at(bar.best) - 3.0, self.at(bar.worst) + 3.0)
+            self.line(reach, (height, height), 3.2, color=BLUE, zorder=3.0)
+
+    def draw_models(self) -> None:
+        """Lines from the scale to ranks and names: the better half at the left."""
+        edges = (self.left - GAP, self.right + GAP)
+        for half, edge, step in zip(self.halves, edges, (-1.0, 1.0), strict=True):
+            side = "right" if step < 0.0 else "left"
+            for count, place in enumerate(half):
+                height = self.first_name - LINE * count
+                at = self.at(self.ranking.mean_ranks[place])
+                self.line((at, at, edge), (self.axis, height, height), 0.8, color=GREY)
+                # Numbers end at the same place, so that their points are below each other.
+                end = edge + step * SPACE + (self.rank_width if step > 0.0 else 0.0)
+                self.text(end, height, self.ranks[place], SIZE, ha="right", va="center_baseline")
+                start = edge + step * (2.0 * SPACE + self.rank_width)
+                name = label(self.ranking.models[place])
+                self.text(start, height, name, SIZE, ha=side, va="center_baseline")
+
+    def draw_note(self) -> None:
+        """What the ranks and bars are based on."""
+        ranking = self.ranking
+        words = [plural(ranking.n_streams, "stream")]
+        if ranking.friedman_p is not None:
+            p = ranking.friedman_p
+            words.append("Friedman p < 0.0001" if p < 0.0001 else f"Friedman p = {p:.4f}")
+        joined = "bars join models that do not differ" if self.bars else "all models differ"
+        test = TESTS.get(ranking.post_hoc, ranking.post_hoc)
+        words.append(f"{joined} at {100.0 * ranking.significance:g} % ({test})")
+        text = "; ".join(words)
+        letter = text_width(text, SMALL) / len(text)
+        lines = "\n".join(textwrap.wrap(text, int((self.width - 2.0 * MARGIN) / letter)))
+        bottom = self.first_name - LINE * (len(self.halves[0]) - 0.5) - NOTE
+        self.text(self.width / 2.0, bottom, lines, ha="center", va="bottom", color=GREY)
+
+
+def _sheet(ax: Axes | None, width: float, height: float) -> tuple[Axes, float, float, float]:
+    """Axes in points, their width and height, and how much the diagram is scaled down to fit."""
+    zoom = 1.0
+    if ax is None:
+        width = max(width, 72.0 * WIDTH)
+        figure = new_figure(width / 72.0, height / 72.0)
+        figure.set_layout_engine("none")
+        ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    else:
+        extent = ax.get_window_extent()
+        there = np.array([extent.width, extent.height]) * 72.0 / ax.figure.dpi
+        zoom = float(min(1.0, there[0] / width, there[1] / height))
+        width, height = there / zoom
+    ax.set(xlim=(0.0, width), ylim=(0.0, height))
+    ax.set_axis_off()
+    return ax, width, height, zoom
+
+
+# ---- accuracy against speed
 
 
 @styled
 def accuracy_against_speed(cells: Sequence[Mapping[str, Any]], ax: Axes | None = None) -> Axes:
     """Accuracy of models against their speed; a line joins those that no other beats in both.
 
-    Parameters
-    ----------
-    cells
-        Cells of a comparison, as `devfnn compare --json` writes them. Means are taken over seeds,
-        then over the streams that all models have in common.
-    ax
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes drawn on.
-
-    Raises
-    ------
-    InputError
-        If no stream has accuracy and speed of all models.
+    Means of the cells of a comparison: over seeds, then over the streams that all models share.
     """
-    standings, n_streams = _standings(cells)
+    models, speeds, rates, n_streams = _mean_scores(cells)
     is_new = ax is None
-    speeds = np.array([each.rows_per_second for each in standings])
-    rates = np.array([each.accuracy for each in standings])
     ax = axes_or_new(ax, WIDTH, 4.2)
     _set_axes(ax, speeds, rates)
-    streams = "1 stream" if n_streams == 1 else f"{n_streams} streams"
-    ax.set_ylabel(f"accuracy, mean over {streams}")
+    ax.set_ylabel(f"accuracy, mean over {plural(n_streams, 'stream')}")
     front = _undefeated(speeds, rates)
     ax.plot(
         speeds[front],
@@ -115,37 +241,38 @@ def accuracy_against_speed(cells: Sequence[Mapping[str, Any]], ax: Axes | None =
         zorder=1.5,
         label="no model is faster and better" if len(front) > 1 else None,
     )
-    is_front = np.isin(np.arange(len(standings)), front)
-    faces = [BLUE if each else "white" for each in is_front]
+    faces = [BLUE if place in front else "white" for place in range(len(models))]
     ax.scatter(speeds, rates, s=30.0, c=faces, edgecolors=BLUE, linewidths=1.1, zorder=3.0)
     if len(front) > 1:
-        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.1)
+        legend_above(ax)
     if is_new:
-        figure_of(ax).draw_without_rendering()  # only now it is known how large the axes are
-    _name_points(ax, standings, front)
+        figure_of(ax).draw_without_rendering()  # only now the size of the axes is known
+    _name_points(ax, models, np.column_stack([speeds, rates]), front)
     return ax
 
 
-def _standings(cells: Sequence[Mapping[str, Any]]) -> tuple[list[Standing], int]:
-    """Every model in two numbers, and how many streams they are from."""
+def _mean_scores(cells: Sequence[Mapping[str, Any]]) -> tuple[list[str], Floats, Floats, int]:
+    """Models, their speeds and accuracies, and over how many streams these are means."""
     found: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for cell in cells:
         rate, speed = cell.get("accuracy_mean"), cell.get("rows_per_second")
         streams = found.setdefault(str(cell["model"]), {})
         if rate is not None and speed is not None and speed > 0.0:
-            streams.setdefault(str(cell["stream"]), []).append((rate, np.log(speed)))
+            streams.setdefault(str(cell["stream"]), []).append((np.log(speed), rate))
     if not found:
         raise InputError("there are no cells to compare: give those of `devfnn compare --json`")
-    shared = set.intersection(*(set(streams) for streams in found.values()))
+    shared = sorted(set.intersection(*map(set, found.values())))
     if not shared:
         raise InputError(
             "no stream has accuracy and speed of all models: compare them on the same streams"
         )
-    standings = []
-    for model, streams in found.items():
-        means = np.mean([np.mean(streams[stream], axis=0) for stream in sorted(shared)], axis=0)
-        standings.append(Standing(model, float(means[0]), float(np.exp(means[1]))))
-    return standings, len(shared)
+    means = np.array(
+        [
+            np.mean([np.mean(streams[each], axis=0) for each in shared], axis=0)
+            for streams in found.values()
+        ]
+    )
+    return list(found), np.exp(means[:, 0]), means[:, 1], len(shared)
 
 
 def _undefeated(speeds: Floats, rates: Floats) -> list[int]:
@@ -178,24 +305,24 @@ def _set_axes(ax: Axes, speeds: Floats, rates: Floats) -> None:
     ax.grid(color=PALE, linewidth=0.5)
 
 
-def _name_points(ax: Axes, standings: Sequence[Standing], front: Sequence[int]) -> None:
-    """A name beside every point, none over another name, a point or the line."""
-    models = [each.model for each in standings]
-    places = np.array([(each.rows_per_second, each.accuracy) for each in standings])
+def _name_points(ax: Axes, models: Sequence[str], points: Floats, front: Sequence[int]) -> None:
+    """A name beside every point that covers no other name, no point and no line, if possible."""
     scale = 72.0 / ax.figure.dpi
-    points = ax.transData.transform(places) * scale
-    edges = ax.get_window_extent().get_points() * scale
-    taken = [_box(point, (0.0, 0.0), (9.0, 9.0)) for point in points]
-    taken += _line_boxes(points[list(front)])
-    for place in np.argsort(-points[:, 1]):
-        size = (text_width(shortened(models[place]), SMALL) + 2.0, SMALL + 2.0)
-        offset = _free_place(points[place], size, taken, edges)
-        taken.append(_box(points[place], offset, size))
+    places = ax.transData.transform(points) * scale
+    edges = Bbox(ax.get_window_extent().get_points() * scale)
+    taken = [_box(place, (9.0, 9.0)) for place in places]
+    for start, end in itertools.pairwise(places[list(front)]):  # the steps of the line
+        corner = np.array([start[0], end[1]])
+        taken += [Bbox([corner - 1.5, start + 1.5]), Bbox([corner - 1.5, end + 1.5])]
+    for which in np.argsort(-places[:, 1]):
+        size = (text_width(shortened(models[which]), SMALL) + 2.0, SMALL + 2.0)
+        offset = _free_offset(places[which], size, taken, edges)
+        taken.append(_box(places[which] + offset, size))
         gaps = np.maximum(np.abs(offset) - np.array(size) / 2.0, 0.0)
         is_far = np.hypot(*gaps) > 1.5 * DISTANCES[0]
         ax.annotate(
-            label(models[place]),
-            tuple(places[place]),
+            label(models[which]),
+            tuple(points[which]),
             xytext=tuple(offset),
             textcoords="offset points",
             ha="center",
@@ -206,42 +333,30 @@ def _name_points(ax: Axes, standings: Sequence[Standing], front: Sequence[int]) 
         )
 
 
-def _free_place(
-    point: Floats, size: tuple[float, float], taken: Sequence[Floats], edges: Floats
+def _free_offset(
+    point: Floats, size: tuple[float, float], taken: Sequence[Bbox], edges: Bbox
 ) -> Floats:
-    """Middle of a name, from the point, where it covers least of what is there."""
+    """From a point to the middle of its name, where that covers least of what is there."""
     best, least = np.zeros(2), np.inf
     for distance in DISTANCES:
-        for across, up in DIRECTIONS:
-            step = distance / np.hypot(across, up)
-            sides = np.array([across, up]) * (np.array([step, step]) + np.array(size) / 2.0)
-            box = _box(point, sides, size)
+        for direction in DIRECTIONS:
+            step = distance / np.hypot(*direction)
+            offset = np.array(direction) * (step + np.array(size) / 2.0)
+            box = _box(point + offset, size)
             covered = sum(_shared_area(box, other) for other in taken)
             outside = size[0] * size[1] - _shared_area(box, edges)
             if covered + outside < least - 1e-9:
-                best, least = sides, covered + outside
+                best, least = offset, covered + outside
         if least == 0.0:
             break
     return best
 
 
-def _box(point: Floats, offset: Sequence[float] | Floats, size: tuple[float, float]) -> Floats:
-    """Lower left and upper right corner of a box around a point."""
-    middle = point + np.asarray(offset)
+def _box(middle: Floats, size: tuple[float, float]) -> Bbox:
     half = np.asarray(size) / 2.0
-    return np.array([middle - half, middle + half])
+    return Bbox([middle - half, middle + half])
 
 
-def _line_boxes(front: Floats) -> list[Floats]:
-    """Boxes around the steps of the line through the undefeated models."""
-    boxes = []
-    for start, end in itertools.pairwise(front):
-        corner = np.array([start[0], end[1]])
-        boxes.append(np.array([corner - 1.5, start + 1.5]))
-        boxes.append(np.array([corner - 1.5, end + 1.5]))
-    return boxes
-
-
-def _shared_area(one: Floats, other: Floats) -> float:
-    sides = np.minimum(one[1], other[1]) - np.maximum(one[0], other[0])
-    return float(np.prod(np.maximum(sides, 0.0)))
+def _shared_area(one: Bbox, other: Bbox) -> float:
+    shared = Bbox.intersection(one, other)
+    return float(shared.width * shared.height) if shared is not None else 0.0

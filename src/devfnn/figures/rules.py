@@ -1,17 +1,17 @@
-"""Rules as pictures: memberships along one feature, ellipses over two."""
+"""Rules: memberships along one feature, ellipses over two, and which are worth drawing."""
 
 import collections
 import difflib
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon
 
 from devfnn.errors import InputError
-from devfnn.figures.columns import Floats
 from devfnn.figures.style import (
     GREY,
     INK,
@@ -19,43 +19,31 @@ from devfnn.figures.style import (
     PALETTE,
     WIDTH,
     axes_or_new,
+    class_label,
     label,
     legend_above,
+    new_figure,
     styled,
 )
-
-if TYPE_CHECKING:
-    from devfnn.model.rules import Rule
+from devfnn.figures.timeline import Floats, Result
+from devfnn.model.rules import Rule
 
 MOST_POINTS = 4000
-"""Rows that are drawn; of more, every so many."""
+"""Rows that are drawn; of more, every second, third, ..."""
+
+FEWEST_CURVES, MOST_CURVES = 2, 4
+"""Features whose memberships are drawn."""
+
+LEAST_CONTRAST = 0.05
+"""Below this, the curves of all rules are almost the same."""
 
 
 @styled
-def membership_curves(rules: "Sequence[Rule]", feature: str, ax: Axes | None = None) -> Axes:
-    """How far a value of one feature belongs to each rule, coloured by what the rule says.
+def membership_curves(rules: Sequence[Rule], feature: str, ax: Axes | None = None) -> Axes:
+    """Membership of the values of one input in each rule, coloured by the class of the rule.
 
-    Of lines and boxes, which hold for all values between their bounds, it shows where their rows
-    are.
-
-    Parameters
-    ----------
-    rules
-        Rules of a model, as `DEVFNN.rules()` gives them.
-    feature
-        Name of the feature, or of another input of the rules.
-    ax
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes drawn on; archived rules are dashed.
-
-    Raises
-    ------
-    InputError
-        If there are no rules, or none has this input.
+    Archived rules are dashed. Of lines and boxes, which hold for all values between their bounds,
+    it shows where their rows are.
     """
     shown = _rules_with(rules, [feature])
     centers, spreads = _margins(shown, feature)
@@ -66,7 +54,7 @@ def membership_curves(rules: "Sequence[Rule]", feature: str, ax: Axes | None = N
     for rule, center, spread in zip(shown, centers, spreads, strict=True):
         ax.plot(
             *_bell(values, center, spread),
-            color=colours[_says(rule)],
+            color=colours[_predicts(rule)],
             linewidth=1.0 if rule.is_archived else 1.4,
             linestyle="--" if rule.is_archived else "-",
             alpha=0.9 if len(shown) <= 30 else 0.5,
@@ -80,8 +68,18 @@ def membership_curves(rules: "Sequence[Rule]", feature: str, ax: Axes | None = N
 
 
 @styled
+def membership_panels(rules: Sequence[Rule], features: Sequence[str]) -> Figure:
+    """Memberships along several features, in panels below each other."""
+    figure = new_figure(WIDTH, 2.6 * len(features))
+    panels = figure.subplots(len(features), 1, squeeze=False)
+    for panel, feature in zip(panels[:, 0], features, strict=True):
+        membership_curves(rules, feature, ax=panel)
+    return figure
+
+
+@styled
 def rule_ellipses(
-    rules: "Sequence[Rule]",
+    rules: Sequence[Rule],
     features: tuple[str, str],
     ax: Axes | None = None,
     X: Any = None,
@@ -89,41 +87,33 @@ def rule_ellipses(
 ) -> Axes:
     """Where rules are on two features: one standard deviation, and faintly two.
 
-    Of lines and boxes it shows where their rows are.
+    Archived rules are dashed. Of lines and boxes it shows where their rows are.
 
     Parameters
     ----------
     rules
-        Rules of a model, as `DEVFNN.rules()` gives them.
+        Rules of a model, as `DEVFNN.rules()` returns them.
     features
         Names of the features along x and y.
     ax
-        Where to draw; a new figure if None.
+        Where to draw.
     X
         Rows to draw as points: all features of the model, or just the two.
     y
         Their labels, for colours.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes drawn on; archived rules are dashed.
-
-    Raises
-    ------
-    InputError
-        If there are no rules, none has these inputs, or rows and labels do not fit.
     """
     if len(features) != 2:
         raise InputError(f"ellipses need two features, not {features!r}: name one for each axis")
     shown = _rules_with(rules, features)
     points = _points(X, shown[0], features)
-    labels = _point_labels(y, points)
+    labels = None if y is None else list(np.asarray(y).tolist())
+    if labels is not None and len(labels) != len(points):
+        raise InputError(f"{len(points)} rows and {len(labels)} labels: give one for each row")
     colours = _colours(rules, labels or [])
     ax = axes_or_new(ax, 5.6, 4.4)
     _draw_points(ax, points, labels, colours)
     for rule in shown:
-        _draw_rule(ax, rule, features, colours[_says(rule)])
+        _draw_rule(ax, rule, features, colours[_predicts(rule)])
     ax.set_xlim(_limits(shown, features[0], points[:, 0]))
     ax.set_ylim(_limits(shown, features[1], points[:, 1]))
     ax.set_xlabel(label(features[0], 50))
@@ -132,7 +122,7 @@ def rule_ellipses(
     return ax
 
 
-def _rules_with(rules: "Sequence[Rule]", features: Sequence[str]) -> "list[Rule]":
+def _rules_with(rules: Sequence[Rule], features: Sequence[str]) -> list[Rule]:
     """Rules that have these inputs."""
     if not len(rules):
         raise InputError("there are no rules to draw: let the model learn something first")
@@ -148,7 +138,7 @@ def _rules_with(rules: "Sequence[Rule]", features: Sequence[str]) -> "list[Rule]
     return shown
 
 
-def _margins(rules: "Sequence[Rule]", feature: str) -> tuple[Floats, Floats]:
+def _margins(rules: Sequence[Rule], feature: str) -> tuple[Floats, Floats]:
     """Centres and standard deviations of rules on one input."""
     places = [rule.inputs.index(feature) for rule in rules]
     pairs = list(zip(rules, places, strict=True))
@@ -158,7 +148,7 @@ def _margins(rules: "Sequence[Rule]", feature: str) -> tuple[Floats, Floats]:
 
 
 def _reach(centers: Floats, spreads: Floats, steps: float = 3.2) -> tuple[float, float]:
-    """From where to where to draw; a single very wide rule does not make all others narrow."""
+    """Limits of the axis; a single very wide rule does not make all others narrow."""
     usual = float(np.median(spreads))
     widths = steps * (np.minimum(spreads, 3.0 * usual) if usual > 0.0 else spreads)
     low, high = float((centers - widths).min()), float((centers + widths).max())
@@ -168,23 +158,23 @@ def _reach(centers: Floats, spreads: Floats, steps: float = 3.2) -> tuple[float,
     return low - around, high + around
 
 
-def _limits(rules: "Sequence[Rule]", feature: str, values: Floats) -> tuple[float, float]:
-    """From where to where the rules and rows are on one input."""
+def _limits(rules: Sequence[Rule], feature: str, values: Floats) -> tuple[float, float]:
+    """Limits of an axis with all rules and rows."""
     ends = [*_reach(*_margins(rules, feature), steps=2.1), *values[np.isfinite(values)]]
     room = 0.03 * (max(ends) - min(ends))
     return min(ends) - room, max(ends) + room
 
 
 def _bell(values: Floats, center: float, spread: float) -> tuple[Floats, Floats]:
-    """A Gaussian membership; a line straight up if the rule has no width."""
-    own = center + spread * np.linspace(-4.0, 4.0, 161)
-    everywhere = np.sort(np.concatenate([values, own]))
+    """A Gaussian membership; a vertical line if the rule has no width."""
     if spread <= 0.0:
         return np.array([center, center]), np.array([0.0, 1.0])
+    own = center + spread * np.linspace(-4.0, 4.0, 161)
+    everywhere = np.sort(np.concatenate([values, own]))
     return everywhere, np.exp(-0.5 * ((everywhere - center) / spread) ** 2)
 
 
-def _draw_rule(ax: Axes, rule: "Rule", features: tuple[str, str], colour: str) -> None:
+def _draw_rule(ax: Axes, rule: Rule, features: tuple[str, str], colour: str) -> None:
     """The ellipses of a rule, and its centre."""
     places = [rule.inputs.index(feature) for feature in features]
     center = np.asarray(rule.center, np.float64)[places]
@@ -212,7 +202,7 @@ def _draw_rule(ax: Axes, rule: "Rule", features: tuple[str, str], colour: str) -
 def _outline(covariance: Floats) -> Floats:
     """Points one standard deviation around 0.
 
-    By correlation and not by eigenvectors: features may have units that are ages apart.
+    By correlation and not by eigenvectors: the units of features may differ by many magnitudes.
     """
     angles = np.linspace(0.0, 2.0 * np.pi, 97)
     spreads = np.sqrt(np.maximum(np.diag(covariance), 0.0))
@@ -222,7 +212,7 @@ def _outline(covariance: Floats) -> Floats:
     return np.column_stack([spreads[0] * np.cos(angles), spreads[1] * second])
 
 
-def _points(X: Any, rule: "Rule", features: tuple[str, str]) -> Floats:
+def _points(X: Any, rule: Rule, features: tuple[str, str]) -> Floats:
     """The two columns of the rows, (n_rows, 2)."""
     if X is None:
         return np.zeros((0, 2))
@@ -237,15 +227,6 @@ def _points(X: Any, rule: "Rule", features: tuple[str, str]) -> Floats:
             f"of the model, or the two columns {' and '.join(features)}"
         )
     return rows
-
-
-def _point_labels(y: Any, points: Floats) -> list[Hashable] | None:
-    if y is None:
-        return None
-    labels = np.asarray(y).tolist()
-    if len(labels) != len(points):
-        raise InputError(f"{len(points)} rows and {len(labels)} labels: give one for each row")
-    return list(labels)
 
 
 def _draw_points(
@@ -268,17 +249,17 @@ def _draw_points(
         )
 
 
-def _says(rule: "Rule") -> Hashable:
-    """The class a rule finds most probable."""
+def _predicts(rule: Rule) -> Hashable:
+    """The most probable class of a rule."""
     return max(rule.probabilities, key=rule.probabilities.__getitem__)
 
 
-def _colours(rules: "Sequence[Rule]", labels: Iterable[Hashable] = ()) -> dict[Hashable, str]:
-    """A colour for every class; if these are too many, for those that most rules say."""
+def _colours(rules: Sequence[Rule], labels: Iterable[Hashable] = ()) -> dict[Hashable, str]:
+    """A colour for every class; if these are too many, for those that most rules predict."""
     known = [each for rule in rules for each in rule.probabilities]
     classes = list(dict.fromkeys([*known, *labels]))
     if len(classes) > len(PALETTE):
-        counts = collections.Counter(map(_says, rules))
+        counts = collections.Counter(map(_predicts, rules))
         common = sorted(classes, key=lambda each: -counts[each])[: len(PALETTE) - 1]
         first = [each for each in classes if each in common]
         return dict.fromkeys(classes, GREY) | dict(zip(first, PALETTE, strict=False))
@@ -287,15 +268,15 @@ def _colours(rules: "Sequence[Rule]", labels: Iterable[Hashable] = ()) -> dict[H
 
 def _name_classes(
     ax: Axes,
-    rules: "Sequence[Rule]",
+    rules: Sequence[Rule],
     colours: dict[Hashable, str],
     labels: Iterable[Hashable] = (),
 ) -> None:
-    """A legend of the classes that rules say and rows have, and of what dashes mean."""
-    seen = {*map(_says, rules), *labels}
+    """A legend of the classes of rules and rows, and of dashed lines."""
+    seen = {*map(_predicts, rules), *labels}
     named = {each: colour for each, colour in colours.items() if each in seen and colour != GREY}
     handles = [
-        Line2D([], [], color=colour, linewidth=1.5, label=_class_name(each))
+        Line2D([], [], color=colour, linewidth=1.5, label=class_label(each))
         for each, colour in named.items()
     ]
     n_others = len(seen) - len(named)
@@ -307,6 +288,68 @@ def _name_classes(
     legend_above(ax, handles)
 
 
-def _class_name(each: Hashable) -> str:
-    """A class in a legend; a bare number would say nothing."""
-    return label(each if isinstance(each, str) else f"class {each}")
+# ---- which rules and features to draw
+
+
+def rules_of(result: Result) -> list[Rule]:
+    """The rules that the model had at the end of a run."""
+    if not result.get("rules"):
+        raise InputError("the result has no rules: its model has none, or they were not kept")
+    try:
+        rules = [Rule.from_dict(data) for data in result["rules"]]
+    except (KeyError, TypeError, ValueError):
+        rules = []
+    if not rules or not all(map(_is_sound, rules)):
+        raise InputError("the rules in the result cannot be read; run it again")
+    return rules
+
+
+def _is_sound(rule: Rule) -> bool:
+    """Whether a rule is complete, has a width and predicts something."""
+    return bool(
+        len(rule.center) == len(rule.inputs)
+        and 0 <= rule.n_features <= len(rule.inputs)
+        and (rule.covariance.diagonal() > 0.0).all()
+        and rule.probabilities
+    )
+
+
+def rules_to_draw(rules: Sequence[Rule]) -> list[Rule]:
+    """The active rules of the layer with the largest vote, if possible one with several rules."""
+    active = [rule for rule in rules if not rule.is_archived]
+    if not active:
+        raise InputError("all rules of the result are archived")
+    sizes = collections.Counter(rule.layer for rule in active)
+    best = max(active, key=lambda rule: (sizes[rule.layer] > 1, rule.voting_weight, -rule.layer))
+    return [rule for rule in active if rule.layer == best.layer]
+
+
+def features_by_contrast(rules: Sequence[Rule], result: Result) -> list[str]:
+    """Features of the rules: the most used first, among equals those that separate rules best.
+
+    A feature separates rules whose centres are further apart than their spreads.
+    """
+    names = list(dict.fromkeys(name for rule in rules for name in rule.inputs[: rule.n_features]))
+    masks = [mask for mask in result["per_chunk"].get("feature_mask") or [] if mask]
+    sums = [sum(column) for column in zip(*masks, strict=True)]
+    used = dict(zip(result.get("feature_names") or [], sums, strict=False))
+    return sorted(names, key=lambda name: (-used.get(name, len(masks)), -_contrast(rules, name)))
+
+
+def features_to_draw(rules: Sequence[Rule], names: Sequence[str]) -> list[str]:
+    """The first of the features, as long as their curves differ."""
+    return [
+        name
+        for place, name in enumerate(names[:MOST_CURVES])
+        if place < FEWEST_CURVES or _contrast(rules, name) >= LEAST_CONTRAST
+    ]
+
+
+def _contrast(rules: Sequence[Rule], name: str) -> float:
+    """Variance of the centres of rules over their own mean variance."""
+    having = [rule for rule in rules if name in rule.inputs[: rule.n_features]]
+    centers, spreads = _margins(having, name)
+    weights = np.maximum([rule.n_rows for rule in having], 1.0)
+    middle = np.average(centers, weights=weights)
+    between = float(weights @ (centers - middle) ** 2)
+    return between / max(float(weights @ spreads**2), 1e-300)

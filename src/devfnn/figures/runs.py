@@ -1,6 +1,6 @@
-"""A run over the rows of its stream: how often it was right, what it used, and all at once."""
+"""Runs over the rows of their streams: accuracy, labels used, any measure, and all at a glance."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -8,11 +8,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from devfnn.errors import InputError
-from devfnn.figures.columns import Result, chunk_ends, curve
 from devfnn.figures.structure import layers_over_time, rules_over_time
 from devfnn.figures.style import (
     BLUE,
     GREY,
+    PALETTE,
     SKY,
     WIDTH,
     axes_or_new,
@@ -22,6 +22,10 @@ from devfnn.figures.style import (
     styled,
 )
 from devfnn.figures.timeline import (
+    Floats,
+    Result,
+    chunk_ends,
+    curve,
     draw_events,
     draw_true_drift,
     set_count_axis,
@@ -30,16 +34,9 @@ from devfnn.figures.timeline import (
 )
 
 SHARES = {
-    "accuracy",
-    "precision",
-    "recall",
-    "f1",
-    "g_mean",
-    "balanced_accuracy",
-    "calibration_error",
-    "auc",
-    "paper_precision",
-    "paper_recall",
+    *("accuracy", "precision", "recall", "f1", "g_mean", "balanced_accuracy", "auc"),
+    *("precision_weighted", "recall_weighted", "f1_weighted"),
+    *("calibration_error", "paper_precision", "paper_recall"),
 }
 """Measures that are shown in percent."""
 
@@ -49,41 +46,29 @@ COUNTS = {"rules", "layers", "layers_total", "parameters", "labels", "chunk_rows
 UNITS = {"seconds_predict": "s", "seconds_learn": "s", "model_bytes": "B"}
 """Measures with a unit."""
 
-WORDS = {
+NAMES = {
     "auc": "AUC",
     "f1": "F1",
+    "f1_weighted": "F1, weighted",
     "g_mean": "G-mean",
     "kappa_m": "kappa M",
     "paper_precision": "precision as in the paper",
     "paper_recall": "recall as in the paper",
+    "precision_weighted": "precision, weighted",
+    "recall_weighted": "recall, weighted",
     "seconds_predict": "time to predict",
     "seconds_learn": "time to learn",
     "model_bytes": "size of the model",
 }
-"""What measures are called, if not by their name."""
+"""Names of measures that differ from their keys."""
+
+LINE_STYLES = ("-", "--", ":", "-.")
+"""Styles of lines, for when colours have run out."""
 
 
 @styled
 def rate_over_time(result: Result, ax: Axes | None = None) -> Axes:
-    """Share of right predictions, with true drift, drift found, warnings, and layers that came.
-
-    Parameters
-    ----------
-    result
-        A run, as `devfnn run --json` writes it.
-    ax
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes drawn on.
-
-    Raises
-    ------
-    InputError
-        If no chunk was scored, or there is only one.
-    """
+    """Accuracy of a run, with true drift and marks for drift found, warnings and new layers."""
     ends, accuracy = chunk_ends(result), curve(result, "accuracy")
     has_window = "accuracy" in (result.get("windowed") or {})
     ax = axes_or_new(ax, height=3.0)
@@ -103,25 +88,7 @@ def rate_over_time(result: Result, ax: Axes | None = None) -> Axes:
 
 @styled
 def training_samples_over_time(result: Result, ax: Axes | None = None) -> Axes:
-    """Labels that the model used of each chunk, beside the rows of the chunk.
-
-    Parameters
-    ----------
-    result
-        A run, as `devfnn run --json` writes it.
-    ax
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes drawn on.
-
-    Raises
-    ------
-    InputError
-        If the labels were not counted, or there is only one chunk.
-    """
+    """Labels that the model used of each chunk, beside the rows of the chunk."""
     edges, labels = np.append(0.0, chunk_ends(result)), curve(result, "labels")
     rows = curve(result, "chunk_rows")
     ax = axes_or_new(ax)
@@ -147,23 +114,13 @@ def measure_over_time(
     Parameters
     ----------
     result
-        A run, as `devfnn run --json` writes it.
+        A run.
     measure
         A column of its `per_chunk`, such as "kappa" or "model_bytes".
     ax
-        Where to draw; a new figure if None.
+        Where to draw.
     windowed
-        Draw the mean over the latest chunks instead; not all measures have one.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes drawn on.
-
-    Raises
-    ------
-    InputError
-        If there is no such measure, or it was not taken.
+        Draw the mean over the latest chunks; not all measures have one.
     """
     ends = chunk_ends(result)
     values = curve(result, measure, "windowed" if windowed else "per_chunk")
@@ -180,32 +137,85 @@ def measure_over_time(
         if measure in UNITS:
             ax.set_ylim(0.0, 1.1 * np.nanmax(values) or 1.0)
             ax.yaxis.set_major_formatter(EngFormatter(UNITS[measure]))
-    ax.set_ylabel(label(WORDS.get(measure, measure.replace("_", " "))))
+    ax.set_ylabel(label(measure_name(measure)))
     return ax
+
+
+def measure_name(measure: str) -> str:
+    """A measure as figures and reports call it.
+
+    >>> measure_name("f1"), measure_name("log_loss")
+    ('F1', 'log loss')
+    """
+    return NAMES.get(measure, measure.replace("_", " "))
+
+
+@styled
+def several_over_time(
+    runs: Mapping[str, Sequence[Result]], measure: str = "accuracy", ax: Axes | None = None
+) -> Axes:
+    """A measure of several runs on the same rows, as the mean over the latest chunks.
+
+    Parameters
+    ----------
+    runs
+        Results by the name of their line. Of several under one name the mean is drawn if they
+        have the same chunks, otherwise the first.
+    measure
+        A column of `windowed`, or of `per_chunk` for those that have no window.
+    ax
+        Where to draw.
+    """
+    if not runs or not all(runs.values()):
+        raise InputError("there are no runs to draw")
+    every = [result for results in runs.values() for result in results]
+    has_window = all(measure in (result.get("windowed") or {}) for result in every)
+    part = "windowed" if has_window else "per_chunk"
+    curves = {name: _mean_curve(results, measure, part) for name, results in runs.items()}
+    ax = axes_or_new(ax, height=3.0)
+    longest = max((each[0] for each in runs.values()), key=lambda each: chunk_ends(each)[-1])
+    set_row_axis(ax, longest)
+    if len({tuple(each[0].get("drift_positions") or ()) for each in runs.values()}) == 1:
+        draw_true_drift(ax, longest)
+    for place, (name, (ends, values)) in enumerate(curves.items()):
+        colour = PALETTE[place % len(PALETTE)]
+        style = LINE_STYLES[place // len(PALETTE) % len(LINE_STYLES)]
+        ax.plot(ends, values, color=colour, linestyle=style, linewidth=1.4, label=label(name))
+    if measure in SHARES:
+        set_share_axis(ax, np.concatenate([values for _, values in curves.values()]))
+    ax.set_ylabel(label(measure_name(measure)))
+    legend_above(ax)
+    return ax
+
+
+def _mean_curve(results: Sequence[Result], measure: str, part: str) -> tuple[Floats, Floats]:
+    """Ends of chunks, and the mean of the results that have the same ones as the first."""
+    ends = chunk_ends(results[0])
+    same = [each for each in results if np.array_equal(chunk_ends(each), ends)]
+    curves = np.ma.masked_invalid([curve(each, measure, part) for each in same])
+    means: Floats = curves.mean(axis=0).filled(np.nan)
+    return ends, means
+
+
+def runs_by_name(results: Sequence[Result]) -> dict[str, list[Result]]:
+    """Runs by model, and by stream and seed if these differ; each run has a name of its own."""
+    has_streams, has_seeds = (
+        len({each.get(key) for each in results}) > 1 for key in ("stream", "seed")
+    )
+    named: dict[str, list[Result]] = {}
+    for number, result in enumerate(results, start=1):
+        name = str(result["model"])
+        name += f" on {result['stream']}" if has_streams else ""
+        name += f", seed {result.get('seed')}" if has_seeds else ""
+        named[f"{name} ({number})" if name in named else name] = [result]
+    return named
 
 
 @styled
 def run_overview(result: Result, figure: Figure | None = None) -> Figure:
-    """A run at a glance: accuracy, layers, rules and training samples under each other.
+    """A run at a glance: accuracy, layers, rules and training samples, one panel each.
 
-    Models without layers and rules have fewer panels.
-
-    Parameters
-    ----------
-    result
-        A run, as `devfnn run --json` writes it.
-    figure
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure drawn on, with panels (a) to (d), or those of which something is known.
-
-    Raises
-    ------
-    InputError
-        If nothing was predicted, or there is only one chunk.
+    Models without layers and rules have fewer panels. Draws on `figure`, or on a new one.
     """
     curve(result, "accuracy")  # before anything is drawn
     panels = [("accuracy", rate_over_time)] + [
@@ -224,8 +234,9 @@ def run_overview(result: Result, figure: Figure | None = None) -> Figure:
         draw(result, ax=ax)
         ax.set_title(f"({letter}) {name}", loc="left")
         ax.label_outer()
-        if letter != "a":
-            _leave_out_drift(ax)
+        if letter != "a" and ax.get_legend() is not None:  # true drift is named once
+            handles = ax.get_legend_handles_labels()[0]
+            legend_above(ax, [each for each in handles if each.get_label() != "true drift"])
     figure.align_ylabels(list(grid))
     return figure
 
@@ -238,10 +249,3 @@ def _has_curves(result: Result, names: Sequence[str]) -> bool:
     except InputError:
         return False
     return True
-
-
-def _leave_out_drift(ax: Axes) -> None:
-    """Do not name true drift again in the legend."""
-    if ax.get_legend() is not None:
-        handles = ax.get_legend_handles_labels()[0]
-        legend_above(ax, [each for each in handles if each.get_label() != "true drift"])

@@ -1,7 +1,6 @@
-"""How good a run was: which classes it mixed up, and how far its confidence can be trusted."""
+"""How good runs are: classes they confuse, calibration, and accuracy against labels used."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import matplotlib
 import numpy as np
@@ -10,9 +9,22 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MultipleLocator
 
 from devfnn.errors import InputError
-from devfnn.figures.columns import Floats, Result, run_name
-from devfnn.figures.style import BLUE, GREY, INK, PALE, SMALL, axes_or_new, figure_of, label, styled
-from devfnn.figures.timeline import PERCENT
+from devfnn.figures.style import (
+    BLUE,
+    GREY,
+    INK,
+    PALE,
+    PALETTE,
+    SMALL,
+    WIDTH,
+    axes_or_new,
+    figure_of,
+    label,
+    legend_above,
+    styled,
+)
+from devfnn.figures.timeline import PERCENT, Floats, Result, run_name
+from devfnn.formatting import percent
 
 MOST_COUNTS = 12
 """Classes up to which the rows of every cell are written into it."""
@@ -21,30 +33,12 @@ MOST_SHARES = 5
 """Classes up to which there is room for the share as well."""
 
 MOST_CLASSES = 40
-"""Classes that are named; of more, every so many."""
+"""Classes that are named; of more, every second, third, ..."""
 
 
 @styled
 def confusion_matrix(result: Result, ax: Axes | None = None) -> Axes:
-    """What was predicted for the rows of each class; colours are shares of the true class.
-
-    Parameters
-    ----------
-    result
-        A run, as `devfnn run --json` writes it.
-    ax
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes drawn on; grey lines are classes that never came.
-
-    Raises
-    ------
-    InputError
-        If no row was scored.
-    """
+    """Rows by true and predicted class; colours are shares of the true class, grey if empty."""
     counts, names = _confusion(result)
     totals = counts.sum(axis=1, keepdims=True)
     shares = np.divide(counts, totals, where=totals > 0, out=np.full(counts.shape, np.nan))
@@ -75,29 +69,22 @@ def _confusion(result: Result) -> tuple[npt.NDArray[np.int64], list[str]]:
     counts = np.asarray(content if content else np.zeros((0, 0)))
     if not counts.sum():
         raise InputError(
-            f"{run_name(result)} holds no predictions to count: its first chunk only trains, "
+            f"{run_name(result)} has no predictions to count: its first chunk is only learned, "
             "so run it on more rows"
         )
     names = result.get("class_names") or result.get("classes") or []
-    if counts.shape != (len(names), len(names)):
-        raise InputError(
-            f"{run_name(result)} has {len(names)} classes and a confusion matrix of "
-            f"{' x '.join(map(str, counts.shape))}: the result is damaged, so run it again"
-        )
     return counts.astype(np.int64), [label(name, 20) for name in names]
 
 
 def _name_classes(ax: Axes, names: list[str]) -> None:
-    """Classes along both axes; turned if they would run into each other."""
+    """Classes along both axes; rotated if they would overlap."""
     n_classes = len(names)
     places = np.arange(0, n_classes, -(-n_classes // MOST_CLASSES))
     shown = [names[place] for place in places]
-    is_turned = n_classes * max(map(len, shown)) > 40
+    rotation = 90 if n_classes * max(map(len, shown)) > 40 else 0
     size = SMALL if n_classes <= MOST_COUNTS else SMALL - 2.0
     ax.set_yticks(places, shown)
-    ax.set_xticks(places, shown)
-    if is_turned:
-        ax.set_xticks(places, shown, rotation=90)
+    ax.set_xticks(places, shown, rotation=rotation)
     ax.tick_params(length=0.0, labelsize=size)
     ax.set_xlabel("predicted")
     ax.set_ylabel("true")
@@ -108,7 +95,7 @@ def _name_classes(ax: Axes, names: list[str]) -> None:
 
 
 def _write_counts(ax: Axes, counts: npt.NDArray[np.int64], shares: Floats) -> None:
-    """Rows of every cell, as large as they fit."""
+    """The number of rows in every cell, as large as fits."""
     n_classes = len(counts)
     longest = max(len(f"{count:,}") for count in counts.flat)
     extent = ax.get_window_extent()
@@ -119,41 +106,26 @@ def _write_counts(ax: Axes, counts: npt.NDArray[np.int64], shares: Floats) -> No
         share = shares[true, predicted]
         text = f"{count:,}"
         if has_shares and np.isfinite(share):
-            text += f"\n{100.0 * share:.1f} %"
+            text += f"\n{percent(float(share), 1)}"
         colour = "white" if share > 0.55 else INK
         ax.text(predicted, true, text, ha="center", va="center", fontsize=size, color=colour)
 
 
 @styled
 def reliability_curve(result: Result, ax: Axes | None = None) -> Axes:
-    """How often the model was right when it was this confident; bars show the share of rows.
+    """Accuracy by confidence, and the share of rows with that confidence.
 
-    Parameters
-    ----------
-    result
-        A run, as `devfnn run --json` writes it.
-    ax
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes drawn on. Above the diagonal the model was too modest, below it too sure.
-
-    Raises
-    ------
-    InputError
-        If the model gives no probabilities, or no row was scored.
+    Above the diagonal the model was underconfident, below it overconfident.
     """
-    calibration = result.get("calibration")
-    rows = _numbers(calibration, "rows") if calibration else np.zeros(0)
-    if not calibration or not rows.sum():
+    calibration = result.get("calibration") or {"rows": []}
+    if not sum(calibration["rows"]):
         raise InputError(
-            f"{run_name(result)} holds no calibration: it needs a model that gives probabilities, "
+            f"{run_name(result)} has no calibration: it needs a model that gives probabilities, "
             "and more than one chunk"
         )
-    edges, confidence, accuracy = (
-        _numbers(calibration, name) for name in ("edges", "confidence", "accuracy")
+    rows, edges, confidence, accuracy = (
+        np.array(calibration[name], np.float64)  # None becomes NaN
+        for name in ("rows", "edges", "confidence", "accuracy")
     )
     filled = rows > 0
     ax = axes_or_new(ax, 4.2, 4.2)
@@ -172,7 +144,7 @@ def reliability_curve(result: Result, ax: Axes | None = None) -> Axes:
     error = result.get("calibration_error")
     if error is None:
         error = float((rows * np.abs(accuracy - confidence))[filled].sum() / rows.sum())
-    ax.set_title(f"calibration error {100.0 * error:.1f} %", loc="left")
+    ax.set_title(f"calibration error {percent(error, 1)}", loc="left")
     ax.legend(loc="upper left", handlelength=1.8)
     return ax
 
@@ -186,5 +158,29 @@ def _set_unit_square(ax: Axes) -> None:
     ax.grid(color=PALE, linewidth=0.5)
 
 
-def _numbers(calibration: Mapping[str, Any], name: str) -> Floats:
-    return np.array([np.nan if value is None else value for value in calibration[name]], np.float64)
+@styled
+def accuracy_against_labels(results: Iterable[Result], ax: Axes | None = None) -> Axes:
+    """Accuracy of runs with different label budgets against the labels they used.
+
+    Runs of one model on one stream are one line; several seeds of a budget are separate points.
+    """
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for result in results:
+        share, rate = result.get("label_fraction"), result.get("accuracy_mean")
+        if share is not None and rate is not None:
+            name = f"{result.get('model')} on {result.get('stream')}"
+            lines.setdefault(name, []).append((share, rate))
+    if not lines:
+        raise InputError("no result has both an accuracy and the share of labels it used")
+    ax = axes_or_new(ax, WIDTH, 3.2)
+    for place, (name, points) in enumerate(lines.items()):
+        shares, rates = zip(*sorted(points), strict=True)
+        colour = PALETTE[place % len(PALETTE)]
+        ax.plot(shares, rates, color=colour, marker="o", markersize=4.0, label=label(name))
+    ax.set_xlabel("labels used, share of rows")
+    ax.set_ylabel("accuracy, mean over chunks")
+    ax.xaxis.set_major_formatter(PERCENT)
+    ax.yaxis.set_major_formatter(PERCENT)
+    ax.set_xlim(left=0.0)
+    legend_above(ax)
+    return ax

@@ -10,7 +10,6 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from devfnn.errors import InputError
-from devfnn.figures.columns import Floats, Result, chunk_ends, curve, lists, run_name
 from devfnn.figures.style import (
     BLUE,
     GREY,
@@ -26,47 +25,34 @@ from devfnn.figures.style import (
 )
 from devfnn.figures.timeline import (
     PERCENT,
+    Floats,
+    Result,
+    chunk_ends,
+    curve,
     draw_true_drift,
+    lists,
+    run_name,
     set_count_axis,
     set_row_axis,
 )
+from devfnn.formatting import percent
 
 MOST_NAMES = 30
-"""Features that are named; of more, every so many."""
+"""Features that are named; of more, every second, third, ..."""
 
 USED, LEFT_OUT, NOT_KNOWN = "#a9cce3", RED, "white"
 
 
 @styled
 def layers_over_time(result: Result, ax: Axes | None = None) -> Axes:
-    """Layers that vote and all layers, as steps.
-
-    Parameters
-    ----------
-    result
-        A run, as `devfnn run --json` writes it.
-    ax
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes drawn on.
-
-    Raises
-    ------
-    InputError
-        If the model has no layers, or there is only one chunk.
-    """
+    """Layers that vote and all layers, as steps."""
     ends = chunk_ends(result)
     live, total = curve(result, "layers"), curve(result, "layers_total")
     ax = axes_or_new(ax)
     set_row_axis(ax, result)
     draw_true_drift(ax, result)
-    (all_layers,) = ax.plot(ends, total, color=ORANGE, linewidth=1.6)
-    (live_layers,) = ax.plot(ends, live, color=BLUE, linewidth=1.6)
-    all_layers.set(drawstyle="steps-post", label="all layers")
-    live_layers.set(drawstyle="steps-post", label="layers that vote")
+    for values, colour, name in ((total, ORANGE, "all layers"), (live, BLUE, "layers that vote")):
+        ax.plot(ends, values, color=colour, linewidth=1.6, drawstyle="steps-post", label=name)
     set_count_axis(ax, live, total)
     ax.set_ylabel("layers")
     legend_above(ax)
@@ -75,25 +61,7 @@ def layers_over_time(result: Result, ax: Axes | None = None) -> Axes:
 
 @styled
 def rules_over_time(result: Result, ax: Axes | None = None) -> Axes:
-    """Rules of the whole model, as steps.
-
-    Parameters
-    ----------
-    result
-        A run, as `devfnn run --json` writes it.
-    ax
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes drawn on.
-
-    Raises
-    ------
-    InputError
-        If the model has no rules, or there is only one chunk.
-    """
+    """Rules of the whole model, as steps."""
     ends, rules = chunk_ends(result), curve(result, "rules")
     ax = axes_or_new(ax)
     set_row_axis(ax, result)
@@ -106,25 +74,7 @@ def rules_over_time(result: Result, ax: Axes | None = None) -> Axes:
 
 @styled
 def voting_weights(result: Result, ax: Axes | None = None) -> Axes:
-    """Share of every layer in the vote, as bands that fill the axes.
-
-    Parameters
-    ----------
-    result
-        A run, as `devfnn run --json` writes it.
-    ax
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes drawn on; a band is missing where nobody voted.
-
-    Raises
-    ------
-    InputError
-        If the model has no voting weights, or there is only one chunk.
-    """
+    """Share of every layer in the vote, as bands; a gap where no layer voted."""
     ends, shares = chunk_ends(result), _voting_shares(result)
     tops = np.cumsum(shares, axis=1)
     n_layers = shares.shape[1]
@@ -152,19 +102,18 @@ def voting_weights(result: Result, ax: Axes | None = None) -> Axes:
 
 
 def _voting_shares(result: Result) -> Floats:
-    """Share of each layer for each chunk, (n_chunks, n_layers); NaN where nobody voted."""
+    """Share of each layer for each chunk, (n_chunks, n_layers); NaN where no layer voted."""
     weights = lists(result, "voting_weights")
     n_layers = max(len(each) for each in weights if each is not None)
     table = np.zeros((len(weights), n_layers))
     for row, each in zip(table, weights, strict=True):
-        votes = [0.0 if weight is None else float(weight) for weight in each or []]
-        row[: len(votes)] = votes
+        row[: len(each or [])] = [weight or 0.0 for weight in each or []]
     totals = table.sum(axis=1, keepdims=True)
     if not (totals > 0.0).any():
         raise InputError(
             f"all voting weights of {run_name(result)} are 0: there is no vote to show"
         )
-    shares = np.full_like(table, np.nan)
+    shares: Floats = np.full_like(table, np.nan)
     np.divide(table, totals, where=totals > 0.0, out=shares)
     return shares
 
@@ -193,33 +142,10 @@ def _name_layers(ax: Axes, colours: list[str]) -> None:
 
 @styled
 def feature_mask(result: Result, ax: Axes | None = None) -> Axes:
-    """Which features the model used when, one line for each.
-
-    Parameters
-    ----------
-    result
-        A run, as `devfnn run --json` writes it.
-    ax
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes drawn on; white where nothing is known.
-
-    Raises
-    ------
-    InputError
-        If the model has no feature mask, or there is only one chunk.
-    """
+    """Which features the model used when, one line for each; white where it is not known."""
     edges, mask = np.append(0.0, chunk_ends(result)), _mask(result)
     names = result.get("feature_names") or []
     n_features = len(mask)
-    if len(names) != n_features:
-        raise InputError(
-            f"{run_name(result)} has {len(names)} feature names and a mask of {n_features} "
-            "features: the result is damaged, so run it again"
-        )
     ax = axes_or_new(ax, WIDTH, 1.0 + 0.18 * min(max(n_features, 3), MOST_NAMES))
     colours = matplotlib.colors.ListedColormap([LEFT_OUT, USED])
     image = np.ma.masked_invalid(mask)
@@ -243,13 +169,8 @@ def feature_mask(result: Result, ax: Axes | None = None) -> Axes:
 def _mask(result: Result) -> Floats:
     """1 for used, 0 for left out, NaN for not known, (n_features, n_chunks)."""
     masks = lists(result, "feature_mask")
-    sizes = {len(each) for each in masks if each is not None}
-    if len(sizes) > 1:
-        raise InputError(
-            f"the feature masks of {run_name(result)} have different lengths: "
-            "the result is damaged, so run it again"
-        )
-    table = np.full((len(masks), *sizes), np.nan)
+    n_features = max(len(each) for each in masks if each is not None)
+    table = np.full((len(masks), n_features), np.nan)
     for row, each in zip(table, masks, strict=True):
         if each is not None:
             row[:] = [np.nan if state is None else float(bool(state)) for state in each]
@@ -257,22 +178,14 @@ def _mask(result: Result) -> Floats:
 
 
 def _name_states(ax: Axes, mask: Floats) -> None:
-    """A legend of what the colours mean, and how much of the run it was."""
+    """A legend of the colours, with their shares of the run."""
     known = np.isfinite(mask)
     share = float(mask[known].mean()) if known.any() else 0.0
-    handles: list[Artist] = [Patch(facecolor=USED, label=f"used ({_percent(share)})")]
+    handles: list[Artist] = [Patch(facecolor=USED, label=f"used ({percent(share, 0)})")]
     if share < 1.0:
-        name = f"left out ({_percent(1.0 - share)})"
+        name = f"left out ({percent(1.0 - share, 0)})"
         handles.append(Patch(facecolor=LEFT_OUT, label=name))
     if not known.all():
         handles.append(Patch(facecolor=NOT_KNOWN, edgecolor=GREY, label="not known"))
     lines = [line for line in ax.collections if line.get_label() == "true drift"]
     legend_above(ax, [*handles, *lines])
-
-
-def _percent(share: float) -> str:
-    """A share in percent; not 0 or 100 unless it is."""
-    text = f"{100.0 * share:.0f}"
-    if text in ("0", "100") and 0.0 < share < 1.0:
-        return "< 1 %" if text == "0" else "> 99 %"
-    return f"{text} %"

@@ -1,4 +1,4 @@
-"""One look for all figures: colours, type sizes, names as labels, and how figures are saved."""
+"""The style of all figures: colours, font sizes, labels, and how figures are saved."""
 
 import contextlib
 import functools
@@ -7,7 +7,7 @@ import os
 import pathlib
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import matplotlib
@@ -34,7 +34,7 @@ PURPLE = "#cc79a7"
 SKY = "#56b4e9"
 
 PALETTE = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, "#8c6d31", INK)
-"""Colours that people with any colour vision can tell apart, after Okabe and Ito."""
+"""Colours that can be distinguished with any colour vision, after Okabe and Ito."""
 
 WIDTH = 7.0
 """Width of a figure in inches: a page of text."""
@@ -82,14 +82,14 @@ FORMATS: dict[str, dict[str, Any]] = {
     ".svg": {"metadata": {"Date": None}, "dpi": 200},
     ".pdf": {"metadata": {"CreationDate": None}, "dpi": 200},
 }
-"""Formats by suffix, with what makes the same figure the same file."""
+"""Formats by suffix; without dates, so that the same figure gives the same file."""
 
 Arguments = ParamSpec("Arguments")
 Drawn = TypeVar("Drawn")
 
 
 def styled(draw: Callable[Arguments, Drawn]) -> Callable[Arguments, Drawn]:
-    """The same function, drawing in the one style, which is not left behind."""
+    """The same function, drawing in this style; matplotlib's settings are restored afterwards."""
 
     @functools.wraps(draw)
     def draw_in_style(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Drawn:
@@ -100,14 +100,14 @@ def styled(draw: Callable[Arguments, Drawn]) -> Callable[Arguments, Drawn]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A figure, in inches, that pyplot does not know and that needs no screen."""
+    """A figure of this size in inches, outside of pyplot, so that it needs no screen."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
 def axes_or_new(ax: Axes | None, width: float = WIDTH, height: float = 2.6) -> Axes:
-    """The axes that were given, or those of a new figure; either way with few lines."""
+    """The given axes, or those of a new figure, with two spines and small ticks."""
     if ax is None:
         ax = new_figure(width, height).add_subplot()
     ax.spines[["top", "right"]].set_visible(False)
@@ -118,15 +118,7 @@ def axes_or_new(ax: Axes | None, width: float = WIDTH, height: float = 2.6) -> A
 
 
 def legend_above(ax: Axes, handles: Sequence[Artist] | None = None) -> None:
-    """Put the legend above the axes, at the right, where it covers nothing.
-
-    Parameters
-    ----------
-    ax
-        Axes with something to name.
-    handles
-        What to name; all that has a label if None.
-    """
+    """Put the legend of all that has a label, or of `handles`, above the axes at the right."""
     named = ax.get_legend_handles_labels()[0] if handles is None else list(handles)
     columns = len(named) if len(named) <= 4 else -(-len(named) // 2)
     ax.legend(
@@ -141,16 +133,23 @@ def legend_above(ax: Axes, handles: Sequence[Artist] | None = None) -> None:
 
 
 def label(name: object, longest: int = LONGEST_NAME) -> str:
-    """A name as a figure can show it: on one line, not too long, no letter with a meaning.
+    """A name as a figure can show it: on one line, not too long, dollar signs escaped.
 
-    Examples
-    --------
     >>> label("price in $ and\\nin $")
     'price in \\\\$ and in \\\\$'
     >>> label("a very long name of a feature", longest=12)
     'a very…ature'
     """
     return shortened(name, longest).replace("$", r"\$")
+
+
+def class_label(name: Hashable) -> str:
+    """A class as a figure shows it.
+
+    >>> class_label("up"), class_label(1)
+    ('up', 'class 1')
+    """
+    return label(name if isinstance(name, str) else f"class {name}")
 
 
 def shortened(name: object, longest: int = LONGEST_NAME) -> str:
@@ -178,24 +177,10 @@ def figure_of(figure_or_axes: Drawing) -> Figure:
 
 
 def save(figure_or_axes: Drawing, path: str | os.PathLike[str]) -> None:
-    """Write a figure to a file; the same figure gives the same bytes.
-
-    Parameters
-    ----------
-    figure_or_axes
-        What a function of this package returned.
-    path
-        Where to; the suffix says the format: .png (200 dots per inch), .svg or .pdf.
-
-    Raises
-    ------
-    InputError
-        If the format is not known, or the file cannot be written there.
-    """
+    """Write a figure to a .png (200 dots per inch), .svg or .pdf file, the same bytes each time."""
     target = pathlib.Path(path)
+    check_format(target)
     suffix = target.suffix.lower()
-    if suffix not in FORMATS:
-        raise InputError(f"cannot tell a format from {str(path)!r}: end it in {_either(FORMATS)}")
     if not target.parent.is_dir():
         raise InputError(f"the folder of {str(path)!r} does not exist: make it first")
     with matplotlib.rc_context(STYLE):
@@ -206,20 +191,19 @@ def save(figure_or_axes: Drawing, path: str | os.PathLike[str]) -> None:
         raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
 
 
+def check_format(path: pathlib.Path) -> None:
+    """Refuse a file whose suffix is no format of figures."""
+    if path.suffix.lower() not in FORMATS:
+        *first, last = FORMATS
+        raise InputError(
+            f"the format of {str(path)!r} is not known: use the suffix {', '.join(first)} or {last}"
+        )
+
+
 def as_svg(figure_or_axes: Drawing, hashsalt: str = "devfnn") -> str:
     """A figure as an SVG element, for HTML pages; its text can be searched and copied.
 
-    Parameters
-    ----------
-    figure_or_axes
-        What a function of this package returned.
-    hashsalt
-        Figures of the same page need different ones: element ids are made from it.
-
-    Returns
-    -------
-    str
-        From `<svg` to `</svg>`, the same for the same figure.
+    hashsalt: different for the figures of a page, since element ids are made from it
     """
     settings = STYLE | {"svg.hashsalt": hashsalt, "svg.fonttype": "none"}
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
@@ -236,7 +220,7 @@ def as_svg(figure_or_axes: Drawing, hashsalt: str = "devfnn") -> str:
 
 @contextlib.contextmanager
 def _without_glyph_warnings() -> Iterator[None]:
-    """Say nothing of letters that the font lacks."""
+    """Ignore letters that the font lacks; they are drawn as boxes."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         yield
@@ -247,8 +231,3 @@ def _written(figure_or_axes: Drawing, file_format: str, options: dict[str, Any])
     content = io.BytesIO()
     figure_of(figure_or_axes).savefig(content, format=file_format, **options)
     return content.getvalue()
-
-
-def _either(names: Iterable[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} or {last}"

@@ -1,14 +1,24 @@
-"""What figures over the rows of a stream share: the axis, true drift, and marks of events."""
+"""What figures over the rows of a stream share: values of a result, axes, drift and events."""
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import Formatter, FuncFormatter, MaxNLocator, StrMethodFormatter
 
-from devfnn.figures.columns import Floats, Result, chunk_ends, event_rows, true_drift
+from devfnn.errors import InputError
 from devfnn.figures.style import BLUE, GREEN, GREY, INK, ORANGE, PALE, PURPLE, RED, SKY
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Result: TypeAlias = Mapping[str, Any]
+"""What `devfnn run --json` writes, as plain data."""
+
+NO_CURVES = {"rows", "voting_weights", "feature_mask"}
+"""Columns of `per_chunk` that are not one number for each chunk, or say where the chunk ends."""
 
 MOST_MARKS = 60
 """Events of a kind, or drifts, that are drawn one by one; more of them are drawn as a rug."""
@@ -22,7 +32,7 @@ EVENT_MARKS = {
     "LayerRecalled": ("layer recalled", "*", SKY),
     "LayerDropped": ("layer dropped", "X", GREY),
 }
-"""Kinds of events that are marked: what they are called, their shape and colour."""
+"""Kinds of events that are marked: name, shape and colour."""
 
 LANE = 0.06
 """Height of the lane in which the events of a kind are marked, as a share of the axes."""
@@ -31,27 +41,97 @@ PERCENT: Formatter = FuncFormatter(lambda share, _: f"{round(100.0 * share, 6):g
 COUNT: Formatter = StrMethodFormatter("{x:,.0f}")
 
 
-class ShareLocator(MaxNLocator):
-    """Ticks only where a share can be, and not beside the lanes of the events.
+# ---- values of a result
 
-    Parameters
-    ----------
-    lowest
-        Where ticks begin.
+
+def chunk_ends(result: Result) -> Floats:
+    """Rows of the stream at the end of each chunk."""
+    rows = _part(result, "per_chunk").get("rows") or []
+    if len(rows) < 2:
+        raise InputError(
+            f"a curve needs at least two chunks, and {run_name(result)} has {len(rows)}: "
+            "run it on more rows or with smaller chunks"
+        )
+    return np.asarray(rows, np.float64)
+
+
+def curve(result: Result, name: str, part: str = "per_chunk") -> Floats:
+    """A number for each chunk, NaN where it was not measured.
+
+    part: "per_chunk", or "windowed" for the mean over the latest chunks
     """
+    chunk_ends(result)
+    known = curve_names(result, part)
+    if name not in known:
+        close = difflib.get_close_matches(str(name), known, n=1)
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        raise InputError(
+            f"there is no {name!r} in {part!r} of {run_name(result)}{hint}: "
+            f"choose one of {', '.join(known)}"
+        )
+    numbers = np.array(result[part][name], np.float64)  # None becomes NaN
+    if not np.isfinite(numbers).any():
+        raise InputError(f"{name!r} was not measured in any chunk of {run_name(result)}")
+    return numbers
+
+
+def curve_names(result: Result, part: str = "per_chunk") -> list[str]:
+    """Names of all curves of a result."""
+    return [
+        name
+        for name, values in _part(result, part).items()
+        if name not in NO_CURVES and isinstance(values, Sequence) and not isinstance(values, str)
+    ]
+
+
+def lists(result: Result, name: str) -> list[list[Any] | None]:
+    """A list for each chunk, None where there is none."""
+    chunk_ends(result)
+    values = _part(result, "per_chunk").get(name)
+    if not values or not any(values):
+        raise InputError(
+            f"{run_name(result)} has no {name!r}: only models with layers, such as devfnn, have it"
+        )
+    return list(values)
+
+
+def _part(result: Result, name: str) -> Mapping[str, Any]:
+    """A part of a result that is needed."""
+    content = result.get(name)
+    if not isinstance(content, Mapping):
+        raise InputError(
+            f"{run_name(result)} has no {name!r}: make the result with `devfnn run --json FILE`"
+        )
+    return content
+
+
+def run_name(result: Result) -> str:
+    """A run in messages.
+
+    >>> run_name({"model": "devfnn", "stream": "sea"})
+    'the run of devfnn on sea'
+    """
+    return f"the run of {result.get('model', 'a model')} on {result.get('stream', 'a stream')}"
+
+
+# ---- axes
+
+
+class ShareLocator(MaxNLocator):
+    """Ticks between 0 and 1 only, from `lowest` on, which leaves out the lanes of the events."""
 
     def __init__(self, lowest: float) -> None:
         super().__init__(nbins=7, steps=[1, 2, 2.5, 5, 10])
         self.lowest = max(lowest, 0.0)
 
     def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
-        """Nice values."""
+        """Round values."""
         ticks = np.asarray(super().tick_values(vmin, vmax))
         return [float(tick) for tick in ticks if self.lowest - 1e-9 <= tick <= 1.0 + 1e-9]
 
 
 def set_row_axis(ax: Axes, result: Result) -> None:
-    """Let x be the rows of the stream, with faint lines across."""
+    """Let x be the rows of the stream, with faint horizontal lines."""
     ax.set_xlim(0.0, chunk_ends(result)[-1])
     ax.xaxis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 5, 10], integer=True))
     ax.xaxis.set_major_formatter(COUNT)
@@ -59,19 +139,35 @@ def set_row_axis(ax: Axes, result: Result) -> None:
     ax.grid(axis="y", color=PALE, linewidth=0.5)
 
 
-def draw_true_drift(ax: Axes, result: Result, on_colours: bool = False) -> None:
-    """A dashed line wherever a new concept begins; a rug at the top if these are very many.
+def set_share_axis(ax: Axes, values: Floats, n_lanes: int = 0) -> None:
+    """Let y be a share in percent, all values visible above the lanes of the events."""
+    finite = values[np.isfinite(values)]
+    low, high = float(finite.min()), float(finite.max())
+    below = 0.05 + LANE * n_lanes
+    height = max(high - low, 0.02) / (0.95 - below)
+    ax.set_ylim(low - below * height, low + (1.0 - below) * height)
+    ax.yaxis.set_major_locator(ShareLocator(ax.get_ylim()[0] + LANE * n_lanes * height))
+    ax.yaxis.set_major_formatter(PERCENT)
 
-    Parameters
-    ----------
-    ax
-        Axes whose x is rows.
-    result
-        A run, as plain data.
-    on_colours
-        Whether the lines must be seen on coloured areas.
+
+def set_count_axis(ax: Axes, *curves: Floats) -> None:
+    """Let y be counts from 0 on."""
+    highest = max(float(np.nanmax(values)) for values in curves)
+    ax.set_ylim(0.0, max(1.1 * highest, 1.0))
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10], integer=True))
+    ax.yaxis.set_major_formatter(COUNT)
+
+
+# ---- drift and events
+
+
+def draw_true_drift(ax: Axes, result: Result, on_colours: bool = False) -> None:
+    """A dashed line where a new concept begins; a rug at the top if there are many.
+
+    on_colours: whether the lines are drawn over coloured areas
     """
-    rows = true_drift(result)
+    positions: Floats = np.asarray(result.get("drift_positions") or [], np.float64)
+    rows = positions[(positions > 0) & (positions < chunk_ends(result)[-1])]
     if not len(rows):
         return
     is_rug = len(rows) > MOST_MARKS
@@ -91,9 +187,12 @@ def draw_true_drift(ax: Axes, result: Result, on_colours: bool = False) -> None:
 
 
 def draw_events(ax: Axes, result: Result) -> int:
-    """Mark what happened to the structure in lanes along the bottom; gives the number of lanes."""
-    happened = {kind: event_rows(result, kind) for kind in EVENT_MARKS}
-    happened = {kind: rows for kind, rows in happened.items() if len(rows)}
+    """Mark events in lanes along the bottom, one for each kind; returns the number of lanes."""
+    happened: dict[str, list[float]] = {kind: [] for kind in EVENT_MARKS}
+    for event in result.get("event_log") or []:
+        if event["kind"] in happened:
+            happened[event["kind"]].append(event["row"])
+    happened = {kind: rows for kind, rows in happened.items() if rows}
     for place, (kind, rows) in enumerate(happened.items(), start=1):
         name, shape, colour = EVENT_MARKS[kind]
         is_rug = len(rows) > MOST_MARKS
@@ -113,23 +212,3 @@ def draw_events(ax: Axes, result: Result) -> int:
             zorder=3.0,
         )
     return len(happened)
-
-
-def set_share_axis(ax: Axes, values: Floats, n_lanes: int = 0) -> None:
-    """Let y be a share in percent, all values visible above the lanes of the events."""
-    finite = values[np.isfinite(values)]
-    low, high = float(finite.min()), float(finite.max())
-    below = 0.05 + LANE * n_lanes
-    height = max(high - low, 0.02) / (0.95 - below)
-    ax.set_ylim(low - below * height, low + (1.0 - below) * height)
-    lanes = LANE * n_lanes * height if n_lanes else 0.0
-    ax.yaxis.set_major_locator(ShareLocator(ax.get_ylim()[0] + lanes))
-    ax.yaxis.set_major_formatter(PERCENT)
-
-
-def set_count_axis(ax: Axes, *curves: Floats) -> None:
-    """Let y be counts from 0 on."""
-    highest = max(float(np.nanmax(values)) for values in curves)
-    ax.set_ylim(0.0, max(1.1 * highest, 1.0))
-    ax.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10], integer=True))
-    ax.yaxis.set_major_formatter(COUNT)

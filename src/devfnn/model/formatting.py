@@ -62,20 +62,6 @@ def share(value: float) -> str:
     return "> 0.99" if rounded == "1.00" and value < 1.0 else rounded
 
 
-def percent(share: float) -> str:
-    """A share in whole percent, but for none and all.
-
-    >>> percent(0.834), percent(0.001), percent(0.9999), percent(1.0)
-    ('83 %', '< 1 %', '> 99 %', '100 %')
-    """
-    rounded = round(100.0 * share)
-    if rounded == 0 and share > 0.0:
-        return "< 1 %"
-    if rounded == 100 and share < 1.0:
-        return "> 99 %"
-    return f"{rounded:,} %"
-
-
 def named(label: Hashable) -> str:
     return label if isinstance(label, str) else f"class {label}"
 

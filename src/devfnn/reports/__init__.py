@@ -1,4 +1,4 @@
-"""Reports: a run or a comparison as one HTML page that needs nothing else."""
+"""Reports as HTML: one page for a run or for a comparison of models."""
 
 from devfnn.reports.comparison import comparison_report
 from devfnn.reports.run import run_report

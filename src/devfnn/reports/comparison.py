@@ -1,33 +1,48 @@
-"""The report of a comparison: who is better where, whether it may be chance, and at what cost."""
+"""The report of a comparison: accuracies and ranks, statistical tests, costs, curves, caveats."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
+from devfnn import figures
 from devfnn.errors import InputError
-from devfnn.reports.overlay import several_over_time
+from devfnn.evaluation.ranking import Ranking
+from devfnn.evaluation.summary import mean
+from devfnn.experiments.costs import largest_size, overall_speed
+from devfnn.figures.runs import several_over_time
+from devfnn.formatting import NO_VALUE, count, listed, percent, plural, seconds, size
+from devfnn.reports.measures import deviation
 from devfnn.reports.page import (
     HALF,
-    NOT_MEASURED,
     Picture,
     blank,
     decimal,
+    flattened,
     p_value,
-    percent,
     picture,
+    plain,
     rendered,
+    set_values,
 )
-from devfnn.reports.standings import costs, mean_ranks, remarks, shared_settings, standing_values
-
-if TYPE_CHECKING:
-    from devfnn.evaluation.ranking import Ranking
-
-Comparison = Mapping[str, Any]
-Result = Mapping[str, Any]
 
 TESTS = {
     "nemenyi": "Nemenyi's test",
     "wilcoxon-holm": "the signed-rank test with Holm's correction",
 }
+
+FEW_STREAMS = 10
+"""Below this, tests over streams find only large differences."""
+
+FEWEST_SIGNED = 6
+"""Streams from which the signed-rank test can give p < 0.05 at all: its least p is 2 / 2^n."""
+
+MOST_NAMED = 5
+"""Names that a remark lists."""
+
+OF_MODELS = ("model", "preset", "config", "changes", "file")
+"""Words in the names of settings in which models may differ."""
+
+Comparison = Mapping[str, Any]
+Result = Mapping[str, Any]
 
 
 def comparison_report(comparison: Comparison, results: Sequence[Result] = ()) -> str:
@@ -46,12 +61,13 @@ def comparison_report(comparison: Comparison, results: Sequence[Result] = ()) ->
         The page. The same data give the same page.
     """
     values = standing_values(comparison)
-    models, streams = comparison["models"], comparison["streams"]
+    models, streams, cells = (comparison[key] for key in ("models", "streams", "cells"))
+    seeds = plural(len({cell.get("seed") for cell in cells}), "seed")
     return rendered(
         "comparison.html",
         {
-            "title": f"{_counted(models, 'model')} on {_counted(streams, 'stream')}",
-            "about": _about(comparison),
+            "title": f"{plural(len(models), 'model')} on {plural(len(streams), 'stream')}",
+            "about": f"{len(cells)} runs, {seeds} each. {', '.join(models)}",
             "command": comparison.get("command"),
             "remarks": list(remarks(comparison, results)),
             "models": models,
@@ -59,9 +75,16 @@ def comparison_report(comparison: Comparison, results: Sequence[Result] = ()) ->
             "ranks": [decimal(rank, 2) for rank in mean_ranks(values).values()],
             "has_seeds": any(row["std"] is not None for row in values),
             "test": _test(comparison),
-            "cost_picture": [_cost_picture(comparison)],
-            "costs": costs(comparison),
-            "courses": _courses(comparison, results),
+            "cost_pictures": [
+                picture(
+                    "Accuracy against speed",
+                    "Rows per second, predicting and learning together.",
+                    lambda: figures.accuracy_against_speed(cells),
+                    is_wide=True,
+                )
+            ],
+            "costs": _cost_rows(costs(comparison)),
+            "curves": _curves(comparison, results),
             "settings": [
                 ("models", models),
                 ("streams", streams),
@@ -72,14 +95,59 @@ def comparison_report(comparison: Comparison, results: Sequence[Result] = ()) ->
     )
 
 
-def _counted(names: Sequence[str], what: str) -> str:
-    return f"1 {what}" if len(names) == 1 else f"{len(names)} {what}s"
+# ---- accuracies and ranks
 
 
-def _about(comparison: Comparison) -> str:
-    n_seeds = len({cell.get("seed") for cell in comparison["cells"]})
-    seeds = "1 seed" if n_seeds == 1 else f"{n_seeds} seeds"
-    return f"{len(comparison['cells'])} runs, {seeds} each. " + ", ".join(comparison["models"])
+def standing_values(comparison: Comparison) -> list[dict[str, Any]]:
+    """Accuracy of every model on every stream over the seeds, and its rank on the stream.
+
+    Returns
+    -------
+    list of dict
+        Plain data with the keys `stream`, `model`, `mean`, `std`, `seeds` and `rank`. Streams that
+        not all models have run on have no ranks.
+    """
+    scores: dict[tuple[str, str], list[float]] = {}
+    for cell in comparison["cells"]:
+        if cell["accuracy_mean"] is not None:
+            scores.setdefault((cell["stream"], cell["model"]), []).append(cell["accuracy_mean"])
+    rows = []
+    for stream in comparison["streams"]:
+        values = {model: scores.get((stream, model), []) for model in comparison["models"]}
+        means = {model: mean(each) for model, each in values.items()}
+        ranks = _ranks(means)
+        rows += [
+            {
+                "stream": stream,
+                "model": model,
+                "mean": means[model],
+                "std": deviation(each),
+                "seeds": len(each),
+                "rank": ranks.get(model),
+            }
+            for model, each in values.items()
+        ]
+    return rows
+
+
+def _ranks(scores: Mapping[str, float | None]) -> dict[str, float]:
+    """1 is best, ties share the mean of their ranks; no ranks if a score is missing."""
+    known = [score for score in scores.values() if score is not None]
+    if len(known) < len(scores):
+        return {}
+    return {
+        model: 0.5 + sum(other > score for other in known) + 0.5 * known.count(score)
+        for model, score in scores.items()
+        if score is not None
+    }
+
+
+def mean_ranks(values: Iterable[Mapping[str, Any]]) -> dict[str, float | None]:
+    """Mean rank of every model over the streams that have ranks."""
+    ranks: dict[str, list[float]] = {}
+    for row in values:
+        ranks.setdefault(row["model"], []).append(row["rank"])
+    return {model: mean(each) for model, each in ranks.items()}
 
 
 def _table(values: Sequence[Mapping[str, Any]], models: Sequence[str]) -> list[dict[str, Any]]:
@@ -87,14 +155,15 @@ def _table(values: Sequence[Mapping[str, Any]], models: Sequence[str]) -> list[d
     lines = []
     for start in range(0, len(values), len(models)):
         row = values[start : start + len(models)]
-        best = max((each["mean"] for each in row if each["mean"] is not None), default=None)
+        best = percent(
+            max((each["mean"] for each in row if each["mean"] is not None), default=None)
+        )
         cells = [
             {
                 "mean": percent(each["mean"]),
-                "std": NOT_MEASURED if each["std"] is None else percent(each["std"]),
-                "has_std": each["std"] is not None,
+                "std": "" if each["std"] is None else percent(each["std"]),
                 "rank": "" if each["rank"] is None else f"{each['rank']:g}",
-                "is_best": each["mean"] is not None and percent(each["mean"]) == percent(best),
+                "is_best": each["mean"] is not None and percent(each["mean"]) == best,
             }
             for each in row
         ]
@@ -102,123 +171,231 @@ def _table(values: Sequence[Mapping[str, Any]], models: Sequence[str]) -> list[d
     return lines
 
 
+# ---- statistical tests
+
+
 def _test(comparison: Comparison) -> dict[str, Any]:
-    """What the tests say, in words, as a table of pairs and as a diagram."""
-    ranking = _ranking(comparison)
-    if ranking is None:
+    """The results of the tests in words, as a table of pairs and as a diagram."""
+    if not comparison.get("ranking"):
         why = (
-            "There is no ranking in the comparison: it takes at least two models that have all run "
+            "There is no ranking in the comparison: it needs at least two models that have all run "
             "on the same two streams or more."
         )
         return {"words": [why], "pairs": [], "models": [], "pictures": [], "has_apart": False}
-    from devfnn import figures
-
+    ranking = Ranking.from_dict(comparison["ranking"])
     diagram = picture(
         "Critical difference",
-        "Mean ranks, 1 is best; bars join models that cannot be told apart.",
+        "Mean ranks, 1 is best; bars join models that do not differ significantly.",
         lambda: figures.critical_difference(ranking),
         is_wide=True,
     )
     return {
-        "words": _words(ranking),
+        "words": list(_test_words(ranking)),
         "models": ranking.models,
-        "pairs": _pairs(ranking),
+        "pairs": [
+            (model, [_pair(ranking, model, other) for other in ranking.models])
+            for model in ranking.models
+        ],
         "has_apart": any(p <= ranking.significance for p in ranking.p_values.values()),
         "pictures": [diagram],
     }
 
 
-def _ranking(comparison: Comparison) -> "Ranking | None":
-    from devfnn.evaluation.ranking import Ranking
-
-    data = comparison.get("ranking")
-    return Ranking.from_dict(data) if data else None
-
-
-def _words(ranking: "Ranking") -> list[str]:
+def _test_words(ranking: Ranking) -> Iterator[str]:
     """The results of the tests as sentences."""
-    words = []
     level = f"{100.0 * ranking.significance:g} %"
     if ranking.friedman_p is None or ranking.friedman_statistic is None:
-        words.append("For two models there is no Friedman test; the pair is compared directly.")
+        yield "For two models there is no Friedman test; the pair is compared directly."
     else:
+        p = p_value(ranking.friedman_p)
         numbers = (
-            f"(chi-square {ranking.friedman_statistic:.2f}, p {_equals(ranking.friedman_p)}, "
+            f"(chi-square {ranking.friedman_statistic:.2f}, p {p if p[0] == '<' else f'= {p}'}, "
             f"{ranking.n_streams} streams)"
         )
         if ranking.friedman_p <= ranking.significance:
-            words.append(f"Friedman's test finds that the models differ {numbers}.")
+            yield f"Friedman's test finds that the models differ {numbers}."
         else:
-            words.append(
+            yield (
                 f"Friedman's test does not find that the models differ {numbers}: at a level of "
-                f"{level}, all of what follows may be chance."
+                f"{level}, all differences below may be due to chance."
             )
     test = TESTS.get(ranking.post_hoc, ranking.post_hoc)
-    if ranking.critical_difference is not None:
-        words.append(
-            f"Pairs are compared by {test}: at a level of {level}, models whose mean ranks differ "
-            f"by less than {ranking.critical_difference:.2f} cannot be told apart."
-        )
+    if ranking.critical_difference is None:
+        yield f"Pairs are compared by {test}, at a level of {level}."
     else:
-        words.append(f"Pairs are compared by {test}, at a level of {level}.")
+        yield (
+            f"Pairs are compared by {test}: at a level of {level}, models whose mean ranks differ "
+            f"by less than {ranking.critical_difference:.2f} do not differ significantly."
+        )
     together = "; ".join(", ".join(group) for group in ranking.groups)
     if together:
-        words.append(f"Models that cannot be told apart from each other: {together}.")
+        yield f"Groups of models that do not differ significantly: {together}."
     else:
-        words.append("All pairs are told apart.")
-    return words
+        yield "All pairs differ significantly."
 
 
-def _equals(p: float) -> str:
-    return p_value(p) if p < 0.001 else f"= {p_value(p)}"
-
-
-def _pairs(ranking: "Ranking") -> list[dict[str, Any]]:
-    """The p-values of all pairs, a line for each model."""
-    return [
-        {"model": model, "cells": [_pair(ranking, model, other) for other in ranking.models]}
-        for model in ranking.models
-    ]
-
-
-def _pair(ranking: "Ranking", one: str, other: str) -> dict[str, Any]:
+def _pair(ranking: Ranking, one: str, other: str) -> dict[str, Any]:
+    """The p-value of a pair of models."""
     if one == other:
         return {"text": "", "is_apart": False}
     try:
         p = ranking.p_value(one, other)
     except InputError:
-        return {"text": NOT_MEASURED, "is_apart": False}
+        return {"text": NO_VALUE, "is_apart": False}
     return {"text": p_value(p), "is_apart": p <= ranking.significance}
 
 
-def _cost_picture(comparison: Comparison) -> Picture:
-    from devfnn import figures
-
-    return picture(
-        "Accuracy against speed",
-        "Rows per second, predicting and learning together.",
-        lambda: figures.accuracy_against_speed(comparison["cells"]),
-        is_wide=True,
-    )
+# ---- costs and curves
 
 
-def _courses(comparison: Comparison, results: Sequence[Result]) -> list[Picture]:
+def costs(comparison: Comparison) -> list[dict[str, Any]]:
+    """Time, memory, labels and structure of every model; means over its runs."""
+    keys = ("seconds_predict", "seconds_learn", "label_fraction", "rules_mean", "layers_mean")
+    rows = []
+    for model in comparison["models"]:
+        cells = [cell for cell in comparison["cells"] if cell["model"] == model]
+        means = {key: mean([cell.get(key) for cell in cells]) for key in keys}
+        totals = {"speed": overall_speed(cells), "model_bytes": largest_size(cells)}
+        rows.append({"model": model} | means | totals)
+    return rows
+
+
+def _cost_rows(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """The same as texts."""
+    return [
+        (
+            row["model"],
+            count(row["speed"]),
+            seconds(row["seconds_predict"]),
+            seconds(row["seconds_learn"]),
+            size(row["model_bytes"]),
+            percent(row["label_fraction"], 1),
+            decimal(row["rules_mean"], 1),
+            decimal(row["layers_mean"], 1),
+        )
+        for row in rows
+    ]
+
+
+def _curves(comparison: Comparison, results: Sequence[Result]) -> list[Picture]:
     """The accuracy of all models over each stream, as far as the single runs are there."""
     pictures = []
     for stream in comparison["streams"]:
-        runs: dict[str, list[Result]] = {}
-        for model in comparison["models"]:
-            found = [
-                each for each in results if each["model"] == model and each["stream"] == stream
-            ]
-            if found:
-                runs[model] = found
-        if runs:
+        runs: dict[str, list[Result]] = {model: [] for model in comparison["models"]}
+        for each in results:
+            if each["stream"] == stream and each["model"] in runs:
+                runs[each["model"]].append(each)
+        found = {model: each for model, each in runs.items() if each}
+        if found:
             pictures.append(
                 picture(
                     stream,
                     "Mean over the latest chunks and over seeds.",
-                    lambda runs=runs: several_over_time(runs, ax=blank(HALF, 3.0)),  # type: ignore[misc]
+                    lambda found=found: several_over_time(found, ax=blank(HALF, 3.0)),  # type: ignore[misc]
                 )
             )
     return pictures
+
+
+# ---- caveats and settings
+
+
+def remarks(comparison: Comparison, results: Sequence[Result]) -> Iterator[str]:
+    """What limits the comparison."""
+    yield from _about_cells(comparison)
+    yield from _about_tests(comparison.get("ranking"))
+    yield from _about_results(results)
+
+
+def _about_cells(comparison: Comparison) -> Iterator[str]:
+    """Missing runs, a single seed, and runs that differ in their rows, chunks or labels."""
+    cells = comparison["cells"]
+    scored = {
+        (cell["model"], cell["stream"]) for cell in cells if cell["accuracy_mean"] is not None
+    }
+    n_missing = len(comparison["models"]) * len(comparison["streams"]) - len(scored)
+    if n_missing:
+        yield (
+            f"{n_missing} of the pairs of model and stream have no accuracy; streams with gaps "
+            "have no ranks."
+        )
+    if cells and len({cell.get("seed") for cell in cells}) == 1:
+        yield "There is only one seed: how much results vary by chance is not known."
+    for key in ("rows", "chunks"):
+        found: dict[str, set[float]] = {}
+        for cell in cells:
+            if cell.get(key) is not None:
+                found.setdefault(cell["stream"], set()).add(cell[key])
+        differing = [stream for stream, values in found.items() if len(values) > 1]
+        if differing:
+            yield (
+                f"Runs on {listed(differing, MOST_NAMED)} differ in their number of {key}, so "
+                "their accuracies are not about the same rows."
+            )
+    shares = [cell["label_fraction"] for cell in cells if cell.get("label_fraction") is not None]
+    if shares and max(shares) - min(shares) > 0.01:
+        yield (
+            f"Models learned from different shares of the labels, {percent(min(shares), 0)} to "
+            f"{percent(max(shares), 0)}."
+        )
+
+
+def _about_tests(ranking: Mapping[str, Any] | None) -> Iterator[str]:
+    """What the tests cannot find with so few streams."""
+    if not ranking:
+        return
+    n_streams, difference = ranking["n_streams"], ranking["critical_difference"]
+    if difference is not None and difference >= len(ranking["models"]) - 1:
+        yield (
+            f"With {n_streams} streams no pair can differ significantly, whatever its accuracies: "
+            "the critical difference is as large as ranks can differ."
+        )
+    elif ranking["post_hoc"] == "wilcoxon-holm" and n_streams < FEWEST_SIGNED:
+        yield (
+            f"With {n_streams} streams no pair can differ significantly, whatever its accuracies: "
+            f"the signed-rank test needs at least {FEWEST_SIGNED} streams to reach p < 0.05."
+        )
+    elif n_streams < FEW_STREAMS:
+        yield (
+            f"With {n_streams} streams the tests find only large differences: models that do not "
+            "differ significantly are not shown to be equal."
+        )
+
+
+def _about_results(results: Sequence[Result]) -> Iterator[str]:
+    """Runs that were interrupted, or made in different ways."""
+    cut = [
+        f"{each['model']} on {each['stream']}"
+        for each in results
+        if each.get("is_complete") is False
+    ]
+    if cut:
+        yield f"Some runs were interrupted: {listed(cut, MOST_NAMED)}."
+    versions = sorted({str(each.get("version")) for each in results})
+    if len(versions) > 1:
+        yield f"Runs were made by different versions: {listed(versions, MOST_NAMED)}."
+    differing = _unlike_settings(results)
+    if differing:
+        names = listed(differing, MOST_NAMED)
+        yield f"Runs on the same stream and seed differ in their settings: {names}."
+
+
+def _unlike_settings(results: Iterable[Result]) -> list[str]:
+    """Settings in which runs on the same stream and seed differ, except those of the model."""
+    found: dict[tuple[Any, ...], set[str]] = {}
+    for result in results:
+        for name, value in flattened(result.get("settings") or {}):
+            if not any(word in name for word in OF_MODELS):
+                place = (name, result["stream"], result.get("seed"))
+                found.setdefault(place, set()).add(plain(value))
+    return list(dict.fromkeys(place[0] for place, values in found.items() if len(values) > 1))
+
+
+def shared_settings(results: Sequence[Result]) -> list[tuple[str, str]]:
+    """Settings that all runs have in common."""
+    every = [
+        {name: plain(value) for name, value in set_values(result.get("settings") or {})}
+        for result in results
+    ]
+    first, *others = every or [{}]
+    return [item for item in first.items() if all(each.get(item[0]) == item[1] for each in others)]

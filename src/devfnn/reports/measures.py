@@ -1,165 +1,76 @@
-"""The measures of a result as tables: what each means, and its values over the run."""
+"""The measures of a result: what each means, and its values over the run."""
 
-import dataclasses
-from collections.abc import Mapping
+import statistics
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from devfnn.evaluation.summary import mean
-from devfnn.reports.page import decimal, percent, spread
+from devfnn.figures.runs import SHARES, measure_name
+from devfnn.formatting import percent
+from devfnn.reports.page import decimal
 
-
-@dataclasses.dataclass(frozen=True)
-class Measure:
-    """A measure by its key in a result."""
-
-    key: str
-    name: str
-    meaning: str
-    is_share: bool = False
-
-    def text(self, value: float | None) -> str:
-        """A value of the measure as it is shown."""
-        return percent(value) if self.is_share else decimal(value)
-
-
-MEASURES = (
-    Measure("accuracy", "accuracy", "Share of rows predicted right, before learning them.", True),
-    Measure(
-        "balanced_accuracy",
-        "balanced accuracy",
-        "Mean over the classes of the share of their rows that was found.",
-        True,
-    ),
-    Measure(
-        "precision",
-        "precision",
-        "Of the rows that were said to be of a class, how many are. Mean over the classes.",
-        True,
-    ),
-    Measure(
-        "recall",
-        "recall",
-        "Of the rows of a class, how many were found. Mean over the classes.",
-        True,
-    ),
-    Measure(
-        "f1", "F1", "Harmonic mean of precision and recall of a class. Mean over the classes.", True
-    ),
-    Measure(
-        "precision_weighted",
-        "precision, weighted",
-        "As precision, but a class counts by its rows.",
-        True,
-    ),
-    Measure(
-        "recall_weighted", "recall, weighted", "As recall, but a class counts by its rows.", True
-    ),
-    Measure("f1_weighted", "F1, weighted", "As F1, but a class counts by its rows.", True),
-    Measure(
-        "g_mean",
-        "geometric mean",
-        "Geometric mean of the recalls of the classes: 0 as soon as one class is never found.",
-        True,
-    ),
-    Measure(
-        "kappa",
-        "kappa",
-        "Gain over guessing with the same shares of classes: 0 is none, 1 is all right.",
-    ),
-    Measure("kappa_m", "kappa M", "Gain over always saying the most common class."),
-    Measure(
-        "kappa_temporal",
-        "kappa temporal",
-        "Gain over repeating the label before: negative if repeating it would have been better.",
-    ),
-    Measure(
-        "auc",
-        "area under the curve",
-        "How often a row of a class gets a higher probability of it than a row of another class; "
-        "0.5 is guessing.",
-    ),
-    Measure(
-        "log_loss",
-        "log loss",
-        "Mean of the negative logarithm of the probability given to the true class. "
-        "Lower is better.",
-    ),
-    Measure(
-        "brier",
-        "Brier score",
-        "Mean squared distance of the probabilities from the truth. Lower is better.",
-    ),
-    Measure(
-        "calibration_error",
-        "calibration error",
-        "Mean gap between how sure the model was and how often it was right. Lower is better.",
-        True,
-    ),
-    Measure(
-        "paper_precision",
-        "precision, as published",
-        "As in Table 1 of the paper: class 0 is positive, false positives and negatives are "
-        "swapped, mean over chunks.",
-        True,
-    ),
-    Measure(
-        "paper_recall",
-        "recall, as published",
-        "As in Table 1 of the paper: class 0 is positive, false positives and negatives are "
-        "swapped, mean over chunks.",
-        True,
-    ),
+_AS_PUBLISHED = (
+    "As in Table 1 of the paper: class 0 is positive, false positives and false negatives are "
+    "swapped, mean over chunks."
 )
-"""All measures in the order in which they are shown."""
+MEANINGS = {
+    "accuracy": "Share of rows predicted correctly, before they are learned.",
+    "balanced_accuracy": "Mean recall of the classes.",
+    "precision": "Share of the rows predicted as a class that belong to it. Mean over the classes.",
+    "recall": "Share of the rows of a class that were predicted as it. Mean over the classes.",
+    "f1": "Harmonic mean of precision and recall of a class. Mean over the classes.",
+    "precision_weighted": "As precision, but a class counts by its rows.",
+    "recall_weighted": "As recall, but a class counts by its rows.",
+    "f1_weighted": "As F1, but a class counts by its rows.",
+    "g_mean": "Geometric mean of the recalls of the classes: 0 if one class is never predicted.",
+    "kappa": "Gain over guessing with the same class frequencies: 0 is none, 1 is all correct.",
+    "kappa_m": "Gain over always predicting the most frequent class.",
+    "kappa_temporal": "Gain over repeating the previous label: negative if that would be better.",
+    "auc": "Probability that a row of a class is ranked above a row of another; 50 % is guessing.",
+    "log_loss": "Mean negative logarithm of the probability of the true class. Lower is better.",
+    "brier": "Mean squared distance of the probabilities from the truth. Lower is better.",
+    "calibration_error": "Mean gap between confidence and accuracy. Lower is better.",
+    "paper_precision": _AS_PUBLISHED,
+    "paper_recall": _AS_PUBLISHED,
+}
+"""What each measure means, in the order in which they are shown."""
 
 
 def measure_values(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """For each measure that was taken: overall, mean and spread over chunks, last window.
+    """For each measure that was taken: overall, mean and deviation over chunks, last window.
 
     Returns
     -------
     list of dict
         Plain data with the keys `measure`, `overall`, `mean`, `std` and `last_window`.
     """
-    rows = []
-    for measure in MEASURES:
-        values = _values(result, measure.key)
-        if any(value is not None for value in values.values()):
-            rows.append({"measure": measure.key, **values})
-    return rows
+    rows = [{"measure": key, **_values(result, key)} for key in MEANINGS]
+    return [row for row in rows if any(row[key] is not None for key in row if key != "measure")]
 
 
 def _values(result: Mapping[str, Any], key: str) -> dict[str, float | None]:
-    series = result["per_chunk"].get(key) or []
-    known = [value for value in series if value is not None]
+    known = [value for value in result["per_chunk"].get(key) or [] if value is not None]
     window = (result.get("windowed") or {}).get(key) or [None]
-    values = {
-        "overall": result.get("accuracy_overall" if key == "accuracy" else key),
-        "mean": mean(known),
-        "std": spread(known),
-        "last_window": window[-1],
-    }
+    values = {"overall": result.get(key), "mean": mean(known), "std": deviation(known)}
     if key == "accuracy":
-        values |= {"mean": result.get("accuracy_mean"), "std": result.get("accuracy_std")}
-    return values
+        values = {name: result.get(f"accuracy_{name}") for name in values}
+    return values | {"last_window": window[-1]}
 
 
-def measure_rows(result: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The same as texts, with what each measure means."""
-    by_key = {measure.key: measure for measure in MEASURES}
-    rows = []
+def deviation(values: Sequence[float]) -> float | None:
+    """The standard deviation (n - 1), of two values at least."""
+    return statistics.stdev(values) if len(values) > 1 else None
+
+
+def measure_rows(result: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """The same as texts: name, overall, mean over chunks, last window, meaning."""
+    rows: list[tuple[str, ...]] = []
     for values in measure_values(result):
-        measure = by_key[values["measure"]]
-        middle = measure.text(values["mean"])
-        if values["std"] is not None:
-            middle += f" ± {measure.text(values['std'])}"
-        rows.append(
-            {
-                "name": measure.name,
-                "overall": measure.text(values["overall"]),
-                "mean": middle,
-                "last_window": measure.text(values["last_window"]),
-                "meaning": measure.meaning,
-            }
+        key = values["measure"]
+        shown = percent if key in SHARES else decimal
+        overall, middle, std, last = (
+            shown(values[each]) for each in ("overall", "mean", "std", "last_window")
         )
+        spread = "" if values["std"] is None else f" ± {std}"
+        rows.append((measure_name(key), overall, middle + spread, last, MEANINGS[key]))
     return rows

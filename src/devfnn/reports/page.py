@@ -1,23 +1,20 @@
-"""A page: one HTML file that needs nothing else, with everything from the data escaped."""
+"""HTML pages that need no other file: templates, figures, and values as text."""
 
 import base64
 import dataclasses
 import functools
 import hashlib
-import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+from matplotlib.axes import Axes
 
 from devfnn.errors import InputError
-from devfnn.evaluation.summary import mean
-
-if TYPE_CHECKING:
-    import jinja2
-    from markupsafe import Markup
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-NOT_MEASURED = "–"
+from devfnn.figures import as_svg
+from devfnn.figures.style import new_figure, styled
+from devfnn.formatting import NO_VALUE, count, percent, seconds, size
 
 WIDE, HALF = 10.5, 5.1
 """Widths of figures in inches: of the whole page, and of half of it."""
@@ -28,57 +25,38 @@ LONGEST_VALUE = 400
 
 @dataclasses.dataclass(frozen=True)
 class Picture:
-    """A figure of a page, or the reason why it is not there."""
+    """A figure of a page, or the reason why it is missing."""
 
     title: str
     caption: str
-    svg: "Markup | None" = None
+    svg: Markup | None = None
     missing: str = ""
     is_wide: bool = False
 
 
 def picture(title: str, caption: str, draw: Callable[[], Any], *, is_wide: bool = False) -> Picture:
-    """Draw a figure; one that the data do not allow is left out, with what was said about it."""
-    from markupsafe import Markup
-
-    from devfnn.figures.style import as_svg
-
+    """Draw a figure; if the data do not allow it, keep the message that says why."""
     try:
-        svg = as_svg(draw(), title)
+        svg = Markup(as_svg(draw(), title))  # whose text is escaped
     except InputError as error:
         return Picture(title, caption, missing=sentence(str(error)), is_wide=is_wide)
-    # Text in a figure is escaped by the SVG writer. What stands before the element (XML
-    # declaration, document type) has no place inside a page.
-    return Picture(title, caption, svg=Markup(svg[svg.index("<svg") :]), is_wide=is_wide)
+    return Picture(title, caption, svg=svg, is_wide=is_wide)
 
 
-def sheet(width: float, height: float) -> "Figure":
-    """An empty figure of so many inches, which is how large it is on the page."""
-    from devfnn.figures.style import new_figure
-
-    return new_figure(width, height)
-
-
-def blank(width: float, height: float) -> "Axes":
-    """Empty axes of so many inches, in the style of all figures."""
-    from devfnn.figures.style import styled
-
-    return styled(sheet(width, height).add_subplot)()
+def blank(width: float, height: float) -> Axes:
+    """Empty axes of this size in inches, in the style of all figures."""
+    return styled(new_figure(width, height).add_subplot)()
 
 
 def rendered(template: str, context: Mapping[str, Any]) -> str:
-    """A template of this package with its data, the same for the same data."""
-    environment = _environment()
-    text = environment.get_template(template).render(context) + "\n"
-    return text.encode("utf-8", "replace").decode("utf-8")  # halves of characters cannot be written
+    """A template of this package filled with data; the same data give the same page."""
+    text = _environment().get_template(template).render(context) + "\n"
+    return text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates cannot be written
 
 
 @functools.cache
-def _environment() -> "jinja2.Environment":
-    """Templates in which whatever comes from data is escaped."""
-    import jinja2
-    from markupsafe import Markup
-
+def _environment() -> jinja2.Environment:
+    """Templates in which all text from data is escaped."""
     loader = jinja2.PackageLoader("devfnn.reports")
     environment = jinja2.Environment(
         loader=loader,
@@ -88,108 +66,50 @@ def _environment() -> "jinja2.Environment":
         lstrip_blocks=True,
     )
     style, script = (loader.get_source(environment, name)[0] for name in ("page.css", "page.js"))
-    digest = hashlib.sha256(script.encode()).digest()
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment.globals |= {
         "style": Markup(style),
         "script": Markup(script),
-        # The page allows itself this one script and no address outside the file.
+        # The page allows this one script, and nothing is loaded from elsewhere.
         "policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
-        f"script-src 'sha256-{base64.b64encode(digest).decode()}'",
+        f"script-src 'sha256-{digest}'",
     }
-    environment.filters |= {
-        "percent": percent,
-        "count": count,
-        "decimal": decimal,
-        "p_value": p_value,
-        "seconds": seconds,
-        "size": size,
-        "plain": plain,
-    }
+    formats = (percent, count, decimal, seconds, size, plain)
+    environment.filters |= {each.__name__: each for each in formats}
     return environment
 
 
-def percent(share: float | None, digits: int = 2) -> str:
-    """A share in percent.
-
-    >>> percent(0.12345), percent(None)
-    ('12.35 %', '–')
-    """
-    return NOT_MEASURED if share is None else f"{100.0 * share:.{digits}f} %"
-
-
-def count(number: float | None) -> str:
-    """A whole number with separators.
-
-    >>> count(1234567)
-    '1,234,567'
-    """
-    return NOT_MEASURED if number is None else f"{number:,.0f}"
-
-
 def decimal(number: float | None, digits: int = 3) -> str:
-    """A number with so many digits behind the point.
+    """A number with so many decimals.
 
-    >>> decimal(0.5), decimal(-0.0001)
-    ('0.500', '0.000')
+    >>> decimal(0.5), decimal(-0.0001), decimal(None)
+    ('0.500', '0.000', '-')
     """
-    if number is None:
-        return NOT_MEASURED
-    return f"{round(number, digits) + 0.0:.{digits}f}"
+    return NO_VALUE if number is None else f"{round(number, digits) + 0.0:.{digits}f}"
 
 
-def seconds(number: float | None) -> str:
-    """A duration.
-
-    >>> seconds(0.0234), seconds(83.21)
-    ('0.02 s', '83.2 s')
-    """
-    if number is None:
-        return NOT_MEASURED
-    return f"{number:.2f} s" if number < 10.0 else f"{number:,.1f} s"
-
-
-def p_value(number: float | None) -> str:
+def p_value(number: float) -> str:
     """A p-value; small ones as a bound.
 
     >>> p_value(0.0421), p_value(0.00001)
     ('0.042', '< 0.001')
     """
-    if number is None:
-        return NOT_MEASURED
     return "< 0.001" if number < 0.001 else f"{number:.3f}"
-
-
-def size(n_bytes: float | None) -> str:
-    """Bytes in the unit that fits.
-
-    >>> size(512), size(102_400), size(3_000_000)
-    ('512 B', '102 kB', '3.0 MB')
-    """
-    if n_bytes is None:
-        return NOT_MEASURED
-    if n_bytes < 1e3:
-        return f"{n_bytes:.0f} B"
-    if n_bytes < 1e6:
-        return f"{n_bytes / 1e3:.0f} kB"
-    return f"{n_bytes / 1e6:,.1f} MB"
 
 
 def plain(value: object) -> str:
     """Any plain value as text, numbers in few digits.
 
     >>> plain(0.123456789), plain(True), plain(None), plain([1, "a"])
-    ('0.123457', 'yes', '–', '1, a')
+    ('0.123457', 'yes', '-', '1, a')
     """
-    if value is None or value == "":
-        return NOT_MEASURED
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.6g}"
-    if isinstance(value, list | tuple):
-        text = ", ".join(map(plain, value)) or NOT_MEASURED
-    else:
-        text = str(value)
+    text = ", ".join(map(plain, value)) if isinstance(value, list | tuple) else str(value)
+    if value is None or not text:
+        return NO_VALUE
     return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + " …"
 
 
@@ -207,7 +127,7 @@ def flattened(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
 
 
 def set_values(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Settings that are set to something, flattened.
+    """Settings that have a value, flattened.
 
     >>> set_values({"rows": None, "skip": 0, "changes": {}, "stream": {"noise": 0.1}})
     [('skip', 0), ('stream.noise', 0.1)]
@@ -217,18 +137,10 @@ def set_values(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def sentence(text: str) -> str:
-    """A text with a capital letter at its start and a point at its end.
+    """A text with a capital letter at its start and a full stop at its end.
 
     >>> sentence("no rules in the result")
     'No rules in the result.'
     """
     text = text.strip()
     return text if not text else text[0].upper() + text[1:].removesuffix(".") + "."
-
-
-def spread(values: "list[float]") -> float | None:
-    """The standard deviation (n - 1), of two values at least."""
-    middle = mean(values)
-    if middle is None or len(values) < 2:
-        return None
-    return math.sqrt(math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1))

@@ -9,8 +9,9 @@ import threading
 
 import pytest
 
-from devfnn.cli.results import (
+from devfnn.cli.output import (
     CsvFile,
+    OutputFile,
     check_distinct,
     check_replaceable,
     csv_file,
@@ -147,9 +148,9 @@ def test_a_full_disk_is_named_but_a_closed_pipe_is_left_to_others(tmp_path):
             raise OSError(28, "No space left on device")
 
     with pytest.raises(DataError, match=r"cannot write .*table.csv: No space left"):
-        CsvFile(Full(), tmp_path / "table.csv").add([1])
+        CsvFile(OutputFile(Full(), tmp_path / "table.csv")).add([1])
     with pytest.raises(OSError, match="No space left"):
-        CsvFile(Full()).add([1])
+        CsvFile(OutputFile(Full())).add([1])
 
 
 def test_whether_a_file_can_be_replaced_is_tried_without_a_trace(tmp_path):
@@ -177,7 +178,8 @@ def test_a_text_is_there_after_the_work(tmp_path):
         assert not file.exists()
     assert file.read_text(encoding="utf-8") == "größe"
     with text_file(None) as page:
-        assert page is None
+        page.write("nothing")
+        assert not page.is_wanted
     with pytest.raises(DataError), text_file(file) as page:
         page.write("new")
         raise DataError

@@ -1,4 +1,4 @@
-"""Why a model says what it says of one row, as a picture: what speaks for a class, step by step."""
+"""The explanation of a prediction: what each feature adds to the score of a class."""
 
 import math
 from collections.abc import Hashable
@@ -17,10 +17,12 @@ from devfnn.figures.style import (
     SMALL,
     WIDTH,
     axes_or_new,
+    class_label,
     label,
     legend_above,
     styled,
 )
+from devfnn.formatting import percent, plural
 
 if TYPE_CHECKING:
     from devfnn.model.explanation import Explanation
@@ -51,7 +53,7 @@ def contribution_bars(
     ax: Axes | None = None,
     most: int = MOST_STEPS,
 ) -> Axes:
-    """What speaks for a class: what is usual, what each feature adds, and what that comes to.
+    """The score of a class in steps: the usual score, what each feature adds, and their sum.
 
     Parameters
     ----------
@@ -60,32 +62,24 @@ def contribution_bars(
     about
         The class; the predicted one if None.
     ax
-        Where to draw; a new figure if None.
+        Where to draw.
     most
-        Inputs with a bar of their own, the weightiest; the others share one.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes drawn on; the first bar is at the top.
-
-    Raises
-    ------
-    InputError
-        If there is no such class, or no number to draw.
+        Inputs with a bar of their own, the largest; the others share one.
     """
     steps = steps_of(explanation, about, most)
     if not all(math.isfinite(step.stop) for step in steps):
         raise InputError("the explanation has numbers that are not finite: it cannot be drawn")
     ax = axes_or_new(ax, WIDTH, MARGINS + LINE_HEIGHT * len(steps))
-    reach = _reach(steps)
+    ends = [end for step in steps for end in (step.start, step.stop)]
+    reach = max(ends) - min(ends) or 1.0
     for place, step in enumerate(steps):
         _draw(ax, place, step, reach)
     for place, step in enumerate(steps[:-1]):
         below = [place + THICKNESS / 2.0, place + 1.0 - THICKNESS / 2.0]
         ax.plot([step.stop] * 2, below, color=GREY, linewidth=0.7, zorder=2.0)
     ax.axvline(0.0, color=INK, linewidth=0.8, zorder=1.5)
-    ax.set(xlim=_limits(steps, reach), ylim=(len(steps) - 0.4, -0.6))
+    room = 0.15 * reach  # for numbers
+    ax.set(xlim=(min(ends) - room, max(ends) + room), ylim=(len(steps) - 0.4, -0.6))
     ax.set_yticks(range(len(steps)), [step.name for step in steps])
     ax.tick_params(axis="y", length=0.0)
     ax.spines["left"].set_visible(False)
@@ -103,7 +97,7 @@ def steps_of(explanation: "Explanation", about: Hashable | None, most: int) -> l
     parts = [(_with_value(name, values), added[name]) for name in names]
     if n_others := len(added) - len(names):
         rest = math.fsum(value for name, value in added.items() if name not in names)
-        parts.append(("1 other" if n_others == 1 else f"{n_others:,} others", rest))
+        parts.append((plural(n_others, "other"), rest))
     at = explanation.usually(about)
     steps = [Step("usually", 0.0, at, GREY)]
     for name, value in parts:
@@ -113,21 +107,9 @@ def steps_of(explanation: "Explanation", about: Hashable | None, most: int) -> l
 
 
 def _with_value(name: str, values: dict[str, float]) -> str:
-    """An input as it stands beside its bar: what layers say has no value of its own."""
+    """An input with its value; outputs of other layers have none."""
     value = f" = {values[name]:.4g}" if name in values else ""
     return f"{label(name)}{value}"
-
-
-def _reach(steps: list[Step]) -> float:
-    """From the least to the most that any bar comes to."""
-    ends = [end for step in steps for end in (step.start, step.stop)]
-    return max(ends) - min(ends) or 1.0
-
-
-def _limits(steps: list[Step], reach: float) -> tuple[float, float]:
-    """From where to where to draw, with room for numbers."""
-    ends = [end for step in steps for end in (step.start, step.stop)]
-    return min(ends) - 0.15 * reach, max(ends) + 0.15 * reach
 
 
 def _draw(ax: Axes, place: int, step: Step, reach: float) -> None:
@@ -158,20 +140,15 @@ def _axis_label(explanation: "Explanation", about: Hashable | None) -> str:
     what = "score" if kinds == {"scores"} else "log odds"
     others = "" if len(labels) < 2 else ", against the other classes"
     if len(labels) == 2:
-        others = f", against {_class_name(labels[1 - place])}"
-    share = f"{100.0 * float(explanation.probabilities[place]):.0f} %"
-    return f"{what} of {_class_name(labels[place])}{others} (probability {share})"
-
-
-def _class_name(each: Hashable) -> str:
-    """A class on an axis; a bare number would say nothing."""
-    return label(each if isinstance(each, str) else f"class {each}")
+        others = f", against {class_label(labels[1 - place])}"
+    share = percent(float(explanation.probabilities[place]), 0)
+    return f"{what} of {class_label(labels[place])}{others} (probability {share})"
 
 
 def _name_colours(ax: Axes, steps: list[Step]) -> None:
-    """A legend of what the colours of features mean, if there are any."""
+    """A legend of the colours of features, if there are any."""
     colours = {step.colour for step in steps}
-    names = {BLUE: "speaks for it", RED: "speaks against it"}
+    names = {BLUE: "raises it", RED: "lowers it"}
     handles = [
         Rectangle((0.0, 0.0), 1.0, 1.0, facecolor=colour, label=name)
         for colour, name in names.items()

@@ -60,7 +60,7 @@ def test_colours_say_for_and_against_and_the_numbers_have_signs(why):
     texts = [text.get_text() for text in ax.texts]
     assert texts == [f"{width:+.2f}".replace("-", "\N{MINUS SIGN}") for width in widths(ax)]
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert legend == ["speaks for it", "speaks against it"]
+    assert legend == ["raises it", "lowers it"]
 
 
 def test_of_many_inputs_the_others_share_a_bar(why):
@@ -95,7 +95,7 @@ def test_a_single_class_and_no_feature_can_be_drawn(tmp_path):
     model.learn([[1.0, 2.0]], ["only"])
     ax = contribution_bars(model.explain([1.0, 2.0]))
     assert names(ax) == ["usually", "together"]
-    assert ax.get_xlabel() == "log odds of only (probability 100 %)"
+    assert ax.get_xlabel() == "log odds of only (probability > 99 %)"
     save(ax, tmp_path / "why.png")
 
 

@@ -1,4 +1,4 @@
-"""What is said about a data set, a generator or a file: on the screen, and as plain data."""
+"""What is known about a data set, a generator or a file: for the screen, and as plain data."""
 
 import inspect
 import itertools
@@ -7,14 +7,18 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from devfnn.cli.choosing import FLAGS
-from devfnn.cli.typed import form
+import rich.console
+
+from devfnn.cli.inputs import FLAGS, is_file, opened_whole
+from devfnn.cli.option_parsing import form
+from devfnn.experiments.settings import StreamSettings
+from devfnn.formatting import count, listed
 from devfnn.streams.datasets.catalogue import DATA_SETS
 from devfnn.streams.datasets.checking import OWN_OPTIONS
 from devfnn.streams.datasets.description import DataSet
 from devfnn.streams.datasets.loading import download_folder, locate
 from devfnn.streams.drift import KINDS, Positions
-from devfnn.streams.files import options
+from devfnn.streams.files.options import CHOICES as FILE_CHOICES
 from devfnn.streams.generators.catalogue import GENERATORS
 from devfnn.streams.opening import option_types
 from devfnn.streams.stream import Stream
@@ -28,16 +32,14 @@ LICENCE_WIDTH = 16
 MOST_POSITIONS = 4
 """Drifts that are listed."""
 
-CHOICES = {
-    option: " or ".join(choices) for option, choices in ({"kind": KINDS} | options.CHOICES).items()
-}
-"""What may be chosen, where a text is not just any text."""
+CHOICES: dict[str, Iterable[str]] = {"kind": KINDS, **FILE_CHOICES}
+"""Values of options that accept only some texts."""
 
 Folder = str | os.PathLike[str] | None
 
 
 class Fact(NamedTuple):
-    """Something known."""
+    """A fact about a stream."""
 
     name: str
     value: Any
@@ -56,25 +58,36 @@ def texts(facts: Iterable[Fact]) -> dict[str, str]:
     return {fact.name: fact.text for fact in facts}
 
 
+def info_of(settings: StreamSettings, console: rich.console.Console) -> list[Fact]:
+    """What is known of a stream with its options; a data set is not downloaded for it."""
+    name, options = settings.name, dict(settings.options)
+    if name in GENERATORS:
+        return _generator_facts(name, opened_whole(settings, console))
+    if is_file(name):
+        return [*_stream_facts(opened_whole(settings, console)), _options(name)]
+    data_set = DATA_SETS[name]
+    facts = _data_set_facts(data_set, settings.data_dir, options.pop("target", None))
+    if options and locate(data_set, settings.data_dir) is not None:
+        as_read = {fact.name: fact for fact in _stream_facts(opened_whole(settings, console))}
+        facts = [as_read.get(fact.name, fact) for fact in facts]
+    return facts
+
+
 def data_set_row(data_set: DataSet, data_dir: Folder) -> list[Fact]:
     """A line of the list of data sets."""
+    licence = textwrap.shorten(data_set.licence, LICENCE_WIDTH, placeholder=" ...")
     return [
-        Fact("data set", data_set.name, data_set.name),
+        _text("data set", data_set.name),
         _count("rows", data_set.n_rows),
         _count("features", data_set.n_features),
         _count("classes", len(data_set.class_names)),
-        Fact("licence", data_set.licence, _shortened(data_set.licence)),
-        _said("where", _where(data_set, data_dir)),
+        Fact("licence", data_set.licence, licence),
+        _text("where", _where(data_set, data_dir)),
     ]
 
 
-def _shortened(text: str) -> str:
-    """What fits into a column; `info` has all of it."""
-    return textwrap.shorten(text, LICENCE_WIDTH, placeholder=" ...")
-
-
 def _where(data_set: DataSet, data_dir: Folder) -> str:
-    """Whether it is here, and if not, how it comes."""
+    """Whether it is here, and if not, how to get it."""
     located = locate(data_set, data_dir)
     if located is not None:
         return "here, drawn at random" if located.origin == "drawn" else "here"
@@ -86,57 +99,51 @@ def _where(data_set: DataSet, data_dir: Folder) -> str:
     return "to download" if size is None else f"to download, {size / 1e6:,.1f} MB"
 
 
-def data_set_facts(data_set: DataSet, data_dir: Folder, target: str | None) -> list[Fact]:
-    """All there is to say about a data set, with its usual classes or those of a target."""
+def _data_set_facts(data_set: DataSet, data_dir: Folder, target: str | None) -> list[Fact]:
+    """All that is known about a data set, with its usual classes or those of a target."""
     located = locate(data_set, data_dir)
     file = data_set.file
     chosen = data_set.targets.get(target or "")
     urls = [] if file is None else [mirror.url for mirror in file.mirrors]
     sha256 = None if file is None else file.sha256
+    path = str(located.path) if located else None
     return [
-        _said("what", f"{data_set.title}. {data_set.summary}"),
+        _text("what", f"{data_set.title}. {data_set.summary}"),
         _count("rows", data_set.n_rows),
         _names("features", data_set.feature_names),
         _names("classes", data_set.class_names if chosen is None else chosen.class_names),
         _listed("targets", data_set.target_names if data_set.targets else ()),
         _drift(data_set.drift_positions),
         Fact("notes", list(data_set.notes), " ".join(data_set.notes)),
-        _said("licence", data_set.licence),
-        _said("citation", data_set.citation),
-        _said("home page", data_set.home_page),
+        _text("licence", data_set.licence),
+        _text("citation", data_set.citation),
+        _text("home page", data_set.home_page),
         Fact("source", urls, "\n".join(urls)),
         Fact("sha256", sha256, sha256 or ("" if file is None else "not published")),
         _listed("checked", data_set.checks),
-        Fact(
-            "here", str(located.path) if located else None, str(located.path) if located else "no"
-        ),
+        Fact("here", path, path or "no"),
         _options(data_set.name),
-        _said("to get it", None if located else data_set.directions(download_folder(data_dir))),
+        _text("to get it", None if located else data_set.directions(download_folder(data_dir))),
     ]
 
 
-def generator_facts(name: str, stream: Stream) -> list[Fact]:
-    """All there is to say about a generator, as it was made."""
+def _generator_facts(name: str, stream: Stream) -> list[Fact]:
+    """All that is known about a generator with its options."""
     generator = GENERATORS[name]
     document = inspect.getdoc(generator.make) or ""
     return [
-        _said("what", generator.summary),
-        _said("citation", generator.citation),
-        *stream_facts(stream),
+        _text("what", generator.summary),
+        _text("citation", generator.citation),
+        *_stream_facts(stream),
         _options(name),
-        _said("more", document.partition("\n\nParameters")[0].replace("\n", " ")),
+        _text("more", document.partition("\n\nParameters")[0].replace("\n", " ")),
     ]
 
 
-def file_facts(name: str, stream: Stream) -> list[Fact]:
-    """All there is to say about a file before it is read."""
-    return [*stream_facts(stream), _options(name)]
-
-
-def stream_facts(stream: Stream) -> Iterator[Fact]:
+def _stream_facts(stream: Stream) -> Iterator[Fact]:
     """What a stream knows about itself."""
-    unknown = "without end" if stream.is_endless else "not known before it is read"
-    yield Fact("rows", stream.n_rows, unknown if stream.n_rows is None else f"{stream.n_rows:,}")
+    unknown = "endless" if stream.is_endless else "not known before it is read"
+    yield Fact("rows", stream.n_rows, unknown if stream.n_rows is None else count(stream.n_rows))
     yield Fact("endless", stream.is_endless, "")
     yield _names("features", stream.feature_names)
     yield _names("classes", stream.class_names or [str(label) for label in stream.classes])
@@ -144,22 +151,22 @@ def stream_facts(stream: Stream) -> Iterator[Fact]:
 
 
 def _options(name: str) -> Fact:
-    """What `--with` takes, and how it is written."""
+    """What `--with` accepts, and how it is written."""
     left_out = (*FLAGS, *(OWN_OPTIONS if name in DATA_SETS else ()))
     forms = {
-        option: CHOICES.get(option) or form(hint)
+        option: " or ".join(CHOICES.get(option, ())) or form(hint)
         for option, hint in option_types(name).items()
         if option not in left_out
     }
     return Fact("options", forms, "\n".join(f"{option}={text}" for option, text in forms.items()))
 
 
-def _said(name: str, text: str | None) -> Fact:
+def _text(name: str, text: str | None) -> Fact:
     return Fact(name, text, text or "")
 
 
 def _count(name: str, number: int) -> Fact:
-    return Fact(name, number, f"{number:,}")
+    return Fact(name, number, count(number))
 
 
 def _listed(name: str, values: Sequence[str]) -> Fact:
@@ -167,14 +174,12 @@ def _listed(name: str, values: Sequence[str]) -> Fact:
 
 
 def _names(name: str, values: Sequence[str]) -> Fact:
-    shown = ", ".join(values[:MOST_NAMES])
-    more = f" and {len(values) - MOST_NAMES:,} more" if len(values) > MOST_NAMES else ""
-    text = f"{len(values):,}: {shown}{more}"
-    return Fact(name, list(values), text if values else "not known")
+    text = f"{len(values):,}: {listed(values, MOST_NAMES)}" if values else "not known"
+    return Fact(name, list(values), text)
 
 
 def _drift(positions: Positions) -> Fact:
-    """Where it drifts; the first of many positions, which may have no end."""
+    """Where it drifts; the first of many positions, which may be endless."""
     first = list(itertools.islice(positions, MOST_POSITIONS + 1))
     more = " ..." if len(first) > MOST_POSITIONS else ""
     text = ", ".join(f"row {position:,}" for position in first[:MOST_POSITIONS]) + more

@@ -6,7 +6,7 @@ import pytest
 import typer.main
 
 from devfnn.cli import app
-from devfnn.cli.commands import typed_command
+from devfnn.cli.running import typed_command
 
 
 def typed(name, *words, **how):

@@ -1,44 +1,16 @@
-"""A run while it lasts, on a terminal and elsewhere."""
+"""What is shown while a run or a grid of runs lasts, on a terminal and elsewhere."""
 
 import dataclasses
-import io
 import itertools
 
 import pytest
 import rich.console
 
 from devfnn.display import watched
-from devfnn.evaluation import ChunkResult
-from devfnn.events import DriftFound
-
-
-def drift(row):
-    """Drift that was found when so many rows had come."""
-    return (DriftFound(row, 0.1, 0.3, 0.1, 50),)
-
-
-def results(*drifting, n_chunks=10, n_correct=None):
-    """Chunks of 100 rows, all but the first predicted, with 90 right if nothing else is said."""
-    return [
-        ChunkResult(
-            index=index,
-            chunk_rows=100,
-            n_rows=100 * (index + 1),
-            n_correct=(n_correct[index] if n_correct else 90) if index else None,
-            n_scored=100 if index else 0,
-            events=drift(100 * (index + 1)) if index in drifting else (),
-            seconds_predict=0.01,
-            seconds_learn=0.04,
-            n_rules=3,
-            n_layers=2,
-        )
-        for index in range(n_chunks)
-    ]
-
-
-def console(is_terminal=False):
-    """A console that writes into memory."""
-    return rich.console.Console(file=io.StringIO(), width=100, force_terminal=is_terminal)
+from devfnn.display.live import grid_bar
+from devfnn.experiments import StreamSettings
+from devfnn.experiments.grid import Outcome, cells_of
+from display.made import console, results
 
 
 def watch(run, n_rows, is_terminal=False, **others):
@@ -58,7 +30,7 @@ def last_panel(text):
 def clock(monkeypatch):
     """A clock that goes on by 0.05 s whenever it is asked."""
     ticks = itertools.count(0, 1)
-    monkeypatch.setattr("devfnn.display.watching.time.monotonic", lambda: next(ticks) * 0.05)
+    monkeypatch.setattr("devfnn.display.live.time.monotonic", lambda: next(ticks) * 0.05)
 
 
 # ---- on a terminal
@@ -84,7 +56,7 @@ def test_accuracy_now_is_that_of_the_last_chunks():
 
 def test_the_time_left_is_taken_from_the_pace_since_the_start(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("devfnn.display.watching.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("devfnn.display.live.time.monotonic", lambda: now[0])
 
     def run():
         for result in results()[5:]:
@@ -173,7 +145,7 @@ def test_without_a_known_length_lines_come_when_rows_double():
 
 def test_a_slow_run_of_unknown_length_is_not_silent(monkeypatch):
     ticks = itertools.count(0, 4)
-    monkeypatch.setattr("devfnn.display.watching.time.monotonic", lambda: next(ticks))
+    monkeypatch.setattr("devfnn.display.live.time.monotonic", lambda: next(ticks))
     assert watch(results()[:5], None).count("rows/s") >= 2
 
 
@@ -205,3 +177,31 @@ def test_nothing_runs_before_results_are_asked_for(is_terminal):
         yield
 
     watched(run(), 1000, console(is_terminal))
+
+
+# ---- grids of runs
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_every_run_is_told_when_it_is_done(is_terminal):
+    cells = cells_of(["majority"], [StreamSettings(name=name) for name in ("sea", "[b].csv")], 2)
+    result = {"accuracy_mean": 0.875, "rows_per_second": 1234.5}
+    outcomes = [
+        Outcome(cells[0], result),
+        Outcome(cells[1], result, was_there=True),
+        Outcome(cells[2], None, "it broke"),
+    ]
+    screen = console(is_terminal, width=120)
+    with grid_bar(screen, 3) as show:
+        for outcome in outcomes:
+            show(outcome)
+    text = screen.file.getvalue()
+    if is_terminal:
+        assert "3 of 3 runs" in text
+        assert "majority on [b].csv, seed 0: failed" in text
+        return
+    assert text.splitlines() == [
+        "majority on sea, seed 0: 87.50 %, 1,234 rows/s",
+        "majority on sea, seed 1: 87.50 %, already there",
+        "majority on [b].csv, seed 0: failed",
+    ]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from devfnn.errors import InputError
-from devfnn.reports.overlay import run_names, several_over_time
+from devfnn.figures.runs import runs_by_name, several_over_time
 from reports.made_results import made_result
 
 FIRST, SECOND = made_result(n_chunks=12), made_result(n_chunks=12, seed=1)
@@ -48,9 +48,9 @@ def test_no_runs_and_unknown_measures_are_refused():
 
 
 def test_names_say_only_what_differs():
-    assert list(run_names([FIRST, SECOND])) == ["devfnn, seed 0", "devfnn, seed 1"]
+    assert list(runs_by_name([FIRST, SECOND])) == ["devfnn, seed 0", "devfnn, seed 1"]
     other = FIRST | {"model": "arf"}
-    assert list(run_names([FIRST, other])) == ["devfnn", "arf"]
+    assert list(runs_by_name([FIRST, other])) == ["devfnn", "arf"]
     elsewhere = FIRST | {"stream": "rfid"}
-    assert list(run_names([FIRST, elsewhere])) == ["devfnn on sea", "devfnn on rfid"]
-    assert list(run_names([FIRST, FIRST, FIRST])) == ["devfnn", "devfnn (2)", "devfnn (3)"]
+    assert list(runs_by_name([FIRST, elsewhere])) == ["devfnn on sea", "devfnn on rfid"]
+    assert list(runs_by_name([FIRST, FIRST, FIRST])) == ["devfnn", "devfnn (2)", "devfnn (3)"]

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import pytest
 
-from devfnn.cli.typed import form, parsed_options
+from devfnn.cli.option_parsing import form, parse_options
 from devfnn.errors import InputError
 from devfnn.streams.generators.catalogue import GENERATORS
 from devfnn.streams.opening import option_types
@@ -54,7 +54,7 @@ Shares = Mapping[Hashable, float | tuple[float, float]] | None
     ],
 )
 def test_a_text_becomes_what_the_hint_says(hint, text, value):
-    found = parsed_options([f"option={text}"], {"option": hint})["option"]
+    found = parse_options([f"option={text}"], {"option": hint})["option"]
     assert found == value
     assert type(found) is type(value)
 
@@ -78,15 +78,15 @@ def test_a_text_becomes_what_the_hint_says(hint, text, value):
 )
 def test_a_text_that_does_not_fit_is_refused_with_the_form(hint, text, takes):
     with pytest.raises(InputError) as caught:
-        parsed_options([f"option={text}"], {"option": hint})
+        parse_options([f"option={text}"], {"option": hint})
     assert str(caught.value) == f"option takes {takes}, not {text!r}"
 
 
 def test_lists_may_be_given_in_pieces_and_other_things_once():
     hints = {"names": Sequence[str], "noise": float}
-    assert parsed_options(["names=a", "names=b,c"], hints) == {"names": ["a", "b", "c"]}
+    assert parse_options(["names=a", "names=b,c"], hints) == {"names": ["a", "b", "c"]}
     with pytest.raises(InputError, match="noise is given twice"):
-        parsed_options(["noise=0.1", "noise=0.1"], hints)
+        parse_options(["noise=0.1", "noise=0.1"], hints)
 
 
 @pytest.mark.parametrize("name", [*GENERATORS, "kdd99", "-"])

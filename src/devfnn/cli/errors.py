@@ -1,0 +1,124 @@
+"""Errors as messages and exit codes, and Ctrl-C where it does no harm."""
+
+import contextlib
+import logging
+import re
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+
+import typer
+
+from devfnn.errors import DataError, InputError
+from devfnn.streams import stream
+from devfnn.streams.files.options import FileOptions
+from devfnn.streams.generators.drifting import StreamOptions
+from devfnn.types import Chunk
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
+Wrap = Callable[[Iterable[Chunk]], Iterator[Chunk]]
+
+_OPTIONS = "|".join({*FileOptions.__annotations__, *StreamOptions.__annotations__})
+_IN_PYTHON = re.compile(rf"\b({_OPTIONS})=(?:'([^'\"]+)'|\"([^'\"]+)\"|(None|True|False)\b)")
+
+
+@contextlib.contextmanager
+def shown_errors() -> Iterator[None]:
+    """Bad values end with exit code 2, data that cannot be read with 1, Ctrl-C with 130."""
+    try:
+        with _not_logged(stream.__name__):  # commands show them themselves
+            yield
+    except InputError as error:
+        raise typer.BadParameter(in_shell_words(str(error))) from None
+    except DataError as error:
+        typer.secho(f"Error: {in_shell_words(str(error))}", fg="red", err=True)
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        raise interrupted() from None
+
+
+@contextlib.contextmanager
+def _not_logged(name: str) -> Iterator[None]:
+    logger = logging.getLogger(name)
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
+
+
+def in_shell_words(message: str) -> str:
+    """Options of streams in a message as they are typed here.
+
+    >>> in_shell_words("use on_bad_row='skip', or label=None")
+    'use --with on_bad_row=skip, or --label none'
+    """
+
+    def typed(found: re.Match[str]) -> str:
+        name = found[1]
+        value = found[2] or found[3] or found[4].lower()
+        return f"--label {value}" if name == "label" else f"--with {name}={value}"
+
+    return _IN_PYTHON.sub(typed, message)
+
+
+# ---- Ctrl-C
+
+
+def interrupted() -> typer.Exit:
+    """Say that Ctrl-C was pressed, and return the exception that ends the program."""
+    typer.secho("Interrupted.", fg="yellow", err=True)
+    return typer.Exit(INTERRUPTED)
+
+
+@contextlib.contextmanager
+def finishing() -> Iterator[None]:
+    """Delay Ctrl-C until this is done, so that nothing is left half done."""
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def between_chunks() -> Iterator[Wrap]:
+    """Yields a function that wraps chunks, so that Ctrl-C works only while the next one is awaited.
+
+    So no chunk is half learned, and a silent pipe can be left at once. Ctrl-C also works before
+    the first chunk is asked for, and everywhere if it is pressed twice.
+    """
+    is_waiting, n_pressed = True, 0
+
+    def press(*_: object) -> None:
+        nonlocal n_pressed
+        n_pressed += 1
+        if is_waiting or n_pressed > 1:
+            raise KeyboardInterrupt
+
+    def wrap(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        nonlocal is_waiting
+        remaining = iter(chunks)
+        while True:
+            is_waiting = True
+            if n_pressed:
+                raise KeyboardInterrupt
+            chunk = next(remaining, None)
+            is_waiting = False
+            if chunk is None:
+                return
+            yield chunk
+
+    if threading.current_thread() is not threading.main_thread():  # signals are not ours
+        yield wrap
+        return
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield wrap
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,260 @@
+"""What commands read: streams with their options, and saved models with the rows they know."""
+
+import contextlib
+import pathlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+import rich.console
+import typer
+
+from devfnn.cli.errors import finishing
+from devfnn.cli.option_parsing import parse_options, parse_plain
+from devfnn.display.live import download_bar
+from devfnn.errors import DataError, InputError, StorageError
+from devfnn.experiments.settings import Progress, StreamSettings
+from devfnn.formatting import listed
+from devfnn.model.config import Config
+from devfnn.model.devfnn import DEVFNN
+from devfnn.model.validation import LARGEST
+from devfnn.storage import load
+from devfnn.streams.datasets.catalogue import DATA_SETS
+from devfnn.streams.generators.catalogue import GENERATORS
+from devfnn.streams.opening import check_options, open_stream, option_types
+from devfnn.streams.stream import Stream
+from devfnn.types import Chunk
+
+FLAGS = {"chunk_rows": "--chunk-rows", "n_rows": "--rows", "seed": "--seed", "label": "--label"}
+"""Options of streams that have options of their own on the command line."""
+
+MOST_NAMES = 20
+"""Features that a message lists."""
+
+Name = Annotated[
+    str, typer.Argument(metavar="STREAM", help="A generator, a data set, a file, or - for a pipe.")
+]
+FileName = Annotated[
+    str, typer.Argument(metavar="FILE", help="A file, - for a pipe, a data set or a generator.")
+]
+Rows = Annotated[int | None, typer.Option(min=1, help="Rows to read at most.")]
+ChunkRows = Annotated[int, typer.Option(min=1, help="Rows in a chunk.")]
+Folds = Annotated[int | None, typer.Option(min=1, help="Number of chunks to cut the stream into.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of a generated stream.")]
+Label = Annotated[
+    str | None, typer.Option(help="Column with the label: a name, a position from 0, or none.")
+]
+DataDir = Annotated[
+    pathlib.Path | None, typer.Option(file_okay=False, help="Folder to look for data sets first.")
+]
+Options = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--with",
+        metavar="NAME=VALUE",
+        help="An option of the stream, as `data info` lists them; may be repeated.",
+    ),
+]
+Skip = Annotated[int, typer.Option(min=0, metavar="ROWS", help="Rows to skip at the start.")]
+HideLabels = Annotated[
+    float,
+    typer.Option(min=0.0, max=1.0, metavar="RATE", help="Share of labels hidden from the model."),
+]
+DelayLabels = Annotated[
+    int, typer.Option(min=0, metavar="ROWS", help="Rows after which the label of a row arrives.")
+]
+ModelFile = Annotated[
+    pathlib.Path,
+    typer.Argument(
+        metavar="MODEL", dir_okay=False, help="A model, as `devfnn run --save` writes it."
+    ),
+]
+
+_MADE_UP = re.compile(r"x[0-9]+")
+_OF_CATEGORY = re.compile(r"(.+?)(=.*|#[0-9]+|%[0-9]+)", re.DOTALL)
+
+
+# ---- streams
+
+
+def stream_settings(
+    name: str,
+    label: str | None,
+    data_dir: pathlib.Path | None,
+    options: Iterable[str] | None,
+    *,
+    seed: int | None = None,
+    chunk_rows: int | None = 500,
+    **others: Any,
+) -> StreamSettings:
+    """A stream as it was typed, its options parsed and checked as far as possible unopened."""
+    parsed = parse_options(options or (), option_types(name))
+    for option in parsed:
+        if option in FLAGS:
+            raise InputError(f"{option} is not for --with: use {FLAGS[option]}, where it applies")
+    if label is not None:
+        if name in GENERATORS:
+            raise InputError(f"--label is for files; {name} knows its labels")
+        position = parse_plain(label)
+        is_position = type(position) is int
+        parsed["label"] = position if is_position else None if label.lower() == "none" else label
+    if seed is not None and name in GENERATORS:
+        parsed["seed"] = seed
+    check_options(name, parsed)
+    return StreamSettings(
+        name=name,
+        options=parsed,
+        data_dir=None if data_dir is None else str(data_dir),
+        seed=seed or 0,
+        chunk_rows=chunk_rows,
+        **others,
+    )
+
+
+def has_no_label(settings: StreamSettings) -> bool:
+    """Whether `--label none` was given."""
+    return settings.options.get("label", "") is None
+
+
+def check_has_labels(settings: StreamSettings) -> None:
+    """Refuse to learn without labels."""
+    if has_no_label(settings) or settings.hide_labels == 1.0:
+        option = "--label none" if has_no_label(settings) else "--hide-labels 1"
+        raise InputError(f"labels are needed to learn; with {option} there are none")
+
+
+def is_file(name: str) -> bool:
+    """Whether a name is that of a file or a pipe; only these can be told their label."""
+    return name not in GENERATORS and name not in DATA_SETS
+
+
+def opened(settings: StreamSettings, console: rich.console.Console) -> Stream:
+    """The stream; a missing data set is downloaded."""
+    with opening(settings, console) as progress:
+        return settings.open(progress).stream
+
+
+def opened_whole(settings: StreamSettings, console: rich.console.Console) -> Stream:
+    """The stream without cuts, possibly endless."""
+    with opening(settings, console) as progress:
+        return open_stream(
+            settings.name,
+            data_dir=settings.data_dir,
+            progress=progress,
+            options=dict(settings.options),
+        )
+
+
+@contextlib.contextmanager
+def opening(settings: StreamSettings, console: rich.console.Console) -> Iterator[Progress]:
+    """A bar for downloads, and a message for options that the stream does not accept."""
+    try:
+        with download_bar(console) as progress:
+            yield progress
+    except (InputError, DataError):
+        raise
+    except (TypeError, ValueError, OverflowError) as error:
+        if not settings.options.keys() - {"label", "seed"}:
+            raise
+        raise InputError(f"{settings.name} does not accept these options: {error}") from error
+
+
+# ---- saved models
+
+
+def opened_model(path: pathlib.Path) -> DEVFNN:
+    """The model in a file; DataError if it cannot be read."""
+    try:
+        return load(path)
+    except FileNotFoundError:
+        raise DataError(f"there is no model file {str(path)!r}") from None
+    except OSError as error:
+        raise DataError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
+    except (StorageError, InputError) as error:
+        raise DataError(f"{error}" if str(path) in str(error) else f"{path}: {error}") from None
+
+
+def save_model(model: Any, path: pathlib.Path) -> None:
+    """Save a model; Ctrl-C waits until that is done."""
+    try:
+        with finishing():
+            model.save(path)
+    except StorageError as error:
+        raise DataError(str(error)) from None
+
+
+def learned_model(path: pathlib.Path) -> DEVFNN:
+    """The same; DataError also if it has learned nothing."""
+    model = opened_model(path)
+    if not model.n_rows:
+        raise DataError(f"the model in {path} has learned nothing yet")
+    return model
+
+
+def with_features_of(model: DEVFNN, stream: Stream, name: str) -> Stream:
+    """The stream with exactly the features of a model, in its order.
+
+    They are found by name. If the model or the file has no names but x1, x2, ..., and as many
+    features as the other, they are taken in order. DataError if one is missing.
+    """
+    wanted, given = tuple(model.feature_names), stream.feature_names
+    missing = [feature for feature in wanted if feature not in given]
+    if not missing:
+        return stream if wanted == given else stream.select(wanted)
+    if len(wanted) == len(given) and (_are_made_up(wanted) or _are_made_up(given)):
+        return stream
+    more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
+    raise DataError(
+        f"{name} lacks the feature {missing[0]!r}{more}; it has {listed(given, MOST_NAMES)}, "
+        f"the model needs {listed(wanted, MOST_NAMES)}" + _hint(missing[0], given)
+    )
+
+
+def _are_made_up(names: Sequence[str]) -> bool:
+    return all(_MADE_UP.fullmatch(name) for name in names)
+
+
+def _hint(missing: str, given: Sequence[str]) -> str:
+    """What may be wrong: a label among the features, or categories with other numbers."""
+    if _are_made_up(given):
+        return f". If {given[-1]} is the label, add --label {given[-1]}"
+    found = _OF_CATEGORY.fullmatch(missing)
+    if found is None or not any(each.startswith(found[1]) for each in given):
+        return ". Without --label, a column may have been taken as the label"
+    return (
+        f". {missing!r} stands for values of the column {found[1]!r}, which other files number "
+        f"differently: name all of them with --with category_values={found[1]}:...|..., "
+        "for learning and for predicting"
+    )
+
+
+def checked_chunks(
+    chunks: Iterable[Chunk],
+    feature_names: Sequence[str],
+    settings: StreamSettings,
+    config: Config,
+    hint: str = "",
+) -> Iterator[Chunk]:
+    """The same chunks; DataError says where there is a value that the model would refuse.
+
+    hint: another way to handle a missing value
+    """
+    n_before = settings.skip
+    for chunk in chunks:
+        is_missing = np.isnan(chunk.X)
+        is_bad = np.abs(np.where(is_missing, 0.0, chunk.X)) > LARGEST
+        if config.missing == "error":
+            is_bad |= is_missing
+        if is_bad.any():
+            row, feature = np.argwhere(is_bad)[0]
+            what = (
+                f"is missing.{hint} To replace it by the mean: --with missing=mean"
+                if is_missing[row, feature]
+                else f"is {chunk.X[row, feature]:g}; values beyond {LARGEST:g} cannot be learned"
+            )
+            place = f"{settings.name}, row {n_before + row + 1:,}"
+            place += " as shuffled" if settings.shuffle else ""
+            raise DataError(f"{place}: {feature_names[feature]!r} {what}")
+        n_before += len(chunk.y)
+        yield chunk

@@ -1,0 +1,251 @@
+r"""Values as they are typed: `--set NAME=VALUE`, `--with NAME=VALUE`, and names between commas.
+
+Parameters of `--set` have the plainest type that fits, and the model checks them. Options of
+`--with` have the types of the stream's own signature: a text is a text, and `\t` a tab; `none` is
+None. Lists are written a,b and mappings a:1,b:2. Inside of them other signs are used: pairs in a
+list 2.2:0,2.5:-4, a range in a mapping 1:0.05..0.25, a list in a mapping colour:red|green. Quotes
+keep a comma: ignore='"a,b",c'.
+"""
+
+import contextlib
+import csv
+import math
+import types
+import typing
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+from devfnn.errors import InputError
+
+Plain = bool | int | float | str
+
+SEPARATORS = {
+    (Sequence, None): ",",
+    (Sequence, Mapping): "|",
+    (tuple, None): ":",
+    (tuple, Sequence): ":",
+    (tuple, Mapping): "..",
+}
+"""Separators of the values of a list or a tuple, by what it is itself in."""
+
+FORMS = {
+    int: "INTEGER",
+    float: "NUMBER",
+    bool: "true or false",
+    str: "TEXT",
+    Hashable: "LABEL",
+    types.NoneType: "none",
+}
+"""How simple values are named in messages."""
+
+LARGEST_INTEGER = 2**63 - 1
+"""Rows are counted in 64 bits."""
+
+ORDER = (types.NoneType, int, float, bool, Mapping, tuple, Sequence, str)
+"""In which order the types of a union are tried; a text is always a text."""
+
+
+# ---- names and pairs
+
+
+def parse_names(text: str) -> list[str]:
+    """Names between commas.
+
+    >>> parse_names("sea, led,")
+    ['sea', 'led']
+    """
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise InputError("at least one model and one stream are needed")
+    return names
+
+
+def parse_pair(text: str) -> tuple[str, str]:
+    """The texts before and after =, without blanks around them, unless there is nothing else.
+
+    >>> parse_pair("noise = 0.1"), parse_pair("delimiter= ")
+    (('noise', '0.1'), ('delimiter', ' '))
+    """
+    name, equals, value = text.partition("=")
+    if not (name.strip() and equals and value):
+        raise InputError(f"NAME=VALUE is needed, not {text!r}")
+    return name.strip(), value.strip() or value
+
+
+def pairs_by_name(texts: Iterable[str], names: Sequence[str], what: str) -> dict[str, list[str]]:
+    """NAME=VALUE pairs by the model or stream before them, whose name may contain colons.
+
+    >>> pairs_by_name(["rls:memory=1", "a:b:x=2"], ["rls", "a:b"], "MODEL")
+    {'rls': ['memory=1'], 'a:b': ['x=2']}
+    """
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        name = next((name for name in names if text.startswith(f"{name}:")), None)
+        if name is None:
+            known = ", ".join(names)
+            raise InputError(f"{what}:NAME=VALUE is needed, with one of {known}, not {text!r}")
+        found.setdefault(name, []).append(text.removeprefix(f"{name}:"))
+    return found
+
+
+# ---- parameters of models: --set
+
+
+def parse_parameters(texts: Iterable[str] | None) -> dict[str, Plain]:
+    """NAME=VALUE pairs with values of the plainest type that fits.
+
+    >>> parse_parameters(["max_rules=1e2", "vote=hard"])
+    {'max_rules': 100, 'vote': 'hard'}
+    """
+    return {name: parse_plain(value) for name, value in map(parse_pair, texts or ())}
+
+
+def parse_plain(text: str) -> Plain:
+    """A text as a truth value, a number, or itself.
+
+    >>> [parse_plain(text) for text in ("1e2", "false", "soft", "nan")]
+    [100, False, 'soft', 'nan']
+    """
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    with contextlib.suppress(ValueError):
+        return int(text)
+    with contextlib.suppress(ValueError):
+        number = float(text)
+        if math.isfinite(number):  # no parameter may be infinite: the text is refused later
+            return int(number) if number.is_integer() else number
+    return text
+
+
+# ---- options of streams: --with
+
+
+class _MisfitError(ValueError):
+    """A text does not fit a type."""
+
+
+def parse_options(texts: Iterable[str], hints: Mapping[str, Any]) -> dict[str, Any]:
+    """NAME=VALUE pairs by the type hints of their names; a list may be given in several pairs.
+
+    Names without a hint keep their text, and are checked elsewhere.
+
+    >>> hints = {"names": Sequence[str], "shares": Mapping[Hashable, float | tuple[float, float]]}
+    >>> parse_options(["names=a", "names=b,1", "shares=1:0.05..0.25,x:0.5"], hints)
+    {'names': ['a', 'b', '1'], 'shares': {1: (0.05, 0.25), 'x': 0.5}}
+    """
+    options: dict[str, Any] = {}
+    for name, text in map(parse_pair, texts):
+        value: Any = text
+        if name in hints:
+            try:
+                value = _parse(text, hints[name], None)
+            except _MisfitError:
+                raise InputError(f"{name} takes {form(hints[name])}, not {text!r}") from None
+        if name not in options:
+            options[name] = value
+        elif isinstance(value, list) and isinstance(options[name], list):
+            options[name] += value
+        else:
+            raise InputError(f"{name} is given twice")
+    return options
+
+
+def form(hint: Any) -> str:
+    """How a value of a type is written.
+
+    >>> form(int | Sequence[int] | None)
+    'INTEGER or INTEGER,... or none'
+    >>> form(Mapping[Hashable, float | tuple[float, float]])
+    'LABEL:NUMBER,... or LABEL:NUMBER..NUMBER,...'
+    """
+    return " or ".join(_forms(hint, None))
+
+
+def _forms(hint: Any, inside: Any) -> list[str]:
+    kind, parts = _kind_and_parts(hint)
+    if kind is types.UnionType:
+        found = [form for part in parts for form in _forms(part, inside)]
+        if "TEXT" in found and "INTEGER" in found:  # a column's name or position
+            found.remove("INTEGER")
+        return found
+    if kind is Mapping:
+        (key,), values = _forms(parts[0], Mapping), _forms(parts[1], Mapping)
+        return [f"{key}:{value},..." for value in values]
+    if kind is Sequence:
+        return [f"{each}{SEPARATORS[kind, inside]}..." for each in _forms(parts[0], Sequence)]
+    if kind is tuple:
+        return [SEPARATORS[kind, inside].join(_forms(part, tuple)[0] for part in parts)]
+    return [FORMS.get(kind, "TEXT")]
+
+
+def _parse(text: str, hint: Any, inside: Any) -> Any:
+    """The text as the hint says.
+
+    inside: Sequence or Mapping if the text is in one
+    """
+    kind, parts = _kind_and_parts(hint)
+    if kind is types.UnionType:
+        return _parse_union(text, parts, inside)
+    if kind is Mapping:
+        return _parse_mapping(text, *parts)
+    if kind is Sequence:
+        split = _split(text, SEPARATORS[kind, inside])
+        return [_parse(part, parts[0], Sequence) for part in split]
+    if kind is tuple:
+        split = text.split(SEPARATORS[kind, inside])
+        _require(len(split) == len(parts))
+        return tuple(_parse(one, part, tuple) for one, part in zip(split, parts, strict=True))
+    return _parse_simple(text, kind)
+
+
+def _kind_and_parts(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The origin and the arguments of a hint; both ways to write a union are one."""
+    kind = typing.get_origin(hint) or hint
+    return types.UnionType if kind is typing.Union else kind, typing.get_args(hint)
+
+
+def _parse_union(text: str, hints: Sequence[Any], inside: Any) -> Any:
+    """The text as the first of several types that it fits."""
+    by_kind = {_kind_and_parts(hint)[0]: hint for hint in hints}
+    if str in by_kind and "," not in text:
+        by_kind.pop(Sequence, None)
+    for kind in ORDER:
+        if kind in by_kind:
+            with contextlib.suppress(_MisfitError):
+                return _parse(text, by_kind[kind], inside)
+    raise _MisfitError
+
+
+def _parse_mapping(text: str, key_hint: Any, value_hint: Any) -> dict[Any, Any]:
+    found = {}
+    for pair in _split(text, ","):
+        key, colon, value = pair.partition(":")
+        _require(bool(colon))
+        found[_parse(key, key_hint, Mapping)] = _parse(value, value_hint, Mapping)
+    return found
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """Parts of a text; one in quotes may contain the separator."""
+    parts = next(csv.reader([text], delimiter=separator, skipinitialspace=True), [])
+    return [part.strip() for part in parts]
+
+
+def _parse_simple(text: str, kind: Any) -> Any:
+    value = parse_plain(text)
+    if kind is types.NoneType:
+        _require(text.lower() == "none")
+        return None
+    if kind in (bool, float, int):
+        accepted = (int, float) if kind is float else (kind,)
+        _require(type(value) in accepted)
+        _require(kind is not int or abs(int(value)) <= LARGEST_INTEGER)
+        return value
+    if kind is Hashable:  # a class
+        return value if type(value) is int else text
+    return "\t" if text == r"\t" else text
+
+
+def _require(fits: bool) -> None:
+    if not fits:
+        raise _MisfitError

@@ -1,0 +1,201 @@
+"""Tables of results: a run, a comparison of models, the tables of the paper."""
+
+import itertools
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import rich.console
+import rich.table
+
+from devfnn.display.tables import literal, simple_table, title
+from devfnn.evaluation import ChunkResult
+from devfnn.evaluation.ranking import Ranking
+from devfnn.events import DriftFound
+from devfnn.experiments.costs import largest_size, overall_speed
+from devfnn.experiments.rendering import Column, Table
+from devfnn.formatting import NO_VALUE, count, percent, size
+
+MOST_CONCEPTS = 40
+"""Lines of the table of drifts."""
+
+ROOMY = 110
+"""Width of a terminal, in letters, from which on details are shown."""
+
+
+def result_table(result: Mapping[str, Any], name: str) -> rich.table.Table:
+    """Accuracy, size and speed of a run, from its result as plain data."""
+    accuracy = percent(result["accuracy_mean"])
+    if result["accuracy_std"] is not None:
+        accuracy += f" ± {percent(result['accuracy_std'])}"
+    has_rules = result["rules_mean"] is not None
+    table = rich.table.Table(title=title(name), show_header=False)
+    table.add_row("accuracy, mean ± std over chunks", accuracy)
+    table.add_row("accuracy over all predicted rows", percent(result["accuracy_overall"]))
+    for names, keys in (
+        ("precision, recall, F1 (macro)", ("precision", "recall", "f1")),
+        ("kappa, kappa M, kappa temporal", ("kappa", "kappa_m", "kappa_temporal")),
+        ("balanced accuracy, G-mean, AUC", ("balanced_accuracy", "g_mean", "auc")),
+    ):
+        table.add_row(names, ", ".join(percent(result[key]) for key in keys))
+    if result["log_loss"] is not None:
+        scores = (result[key] for key in ("log_loss", "brier", "calibration_error"))
+        values = ", ".join(f"{score:.4f}" for score in scores)
+        table.add_row("log-loss, Brier, calibration error", values)
+    if has_rules:
+        for key in ("rules", "layers"):
+            last = count((result["per_chunk"][key] or [None])[-1])
+            table.add_row(f"{key}, mean (at the end)", f"{result[f'{key}_mean']:.2f} ({last})")
+    if result["labels_used"] is not None:
+        used = f"{count(result['labels_used'])} of {count(result['rows'])}"
+        table.add_row("labels used", f"{used}, {percent(result['label_fraction'])}")
+    table.add_row("model size", size(result["model_bytes"]))
+    if has_rules:
+        events = ", ".join(f"{kind} {each}" for kind, each in sorted(result["events"].items()))
+        table.add_row("events", events or NO_VALUE)
+    table.add_row("rows per second, predict and learn", count(result["rows_per_second"]))
+    return table
+
+
+def detection_line(detection: Mapping[str, Any]) -> str:
+    """How well drift was found, in a sentence."""
+    found = f"Of {count(detection['drifts'])} true drifts {count(detection['found'])} were found"
+    if detection["delay_mean"] is not None:
+        found += f", after {count(detection['delay_mean'])} rows on average"
+    return f"{found}; {count(detection['false_alarms'])} false alarms."
+
+
+def drift_table(
+    results: Iterable[ChunkResult], true_positions: Sequence[int], n_rows: int
+) -> rich.table.Table:
+    """For every concept: where it begins, and at which rows drift was found during it.
+
+    If the concepts of the stream are not known, only what was found.
+    """
+    found = [row for result in results for row in drifts_found(result)]
+    table = rich.table.Table(title="Drift")
+    if not true_positions:
+        table.add_column("drift found at row")
+        table.add_row(", ".join(map(count, found)) or NO_VALUE)
+        return table
+    table.add_column("new concept from row", justify="right")
+    table.add_column("drift found at row")
+    starts = [0, *(position for position in true_positions if position < n_rows)]
+    for start, end in itertools.islice(itertools.pairwise([*starts, n_rows]), MOST_CONCEPTS):
+        rows = ", ".join(count(row) for row in found if start < row <= end)
+        table.add_row(count(start), rows or NO_VALUE)
+    if len(starts) > MOST_CONCEPTS:
+        n_more = sum(row > starts[MOST_CONCEPTS] for row in found)
+        table.add_row(f"{len(starts) - MOST_CONCEPTS:,} more", f"{n_more:,} more")
+    return table
+
+
+def drifts_found(result: ChunkResult) -> list[int]:
+    """Rows of the stream at which drift was found in a chunk."""
+    return [event.row for event in result.events if isinstance(event, DriftFound)]
+
+
+# ---- comparisons of models
+
+
+def accuracy_table(comparison: Mapping[str, Any]) -> rich.table.Table:
+    """Accuracy of every model on every stream, the best in bold; ranks, speed and size."""
+    models, streams, ranking = (comparison[key] for key in ("models", "streams", "ranking"))
+    table = rich.table.Table(title="Accuracy, mean over chunks and seeds (%)")
+    table.add_column("model", overflow="fold")
+    for name in map(literal, (*streams, "mean rank", "rows/s", "largest")):
+        table.add_column(name, justify="right")
+    cells = {model: [c for c in comparison["cells"] if c["model"] == model] for model in models}
+    means = {(model, stream): _mean(cells[model], stream) for model in models for stream in streams}
+    best = {stream: max(means[model, stream] or 0.0 for model in models) for stream in streams}
+    for model in models:
+        rank = ranking and f"{ranking['mean_ranks'][ranking['models'].index(model)]:.2f}"
+        table.add_row(
+            literal(model),
+            *(_score(means[model, stream], best[stream]) for stream in streams),
+            rank or NO_VALUE,
+            count(overall_speed(cells[model])),
+            size(largest_size(cells[model])),
+        )
+    return table
+
+
+def _mean(cells: Iterable[Mapping[str, Any]], stream: str) -> float | None:
+    """Mean accuracy of a model on a stream."""
+    found = [cell["accuracy_mean"] for cell in cells if cell["stream"] == stream]
+    known = [accuracy for accuracy in found if accuracy is not None]
+    return statistics.fmean(known) if known else None
+
+
+def _score(mean: float | None, best: float) -> str:
+    if mean is None:
+        return NO_VALUE
+    shown = f"{100.0 * mean:.2f}"
+    return f"[bold]{shown}[/bold]" if mean == best else shown
+
+
+def ranking_lines(comparison: Mapping[str, Any]) -> list[str]:
+    """The results of the statistical tests, in sentences."""
+    ranking = comparison["ranking"]
+    if ranking is None:
+        return ["Ranks need two models or more, on two streams or more, and all runs finished."]
+    lines = Ranking.from_dict(ranking).sentences()
+    if ranking["critical_difference"] is None:
+        lines.append("Wilcoxon's test of all pairs, p-values corrected by Holm: see the report")
+    return lines
+
+
+# ---- tables of experiments
+
+
+def results_table(table: Table, width: int = ROOMY) -> rich.table.Table:
+    """A table of results; values to be compared are below each other, to save width."""
+    every = [
+        column
+        for column in table.columns
+        if column.key != table.section and (width >= ROOMY or not column.is_detail)
+    ]
+    shown = [column for column in every if column.beside is None and _has_values(column, table)]
+    below = {column.beside: column for column in every if column.beside is not None}
+    grid = simple_table(table.title)
+    for place, column in enumerate(shown):
+        grid.add_column(
+            literal(column.title),
+            justify="right" if place else "left",
+            no_wrap=column.spread is None,  # the others fold at their ±
+            overflow="fold",
+            min_width=6 if column.spread else None,  # else a narrow terminal loses columns
+        )
+    for rows in table.sections():
+        if table.section is not None:
+            grid.add_row(literal(str(rows[0][table.section]), "bold"))
+        for row in rows:
+            for style, cells in _lines(row, shown, below):
+                grid.add_row(*(literal(cell) for cell in cells), style=style)
+        grid.add_section()
+    return grid
+
+
+def show_notes(table: Table, console: rich.console.Console) -> None:
+    """Notes below the table."""
+    for note in table.notes:
+        console.print(literal(note, "dim"))
+
+
+def _has_values(column: Column, table: Table) -> bool:
+    """Whether it, or the column to compare it with, has a value anywhere."""
+    pair = [each for each in table.columns if column.key in (each.key, each.beside)]
+    return any(each.text(row) != NO_VALUE for each in pair for row in table.rows)
+
+
+def _lines(
+    row: Mapping[str, Any], shown: Sequence[Column], below: Mapping[str, Column]
+) -> list[tuple[str, list[str]]]:
+    """A row as one or two lines with their styles: measured values, then published ones."""
+    measured = [column.text(row) for column in shown]
+    beside = [below[column.key].text(row) if column.key in below else "" for column in shown]
+    if all(cell in ("", NO_VALUE) for cell in beside):
+        return [("", measured)]
+    if not any(row.get(column.key) is not None for column in shown if column.key in below):
+        return [("dim", [f"{measured[0]}, published", *beside[1:]])]
+    return [("", measured), ("dim", ["  published", *beside[1:]])]

@@ -1,0 +1,284 @@
+"""Tables of results: a run, a comparison of models, the tables of the paper."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from devfnn.display import detection_line, drift_table, result_table
+from devfnn.display.results import (
+    MOST_CONCEPTS,
+    accuracy_table,
+    ranking_lines,
+    results_table,
+    show_notes,
+)
+from devfnn.evaluation.measures import Tally
+from devfnn.evaluation.ranking import rank
+from devfnn.evaluation.record import run_record
+from devfnn.experiments.rendering import Column, Table
+from display import made
+from display.made import drift, shown
+
+# ---- a run
+
+
+def tally(n_right=90, n_wrong=10):
+    """Scores of a chunk without probabilities."""
+    confusion = np.array([[n_right // 2, n_wrong], [0, n_right - n_right // 2]])
+    return Tally(confusion, np.zeros(5), np.zeros((3, 10)))
+
+
+def results(*drifting):
+    """Ten chunks with their scores."""
+    return made.results(*drifting, tally=tally())
+
+
+def result_of(run, **others):
+    """The result as plain data."""
+    record = run_record(run, classes=["up", "down"])
+    return record | {"model_bytes": 12_345} | others
+
+
+def test_a_last_chunk_without_rows_changes_no_number():
+    last = dataclasses.replace(
+        results()[-1], index=10, chunk_rows=0, n_correct=None, n_scored=0, tally=None
+    )
+    assert "90.00 % ± 0.00 %" in shown(result_table(result_of([*results(), last]), "A run"))
+
+
+def test_accuracy_is_shown_over_the_scored_rows():
+    run = [
+        dataclasses.replace(each, n_scored=200, tally=tally(90, 110)) if each.n_scored else each
+        for each in results()
+    ]
+    text = shown(result_table(result_of(run), "A run"))
+    assert "45.00 % ± 0.00 %" in text
+    assert "90.00 %" not in text
+
+
+def test_the_result_table_holds_the_numbers():
+    text = shown(result_table(result_of(results(3, 4)), "A run"))
+    for part in ("A run", "90.00 % ± 0.00 %", "3.00 (3)", "2.00 (2)", "DriftFound 2", "2,000"):
+        assert part in text
+    for part in ("kappa, kappa M", "precision, recall, F1", "balanced accuracy", "12.3 kB"):
+        assert part in text
+    assert "labels used" not in text or "0.00 %" in text
+    assert "log-loss" not in text  # there were no probabilities
+
+
+def test_labels_and_probabilities_are_shown_where_there_are_any():
+    result = result_of(results(), labels_used=250, label_fraction=0.25)
+    result |= {"log_loss": 0.25, "brier": 0.125, "calibration_error": 0.0625}
+    text = shown(result_table(result, "A run"))
+    assert "250 of 1,000, 25.00 %" in text
+    assert "0.2500, 0.1250, 0.0625" in text
+
+
+def test_a_model_without_rules_has_no_lines_for_them():
+    run = [dataclasses.replace(each, n_rules=None, n_layers=None) for each in results()]
+    text = shown(result_table(result_of(run, model_bytes=None), "A run"))
+    for part in ("rules", "layers", "events"):
+        assert part not in text
+    assert "model size" in text
+
+
+def test_a_run_of_one_chunk_has_no_accuracy():
+    text = shown(result_table(result_of(results()[:1]), "A run"))
+    line = next(line for line in text.splitlines() if "mean ± std" in line)
+    assert line.strip("│ ").split("│")[1].strip() == "-"
+
+
+def test_the_drift_table_puts_findings_under_their_concept():
+    text = shown(drift_table(results(4, 5, 9), [450, 600], 1000))
+    rows = [
+        [cell.strip() for cell in line.strip("│\n").split("│")]
+        for line in text.splitlines()
+        if line.startswith("│")
+    ]
+    assert rows == [["0", "-"], ["450", "500, 600"], ["600", "1,000"]]
+
+
+def test_drift_within_a_chunk_is_put_where_it_was_found():
+    run = results()
+    run[4] = dataclasses.replace(run[4], events=drift(410) + drift(470))
+    text = shown(drift_table(run, [450], 1000))
+    rows = [line.strip("│").split("│")[1].strip() for line in text.splitlines() if line[0] == "│"]
+    assert rows == ["410", "470"]
+
+
+def test_concepts_beyond_the_end_of_a_run_are_left_out():
+    text = shown(drift_table(results(4), [450, 1000, 1500], 1000))
+    assert "450" in text
+    assert "1,500" not in text
+
+
+def test_of_very_many_concepts_the_rest_is_counted():
+    text = shown(drift_table(results(4, 8), range(10, 1000, 10), 1000))
+    assert "60 more" in text
+    assert "2 more" in text
+    assert len(text.splitlines()) < MOST_CONCEPTS + 10
+
+
+def test_the_title_of_a_run_is_shown_as_it_is():
+    assert "on [/x].csv" in shown(result_table(result_of(results()), "on [/x].csv"))
+
+
+def test_without_known_concepts_only_what_was_found_is_shown():
+    text = shown(drift_table(results(3, 7), (), 1000))
+    assert "new concept" not in text
+    assert "400, 800" in text
+
+
+@pytest.mark.parametrize(
+    ("delay", "sentence"),
+    [
+        (430.4, "Of 1,200 true drifts 2 were found, after 430 rows on average; 4 false alarms."),
+        (None, "Of 1,200 true drifts 2 were found; 4 false alarms."),
+    ],
+)
+def test_how_well_drift_was_found_is_a_sentence(delay, sentence):
+    found = {"drifts": 1200, "found": 2, "missed": 1, "false_alarms": 4, "delay_mean": delay}
+    assert detection_line(found) == sentence
+
+
+# ---- a comparison of models
+
+SCORES = {("rls", "sea"): (0.8, 0.9), ("rls", "led"): (0.5, 0.7)}
+SCORES |= {("gclass", "sea"): (0.7, 0.7), ("gclass", "led"): (0.9, 0.8)}
+
+
+def comparison(scores=SCORES, **others):
+    """A comparison of two seeds."""
+    models = list(dict.fromkeys(model for model, _ in scores))
+    streams = list(dict.fromkeys(stream for _, stream in scores))
+    cells = [
+        {"model": model, "stream": stream, "seed": seed, "accuracy_mean": score, "rows": 100}
+        | {"rows_per_second": 1000.0 * 4**seed, "model_bytes": 1000 * (seed + 1)}
+        for (model, stream), seeds in scores.items()
+        for seed, score in enumerate(seeds)
+    ]
+    means = {m: [sum(scores[m, s]) / 2 for s in streams if (m, s) in scores] for m in models}
+    ranking = rank(means).to_dict() if len(streams) > 1 else None
+    found = {"models": models, "streams": streams, "cells": cells, "ranking": ranking}
+    return found | others
+
+
+def lines_of(found):
+    """The lines of the table, as cells."""
+    return [
+        [cell.strip() for cell in line.strip("│").split("│")]
+        for line in shown(accuracy_table(found), width=120).splitlines()
+        if line.startswith("│")
+    ]
+
+
+def test_the_table_has_means_over_seeds_ranks_speed_and_size():
+    assert lines_of(comparison()) == [
+        ["rls", "85.00", "60.00", "1.50", "1,600", "2.0 kB"],
+        ["gclass", "70.00", "85.00", "1.50", "1,600", "2.0 kB"],
+    ]
+
+
+def test_the_best_of_each_stream_is_bold():
+    text = shown(accuracy_table(comparison()), is_terminal=True, width=120)
+    assert text.count("\x1b[1m85.00") == 2
+    assert "\x1b[1m60.00" not in text
+
+
+def test_a_missing_accuracy_is_a_dash():
+    found = comparison(ranking=None)
+    found["cells"] = [cell for cell in found["cells"] if cell["model"] == "rls"]
+    found["cells"][0] |= {"accuracy_mean": None, "rows_per_second": None, "model_bytes": None}
+    assert lines_of(found) == [
+        ["rls", "90.00", "60.00", "-", "2,000", "2.0 kB"],
+        ["gclass", "-", "-", "-", "-", "-"],
+    ]
+
+
+def test_nothing_at_all_can_be_shown():
+    nothing = {"models": [], "streams": [], "cells": [], "ranking": None}
+    assert lines_of(nothing) == []
+    assert "Ranks need two models or more" in ranking_lines(nothing)[0]
+
+
+def test_names_of_streams_are_shown_as_they_are():
+    found = comparison({("rls", "[bold]x.csv"): (0.5, 0.5)})
+    assert "[bold]x.csv" in shown(accuracy_table(found))
+
+
+def test_the_tests_are_told_in_sentences():
+    scores = {"a": [0.9, 0.8, 0.7], "b": [0.8, 0.7, 0.6], "c": [0.1, 0.2, 0.3]}
+    text = " ".join(ranking_lines({"ranking": rank(scores).to_dict()}))
+    assert "Friedman test over 3 streams: p = 0.0498" in text
+    assert "Nemenyi: mean ranks that differ by 1.91 or more differ significantly, at 0.05" in text
+    other = rank(scores, post_hoc="wilcoxon-holm").to_dict()
+    text = " ".join(ranking_lines({"ranking": other}))
+    assert "Friedman test" in text
+    assert "Wilcoxon's test of all pairs" in text
+    assert "Nemenyi" not in text
+
+
+# ---- tables of experiments
+
+COLUMNS = (
+    Column("stream", "stream"),
+    Column("system", "system"),
+    Column("rate", "CR", spread="std", decimals=1, factor=100),
+    Column("printed", "CR paper", factor=100, beside="rate"),
+    Column("seeds", "± seeds"),
+)
+
+
+def lines_of_table(*rows, width=80, notes=()):
+    """Lines that a console of this width shows, without empty ones."""
+    table = Table("A table", COLUMNS, rows, notes=notes, section="stream")
+    console = made.console(width=width)
+    console.print(results_table(table))
+    show_notes(table, console)
+    return [line.strip() for line in console.file.getvalue().splitlines() if line.strip()]
+
+
+def test_published_values_stand_under_measured_ones():
+    lines = lines_of_table(
+        {"stream": "sea", "system": "ours", "rate": 0.917, "std": 0.05, "printed": 0.9},
+        {"stream": "sea", "system": "theirs", "rate": None, "printed": 0.8},
+        {"stream": "rbf", "system": "other", "rate": 0.5, "printed": None},
+    )
+    assert [line.split() for line in lines if "─" not in line] == [
+        ["A", "table"],
+        ["system", "CR"],
+        ["sea"],
+        ["ours", "91.7", "±", "5.0"],
+        ["published", "90"],
+        ["theirs,", "published", "80"],
+        ["rbf"],
+        ["other", "50.0"],
+    ]
+
+
+def test_details_are_left_out_where_there_is_little_room():
+    columns = (Column("system", "system"), Column("rows", "rows", is_detail=True))
+    table = Table("A table", columns, ({"system": "a", "rows": 7},))
+    titles = [[each.header.plain for each in results_table(table, w).columns] for w in (80, 120)]
+    assert titles == [["system"], ["system", "rows"]]
+
+
+def test_a_column_is_shown_if_anything_is_in_it():
+    assert "± seeds" in " ".join(
+        lines_of_table({"stream": "sea", "system": "a", "rate": 1, "seeds": 2})
+    )
+
+
+def test_names_in_tables_are_shown_as_they_are():
+    lines = lines_of_table({"stream": "[/x]", "system": "[red]a", "rate": 1.0}, notes=["[b]note"])
+    assert "[/x]" in lines
+    assert any("[red]a" in line for line in lines)
+    assert lines[-1] == "[b]note"
+
+
+def test_on_a_narrow_terminal_numbers_fold_and_names_do_not():
+    row = {"stream": "sea", "system": "a long name of a system", "rate": 0.9, "std": 0.1}
+    lines = lines_of_table(row, width=34)
+    assert any(line.startswith("a long name of a system") for line in lines)
+    assert not any("90.0 ± 10.0" in line for line in lines)
