@@ -1,6 +1,12 @@
 """Numbers and lists of names as text: the same in rules, on terminals, in figures and reports."""
 
-from collections.abc import Sequence
+import collections
+import itertools
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
 
 NO_VALUE = "-"
 """Stands for what was not measured."""
@@ -77,3 +83,120 @@ def listed(names: Sequence[str], most: int) -> str:
     """
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+# ---- numbers and labels of rules
+
+LARGE, MOST_DECIMALS = 1e7, 6
+"""Numbers of more digits than that are written with a power of ten."""
+
+PLAIN = str.maketrans("", "", "-,.")
+"""What stands between the digits of a number."""
+
+
+def about(center: float, spread: float) -> tuple[str, str]:
+    """A value and its spread, with two digits of the spread.
+
+    >>> about(230.02, 3.08), about(0.12345, 0.0104), about(1.5e9, 2.4e6)
+    (('230', '3.1'), ('0.123', '0.010'), ('1.5e+09', '2.4e+06'))
+    >>> about(123456.7, 1234.5), about(0.502, 0.13)
+    (('123,500', '1,200'), ('0.50', '0.13'))
+    """
+    if not (spread > 0.0 and math.isfinite(spread) and math.isfinite(center)):
+        return f"{center:g}", f"{spread:g}"
+    decimals = 1 - math.floor(math.log10(spread))
+    if max(abs(center), spread) >= LARGE or decimals > MOST_DECIMALS:
+        size = math.floor(math.log10(abs(center))) if center else 0
+        digits = min(max(size + 1 + decimals, 1), 15)
+        return f"{center:.{digits}g}", f"{spread:.2g}"
+    shown = max(decimals, 0)
+    value, reach = round(center, decimals), round(spread, decimals)
+    n_decimals = 0 if value == round(value) else shown
+    return f"{value + 0.0:,.{n_decimals}f}", f"{reach:,.{shown}f}"  # + 0.0: no negative zero
+
+
+def alike(values: Sequence[float], spread: float) -> list[str]:
+    """Values as `about` writes them, all with as many decimals.
+
+    >>> alike((54.0, 48.0, 60.0), 6.0), alike((0.9, 0.7, 1.0), 0.2)
+    (['54', '48', '60'], ['0.90', '0.70', '1.00'])
+    """
+    texts = [about(value, spread)[0] for value in values]
+    n_decimals = max(len(text.partition(".")[2]) for text in texts)
+    is_plain = all(text.translate(PLAIN).isdigit() for text in texts)
+    if not (n_decimals and is_plain):
+        return texts
+    return [text if "." in text else f"{text}.{'0' * n_decimals}" for text in texts]
+
+
+def share(value: float) -> str:
+    """A probability with two decimals, but for none and all.
+
+    >>> share(0.814), share(0.001), share(0.9999), share(1.0)
+    ('0.81', '< 0.01', '> 0.99', '1.00')
+    """
+    rounded = f"{value:.2f}"
+    if rounded == "0.00" and value > 0.0:
+        return "< 0.01"
+    return "> 0.99" if rounded == "1.00" and value < 1.0 else rounded
+
+
+def named(label: Hashable) -> str:
+    return label if isinstance(label, str) else f"class {label}"
+
+
+def distinct(labels: Sequence[Hashable]) -> list[str]:
+    """Labels as texts of which no two are the same.
+
+    >>> distinct(["up", "down"]), distinct([1, "1"]), distinct([1, "1", "'1'"])
+    (['up', 'down'], ['1', "'1'"], ['1', "'1'", "'1' (2)"])
+    """
+    counts = collections.Counter(map(str, labels))
+    texts = (str(label) if counts[str(label)] == 1 else repr(label) for label in labels)
+    return told_apart(texts, " ({})")
+
+
+def told_apart(texts: Iterable[str], suffix: str) -> list[str]:
+    """Texts of which no two are the same: those that came before get a number, from 2.
+
+    >>> told_apart(["a_b", "a_b", "c"], "_{}")
+    ['a_b', 'a_b_2', 'c']
+    """
+    found: dict[str, None] = {}
+    for text in texts:
+        others = (text + suffix.format(number) for number in itertools.count(2))
+        free = (each for each in itertools.chain([text], others) if each not in found)
+        found[next(free)] = None
+    return list(found)
+
+
+def rows(n_rows: float) -> str:
+    return "1 row" if round(n_rows) == 1 else f"{n_rows:,.0f} rows"
+
+
+def label_to_json(label: Any) -> Any:
+    """A label as JSON can hold it, such that its type is known."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    match plain:
+        case bool() | int() | str():
+            return plain
+        case float():
+            return plain if math.isfinite(plain) else {"float": repr(plain)}
+        case bytes():
+            return {"bytes": plain.hex()}
+        case tuple():
+            return {"tuple": [label_to_json(item) for item in plain]}
+    return str(plain)
+
+
+def label_from_json(plain: Any) -> Hashable:
+    """The label that `label_to_json` wrote."""
+    match plain:
+        case {"float": str() as text}:
+            return float(text)
+        case {"bytes": str() as text}:
+            return bytes.fromhex(text)
+        case {"tuple": [*items]}:
+            return tuple(label_from_json(item) for item in items)
+    label: Hashable = plain
+    return label

@@ -24,7 +24,7 @@ from devfnn.model.concepts.learning import forward
 from devfnn.model.concepts.rules import MASS_OF_ROW, NO_SAY
 from devfnn.model.gclass import GClass
 from devfnn.model.rules import MOST_CLASSES, MOST_INPUTS, Rule
-from devfnn.model.formatting import about, alike, percent, share
+from devfnn.formatting import about, alike, percent, share
 from scenes import EAGER, config_of, each_network, flipped, run, sloped, stacked
 
 

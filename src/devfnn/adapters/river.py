@@ -12,6 +12,7 @@ import numpy as np
 
 from devfnn.adapters.shared import ModelRules, config_from_flat
 from devfnn.errors import InputError
+from devfnn.formatting import percent
 from devfnn.kernels.state import CUT_ERRORS, CUT_ROWS, TRACK_ERRORS, TRACK_ROWS
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN

@@ -18,9 +18,9 @@ from devfnn.cli.output import (
 )
 from devfnn.display.models import model_tables, rules_table
 from devfnn.errors import DataError
+from devfnn.formatting import distinct
 from devfnn.model.explanation import Explanation
 from devfnn.model.rules import Rule
-from devfnn.model.formatting import distinct
 
 
 @command

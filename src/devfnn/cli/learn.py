@@ -62,7 +62,7 @@ def learn(
             stream = inputs.with_features_of(model, stream, name)
         else:
             model = type(model)(model.config, stream.feature_names)
-        ensure_compiled(model.config.network)  # here, where Ctrl-C still works at once
+        ensure_compiled(model.config)  # here, where Ctrl-C still works at once
         before = _counts(model)
         hint = " To learn without it: --set missing=skip." if new else ""
         chunks = inputs.checked_chunks(stream, stream.feature_names, settings, model.config, hint)

@@ -15,8 +15,8 @@ from devfnn.display.models import predictions_table
 from devfnn.display.streams import show_bad_rows
 from devfnn.display.tables import literal
 from devfnn.errors import DataError
+from devfnn.formatting import label_to_json
 from devfnn.model.devfnn import DEVFNN
-from devfnn.model.formatting import label_to_json
 from devfnn.types import Chunk
 
 DIGITS = 6

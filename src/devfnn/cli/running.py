@@ -21,6 +21,7 @@ from devfnn.display.live import grid_bar
 from devfnn.errors import InputError
 from devfnn.evaluation import iter_prequential
 from devfnn.experiments.grid import Cell, Outcome, run_grid
+from devfnn.model.compiling import name_of
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
 from devfnn.streams import sea
@@ -77,7 +78,7 @@ def compile_kernels(config: Config | None, console: rich.console.Console) -> flo
     with _log_shown(console), console.status("Compiling or loading the kernels ..."):
         from devfnn.model.compiling import ensure_compiled
 
-        ensure_compiled(config.network)
+        ensure_compiled(config)
         rehearsal = sea(300, rows_per_concept=300, chunk_rows=100)
         for _ in iter_prequential(DEVFNN(config), rehearsal):
             pass
@@ -138,10 +139,10 @@ def run_all(
     outcomes: list[Outcome] = []
     running = run_grid(cells, folder, jobs)
     configs = [cell.settings.final_config() for cell in cells]
-    networks = dict.fromkeys(config.network for config in configs if config is not None)
+    networks = {name_of(config): config for config in configs if config is not None}
     try:
-        for network in networks:
-            compile_kernels(Config(network=network), console)  # once, not in every process
+        for config in networks.values():
+            compile_kernels(config, console)  # once, not in every process
         with grid_bar(console, len(cells)) as show:
             for outcome in running:
                 outcomes.append(outcome)

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from devfnn import formatting
 from devfnn.arrays import Floats
 from devfnn.events import Event, LayerDropped, LayersMerged, RulePruned
 from devfnn.kernels.state import GAUSSIAN, NO_LAYER
-from devfnn.model import formatting, lags
+from devfnn.model import lags
 from devfnn.model.explanation import CONSTANT, IN_USE, LIKE_A_CLOCK, MASKED, LayerReasons
 from devfnn.model.history import History
 from devfnn.model.network import Network
@@ -162,7 +163,7 @@ def _heading(layer: LayerReasons, rules: Sequence[Rule], mergers: Sequence[Merge
         return f"{named}: rests, says nothing for now"
     count = "1 rule" if len(rules) == 1 else f"{len(rules)} rules"
     waits = ", waits for its concept" if layer.state == "waits" else ""
-    return f"{named}: {formatting.percent(layer.voting_weight)} of the vote, {count}{waits}"
+    return f"{named}: {formatting.percent(layer.voting_weight, 0)} of the vote, {count}{waits}"
 
 
 def _told(mergers: Sequence[Merger], what: str) -> list[str]:

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from devfnn import formatting
 from devfnn.arrays import Flags, Floats, Ints
 from devfnn.errors import InputError, NotLearnedError
 from devfnn.events import ClassAdded, Event
 from devfnn.kernels.state import ANSWERED, OFFERED, OWED, UNLABELLED
-from devfnn.model import description, formatting, lags
+from devfnn.model import description, lags
 from devfnn.model.compiling import ensure_compiled
 from devfnn.model.config import Config
 from devfnn.model.explanation import Explanation, states_of

@@ -26,9 +26,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from devfnn import formatting
 from devfnn.arrays import Flags, Floats
 from devfnn.errors import InputError
-from devfnn.model import formatting
 
 LOGITS, LOG_PROBABILITIES, SCORES = "logits", "log probabilities", "scores"
 """What the output of a layer can be."""
@@ -185,7 +185,9 @@ class Explanation:
         about = formatting.named(self.labels[place])
         shares = zip(self.labels, self.probabilities.tolist(), strict=True)
         ranked = sorted(shares, key=lambda item: -item[1])
-        said = ", ".join(f"{formatting.named(each)} {formatting.percent(p)}" for each, p in ranked)
+        said = ", ".join(
+            f"{formatting.named(each)} {formatting.percent(p, 0)}" for each, p in ranked
+        )
         spoken = _spoken(self.usually(label), self.contributions(label), most)
         lines = [said, f"For {about}: {spoken}"]
         for layer in sorted(self.layers, key=lambda each: -each.voting_weight):
@@ -205,13 +207,13 @@ def _layer_lines(layer: LayerReasons, place: int, most: int) -> list[str]:
     named = f"layer {layer.layer} ({layer.kind})"
     if not layer.fired and not layer.votes.any():
         return [f"{named} {layer.state}: it says nothing"]
-    share = formatting.percent(float(layer.probabilities[place]))
+    share = formatting.percent(float(layer.probabilities[place]), 0)
     pairs = zip(layer.inputs, layer.against_the_others(place).tolist(), strict=True)
     ranked = dict(sorted(pairs, key=lambda item: -abs(item[1])))
     spoken = _spoken(layer.usually(place), ranked, most)
     shown = [rule for rule in layer.fired[:MOST_FIRED] if rule.strength >= LEAST_SHOWN]
-    rules = ", ".join(f"rule {r.rule} {formatting.percent(r.strength)}" for r in shown)
-    vote = formatting.percent(layer.voting_weight)
+    rules = ", ".join(f"rule {r.rule} {formatting.percent(r.strength, 0)}" for r in shown)
+    vote = formatting.percent(layer.voting_weight, 0)
     return [f"{named} has {vote} of the vote, says {share}; {rules or 'no rule fires'}; {spoken}"]
 
 

@@ -15,9 +15,9 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
+from devfnn import formatting
 from devfnn.arrays import Flags, Floats, Ints
 from devfnn.kernels.state import UNLABELLED
-from devfnn.model import formatting
 from devfnn.model.network import Network
 from devfnn.model.rows import Rows
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from devfnn import formatting
 from devfnn.arrays import Floats
-from devfnn.model import formatting
 
 MOST_INPUTS = 8
 """Inputs that a text names unless told otherwise."""

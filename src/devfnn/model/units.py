@@ -5,8 +5,8 @@ from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 
+from devfnn import formatting
 from devfnn.arrays import Flags, Floats, Ints
-from devfnn.model import formatting
 
 
 class Units:
