@@ -1,5 +1,7 @@
 """Named configurations: the default, our own stacked networks, the paper's runs."""
 
+import statistics
+
 from devfnn.model.config import (
     AddLayers,
     ByCompression,
@@ -26,9 +28,6 @@ _PAPER_STREAMS = {
     "rfid": (0.01, 0.1, 0.6, 3.5, 0.8, 0.09, 0.1, 1.0, 566),
 }
 """The authors' values of π, δ2, k_prune, k_fs, Vig, α_D, α_W, ρ and T."""
-
-_PAPER_COMMON = (0.01, 0.1, 0.9, 0.01, 0.9, 0.08, 0.1, 1.0, 200)
-"""The most common of these over the seven streams; T, which is another for each, as on SEA."""
 
 
 def default() -> Config:
@@ -68,26 +67,29 @@ def static() -> Config:
     )
 
 
-def name_in_paper(stream: str) -> str:
-    """What the paper calls a stream, if it has it.
+def name_in_paper(stream: str) -> str | None:
+    """What the paper calls a stream; None if it does not have it.
 
-    >>> name_in_paper("sea-paper"), name_in_paper("kdd99")
-    ('sea', 'kdd')
+    >>> name_in_paper("sea-paper"), name_in_paper("kdd99"), name_in_paper("agrawal")
+    ('sea', 'kdd', None)
     """
-    return stream.removesuffix("-paper").removesuffix("-30k").removesuffix("99")
+    name = stream.removesuffix("-paper").removesuffix("-30k").removesuffix("99")
+    return name if name in _PAPER_STREAMS else None
 
 
 def paper(stream: str = "") -> Config:
     """The network as printed, with the authors' own parameters for one of their seven streams.
 
-    For any other stream, the values that are most common among the seven. Their runs scale inputs
-    with the range of the whole data set, which looks ahead; to repeat that, scale first and use
-    `paper(stream).replace(scaling="none")`.
+    For any other stream, each parameter has the value that most of the seven have; where none is
+    more common than the others (the level of drift, its horizon), their median. Their runs scale
+    inputs with the range of the whole data set, which looks ahead; to repeat that, scale first and
+    use `paper(stream).replace(scaling="none")`.
 
     >>> paper("sea").voting.step, paper().voting.step
     (0.1, 0.01)
     """
-    values = _PAPER_STREAMS.get(name_in_paper(stream), _PAPER_COMMON)
+    usual = tuple(map(_usual, zip(*_PAPER_STREAMS.values(), strict=True)))
+    values = _PAPER_STREAMS.get(name_in_paper(stream) or "", usual)
     step, merge, certainty, precision, vigilance, drift, warning, decay, horizon = values
     return Config(
         layers=(Layer("gaussian", name="rules", inputs="all"),),
@@ -123,3 +125,27 @@ def paper(stream: str = "") -> Config:
         merging=ByCompression(threshold=merge, memory=1.0),
         feature_mask=FeatureMask(score="variance", threshold=0.8, memory=1.0),
     )
+
+
+def paper_static(stream: str = "") -> Config:
+    """Static DEVFNN as printed: `paper` with three layers for good, no growing and no merging.
+
+    Table 1 gives it as many rules in each layer as there are features, always the same number.
+
+    >>> len(paper_static("sea").layers), paper_static("sea").voting.step
+    (3, 0.1)
+    """
+    start = paper(stream)
+    return start.replace(
+        layers=start.layers * STATIC_DEPTH,
+        drift=None,
+        growing=None,
+        merging=None,
+        gaussian__rules="fixed",
+    )
+
+
+def _usual(values: tuple[float, ...]) -> float:
+    """The value that is most common; the median if there are several."""
+    modes = statistics.multimode(values)
+    return modes[0] if len(modes) == 1 else statistics.median(values)
