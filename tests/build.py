@@ -1,43 +1,41 @@
-"""Small layers, settings and batches for tests, made the way the model makes them."""
+"""Small networks of gaussian layers, and rows for them, made the way the model makes them."""
 
+import copy
 import dataclasses
-import threading
 from typing import Any
 
 import numba
 import numpy as np
 
-from devfnn.kernels import layers as layer_kernels
-from devfnn.kernels import network as network_kernels
 from devfnn.arrays import Floats, Ints
-from devfnn.kernels.state import ACTIVE, ARCHIVED, OFFERED, Batch, Journal, Layer, Layers, Scratch, Settings
-from devfnn.model.config import Config
-from devfnn.model.state import Shape, empty_layers, reshaped, scratch_for
+from devfnn.events import Event
+from devfnn.kernels import network as kernels
+from devfnn.kernels._jit import view
+from devfnn.kernels.state import (
+    ACTIVE,
+    ALWAYS,
+    ARCHIVED,
+    NEVER,
+    OFFERED,
+    Batch,
+    EventBuffer,
+    GaussianParams,
+    GaussianState,
+    GaussianWork,
+    Layers,
+)
+from devfnn.model.config import ByReward, Config, Labels, Layer
+from devfnn.model.layers.gaussian import Gaussian
+from devfnn.model.network import Network, event_buffer
 
 IS_COMPILED = not numba.config.DISABLE_JIT
 
-PLAIN = {
-    "network": "stacked",
-    "conflict_threshold": 0.95,
-    "active_learning": False,
-    "plain_first": False,
-    "training": "winner",
-    "voting_weights": "reward",
-}
-"""What a layer does in tests unless they say otherwise, whatever the defaults of the model."""
+GAUSSIAN_NAMES = {field.name for field in dataclasses.fields(Gaussian)}
 
 
 def count(compiled: int, plain: int) -> int:
     """How many rows: fewer where kernels run as plain Python, a hundred times slower."""
     return compiled if IS_COMPILED else plain
-
-
-def scratch_of(shape: Shape) -> Scratch:
-    """Working memory that holds nothing sensible: kernels must not read what they did not write."""
-    scratch = scratch_for(shape, threading.get_ident())
-    for array in scratch:
-        array.fill(np.nan if array.dtype == np.float64 else 1)
-    return scratch
 
 
 def batch_of(
@@ -58,90 +56,102 @@ def batch_of(
     )
 
 
-def journal_of(n_rows: int, shape: Shape) -> Journal:
-    """Room for what kernels report."""
-    return Journal(
-        outputs=np.zeros((n_rows, shape.layers, shape.classes)),
-        errors=np.zeros(n_rows, np.int64),
-        taken=np.zeros(n_rows, np.int64),
-        rule_events=np.zeros((n_rows * shape.layers, 4), np.int64),
-        rule_numbers=np.zeros((n_rows * shape.layers, 4)),
-        n_events=np.zeros(1, np.int64),
-    )
-
-
 @dataclasses.dataclass
 class Stack:
-    """Layers with everything that kernels need to run on them."""
+    """A network of gaussian layers, and what kernels need to run on it."""
 
-    layers: Layers
-    shape: Shape
-    config: Config
-    settings: Settings
+    network: Network
 
     @property
-    def scratch(self) -> Scratch:
-        """Fresh working memory."""
-        return scratch_of(self.shape)
+    def gaussians(self) -> GaussianState:
+        """The arrays of all layers."""
+        return self.network.state.gaussians
 
-    def layer(self, index: int = 0) -> Layer:
+    @property
+    def votes(self) -> Layers:
+        """Voting weights, decays, and which layers are merged."""
+        return self.network.state.layers
+
+    @property
+    def params(self) -> GaussianParams:
+        """Parameters of gaussian layers."""
+        return self.network.params.gaussian
+
+    @property
+    def work(self) -> GaussianWork:
+        """Working memory that holds nothing sensible: kernels must write before they read."""
+        work = self.network.work
+        for array in (*work[:-1], *work.gaussian):
+            array.fill(np.nan if array.dtype == np.float64 else 1)
+        return work.gaussian
+
+    def layer(self, index: int = 0) -> GaussianState:
         """One layer, as views."""
-        return Layer(*(getattr(self.layers, name)[index] for name in Layer._fields))
+        return view(self.gaussians, index)
 
     def copy(self) -> "Stack":
         """The same, independent of the original."""
-        layers = Layers(*(array.copy() for array in self.layers))
-        return dataclasses.replace(self, layers=layers)
+        return copy.deepcopy(self)
 
-    def learn(self, batch: Batch, index: int = 0) -> list[tuple[int, ...]]:
-        """Train one layer; returns (row, kind, layer, rule) of its new and recalled rules."""
-        journal, done = journal_of(len(batch.rows), self.shape), 0
-        while True:
-            done = layer_kernels.learn_layer(
-                self.layers, index, self.settings, batch, journal, self.scratch, done
-            )
-            if done == len(batch.rows):
-                return events_of(journal)
-            self._double_slots()
+    def learn(self, batch: Batch, index: int = 0) -> list[Event]:
+        """Train one layer on stacked inputs; returns its new and recalled rules."""
+        _ = self.work
+        codes = np.full(self.network.sizes.layers, NEVER)
+        codes[index] = ALWAYS
+        return self.network.train(batch, codes)[0]
 
-    def learn_rows(self, batch: Batch) -> Journal:
-        """Row by row through the whole stack: votes, then the winner."""
-        journal, done = journal_of(len(batch.rows), self.shape), 0
+    def learn_rows(self, batch: Batch) -> tuple[EventBuffer, Floats]:
+        """Row by row through all layers; returns what was reported, and outputs before each row."""
+        network, n_rows, done = self.network, len(batch.rows), 0
+        events = event_buffer(n_rows, n_rows * network.sizes.layers)
+        outputs = np.full((n_rows, network.sizes.layers, network.n_classes), np.nan)
         while True:
-            done = network_kernels.learn_rows(
-                self.layers, self.settings, batch, journal, self.scratch, done
+            _ = self.work
+            done = kernels.learn_rows(
+                network.state, batch, outputs, done, network.params, events, network.work
             )
-            if done == len(batch.rows):
-                return journal
-            self._double_slots()
+            if done == n_rows:
+                return events, outputs
+            network.resize(slots=2 * network.sizes.slots)
 
     def forward(self, rows: Floats) -> tuple[Floats, Floats]:
-        """Outputs (k, L, m) of all layers and the stacked inputs (k, n) of the deepest."""
-        outputs = np.empty((len(rows), self.shape.layers, self.shape.classes))
-        stacked = np.empty((len(rows), self.shape.inputs))
-        rows = np.ascontiguousarray(rows, dtype=np.float64)
-        network_kernels.forward(self.layers, self.settings, rows, outputs, stacked, self.scratch)
-        return outputs, stacked
-
-    def _double_slots(self) -> None:
-        """More room for rules, as the model makes it."""
-        wider = dataclasses.replace(self.shape, slots=2 * self.shape.slots)
-        self.layers = reshaped(self.layers, self.shape, wider, self.config)
-        self.shape = wider
+        """Outputs (k, L, m) of all layers, and the stacked inputs (k, i) of the deepest."""
+        _ = self.work
+        return self.network.forward(np.ascontiguousarray(rows, dtype=np.float64))
 
 
-def events_of(journal: Journal) -> list[tuple[int, ...]]:
-    """The lines of a journal about rules: (row, kind, layer, rule)."""
-    lines = journal.rule_events[: journal.n_events[0]]
-    return [tuple(int(value) for value in line) for line in lines]
+def changed(before: Any, after: Any) -> set[str]:
+    """Names of the arrays that differ."""
+    return {
+        name
+        for name, own, other in zip(before._fields, before, after, strict=True)
+        if not np.array_equal(own, other)
+    }
 
 
 def stack(features: int, classes: int, n_layers: int = 1, slots: int = 2, **changes: Any) -> Stack:
-    """Layers without rules. Other arguments change the configuration."""
-    config = Config(**(PLAIN | {"initial_layers": n_layers} | changes))
-    shape = Shape(n_layers, slots, features, classes)
-    layers = empty_layers(shape, config)
-    return Stack(layers, shape, config, config.kernel_settings(shape.inputs))
+    """Layers without rules, that learn every row and take in what all before them say.
+
+    Of the changes, those of gaussian layers go by their own name, others as in `Config.replace`.
+    """
+    config = Config(
+        layers=(Layer("gaussian", inputs="all"),) * n_layers,
+        training="leader",
+        chunk_rows=10**7,  # no structural steps
+        scaling="none",
+        labels=Labels(choice="all", certainty=0.95),
+        voting=ByReward(),
+        drift=None,
+        growing=None,
+        merging=None,
+    )
+    named = {
+        f"gaussian__{name}" if name in GAUSSIAN_NAMES else name: value
+        for name, value in changes.items()
+    }
+    network = Network.empty(features, classes, config.replace(**named))
+    network.resize(slots=slots)
+    return Stack(network)
 
 
 def random_metric(rng: np.random.Generator, n: int, width: float = 0.3) -> Floats:
@@ -151,7 +161,9 @@ def random_metric(rng: np.random.Generator, n: int, width: float = 0.3) -> Float
     return metric
 
 
-def fill_rule(layer: Layer, rule: int, rng: np.random.Generator, is_archived: bool = False) -> None:
+def fill_rule(
+    layer: GaussianState, rule: int, rng: np.random.Generator, is_archived: bool = False
+) -> None:
     """Put a random but sound rule into a slot."""
     n, m = int(layer.n_inputs[0]), layer.class_counts.shape[1]
     size = 2 * n + 1

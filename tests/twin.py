@@ -1,15 +1,26 @@
-"""Slow twins of a layer and of a stack: one row at a time, from the formulas.
+"""Slow twins of a gaussian layer and of a stack of them: one row at a time, from the formulas.
 
 Rules are plain objects in a dict; inverses and volumes are made from the covariance whenever they
-are asked for. Nothing is shared with the kernels but their settings.
+are asked for. Nothing is shared with the kernels but their parameters.
 """
 
 import dataclasses
 
 import numpy as np
 
+from build import Stack
 from devfnn.arrays import Floats
-from devfnn.kernels.state import ACTIVE, ARCHIVED, FREE, OFFERED, UNLABELLED, Layer, Settings
+from devfnn.kernels.state import (
+    ACTIVE,
+    ARCHIVED,
+    BY_LIKELIHOOD,
+    BY_REWARD,
+    FREE,
+    OFFERED,
+    UNLABELLED,
+    GaussianParams,
+    GaussianState,
+)
 from reference import (
     bounded,
     certainty,
@@ -31,7 +42,6 @@ DECAY_EVERY = 16
 REPAIR_EVERY = 64
 NEGLIGIBLE = 1e-4
 LEAST_WEIGHT = 1e-3
-RECALL_MARGIN = 1.05
 SHIFT = 0.1
 
 
@@ -90,20 +100,20 @@ class Moments:
 
 
 class SlowLayer:
-    """A layer as the formulas have it; `settings` are those of the kernels.
+    """A layer as the formulas have it; `params` are those of the kernels.
 
     Rules live in a dict from slot to rule.
     """
 
-    def __init__(self, settings: Settings, n: int, m: int) -> None:
-        self.settings, self.n, self.m = settings, n, m
-        self.caps = np.full(2 * n + 1, settings.initial_gain)
+    def __init__(self, params: GaussianParams, n: int, m: int) -> None:
+        self.params, self.n, self.m = params, n, m
+        self.caps = np.full(2 * n + 1, params.initial_gain)
         self.mask = np.ones(n, np.bool_)
-        self.may_grow = settings.grow_rules
+        self.may_grow = params.grow_rules
         self.rules: dict[int, SlowRule] = {}
         self.moments = Moments(n)
         self.class_moments = [Moments(n) for _ in range(m)]
-        self.threshold = settings.conflict_threshold
+        self.threshold = params.certainty
         self.seen = self.used = self.grown = self.recalled = self.tuned = 0
 
     @property
@@ -132,7 +142,7 @@ class SlowLayer:
     def shares(self, distances: dict[int, float]) -> dict[int, float]:
         """Activation of every active rule."""
         of_active = np.array([distances[slot] for slot in self.active])
-        shares = firing_shares(of_active, self.settings.firing_floor)
+        shares = firing_shares(of_active, self.params.firing_floor)
         return dict(zip(self.active, shares.tolist(), strict=True))
 
     def output(self, row: Floats) -> Floats:
@@ -141,8 +151,8 @@ class SlowLayer:
             return np.full(self.m, 1.0 / self.m)
         row = self.visible(row)
         kind = "least_squares"
-        if self.settings.logistic:
-            kind = "logits" if self.settings.mix_logits else "probabilities"
+        if self.params.logistic:
+            kind = "logits" if self.params.mix_logits else "probabilities"
         shares = np.array(list(self.shares(self.distances(row)).values()))
         consequents = np.stack([rule.weights for rule in self.active.values()])
         return mixture(shares, consequents, expanded(row), kind)
@@ -158,8 +168,6 @@ class SlowLayer:
         labelled: int = OFFERED,
     ) -> tuple[str, int] | None:
         """One row: choose, grow or tune, train; returns ("born" or "recalled", slot) if it did."""
-        if weight <= 0.0:
-            return None
         x = self.visible(row)
         self.seen += 1
         is_founder = not self.active
@@ -196,7 +204,7 @@ class SlowLayer:
 
     def _watch(self, distances: dict[int, float], shares: dict[int, float], n: int) -> None:
         """Potential of all rules and utility of the active ones; no label is needed."""
-        keep = self.settings.potential_memory
+        keep = self.params.potential_memory
         for slot, rule in self.rules.items():
             rows, total = rule.potential
             rule.potential = (keep * rows + 1.0, keep * total + distances[slot] / max(n, 1))
@@ -208,13 +216,12 @@ class SlowLayer:
 
     def wants(self, row: Floats, draw: float) -> bool:
         """Whether the row is worth its label."""
-        x, s = self.visible(row), self.settings
+        x, s = self.visible(row), self.params
         win = self._winner(self.distances(x))
         if self.used < self.warmup:
             return True
-        share = s.exploration * s.label_budget
         is_conflict = certainty(self.output(row)) < self.threshold
-        return draw < share or is_conflict or not self._is_redundant(x, win)
+        return draw < s.exploration or is_conflict or not self._is_redundant(x, win)
 
     def _is_redundant(self, x: Floats, win: int) -> bool:
         """Neither denser nor sparser than all centres; alone, a rule says nothing."""
@@ -223,9 +230,9 @@ class SlowLayer:
 
     def _chooses(self, row: Floats, draw: float, labelled: int) -> bool:
         """Decide, and move the threshold."""
-        s = self.settings
+        s = self.params
         is_accepted = labelled != UNLABELLED
-        if s.active_learning and labelled == OFFERED:
+        if s.chooses_rows and labelled == OFFERED:
             is_accepted = self.wants(row, draw)
         moved = self.threshold * (1.0 + (-1.0 if is_accepted else 1.0) * s.threshold_step)
         if s.threshold_step > 0.0:
@@ -242,7 +249,7 @@ class SlowLayer:
 
     def _first_rule(self, x: Floats) -> SlowRule:
         """Wide, and with weights 0."""
-        s = self.settings
+        s = self.params
         widths = np.full(self.n, s.first_precision**-0.5)
         zeros = np.zeros((self.m, 2 * self.n + 1))
         return self._rule(np.where(np.isnan(x), 0.5, x), widths, zeros, s.initial_gain)
@@ -257,7 +264,7 @@ class SlowLayer:
         same = min(own, key=gaps.__getitem__, default=None)
         other = min(foreign, key=gaps.__getitem__, default=None)
         nearest = min(gaps, key=gaps.__getitem__) if same is None else same
-        reach = self.settings.coverage[int((~np.isnan(x)).sum())]
+        reach = self.params.coverage[int((~np.isnan(x)).sum())]
         is_clear = min(distances[slot] for slot in self.active) > reach
         if is_clear or same is None or other is None:
             return self._spread(x, x, nearest, 1.0)
@@ -271,7 +278,7 @@ class SlowLayer:
     ) -> tuple[Floats, Floats]:
         """Widths from the distance to a rule; what the row does not show comes from that rule."""
         rule = self.rules[reference]
-        widths = np.maximum(shrink * np.abs(center - rule.center), self.settings.width_floor)
+        widths = np.maximum(shrink * np.abs(center - rule.center), self.params.width_floor)
         absent = np.isnan(x)
         return (
             np.where(absent, rule.center, center),
@@ -298,7 +305,7 @@ class SlowLayer:
         self, x: Floats, label: int, win: int, distances: dict[int, float]
     ) -> tuple[str, int] | None:
         """A rule for this row, new or recalled, if quality, significance and volume agree."""
-        s = self.settings
+        s = self.params
         if not self.may_grow or self.used <= self.warmup or np.isnan(x[self.mask]).any():
             return None
         volumes = np.array([rule.log_volume for rule in self.active.values()])
@@ -326,13 +333,13 @@ class SlowLayer:
 
     def _recallable(self, x: Floats, best: float, distances: dict[int, float]) -> int | None:
         """The archived rule of highest potential among those that hold the row."""
-        reach = self.settings.coverage[int((~np.isnan(x)).sum())]
+        reach = self.params.coverage[int((~np.isnan(x)).sum())]
         holding = [
             slot
             for slot, rule in self.rules.items()
             if not rule.is_active
             and distances[slot] <= reach
-            and rule.current_potential > RECALL_MARGIN * best
+            and rule.current_potential > self.params.recall_margin * best
         ]
         return max(holding, key=lambda slot: self.rules[slot].current_potential, default=None)
 
@@ -340,7 +347,7 @@ class SlowLayer:
 
     def _tune_if_due(self, x: Floats, label: int, weight: float, win: int) -> None:
         """When to learn: move the winner's premise if the row is inside, or as published."""
-        s, distances = self.settings, self.distances(x)
+        s, distances = self.params, self.distances(x)
         is_due = s.tuning == 1 and distances[win] <= s.coverage[int((~np.isnan(x)).sum())]
         if s.tuning == 2:
             _, widths = self.sketch(x, label, distances)
@@ -353,7 +360,7 @@ class SlowLayer:
 
     def _tune(self, slot: int, x: Floats, weight: float) -> None:
         """Move a rule towards the row, its covariance from the old centre."""
-        s, rule = self.settings, self.rules[slot]
+        s, rule = self.params, self.rules[slot]
         rate = weight / (rule.population + weight)
         offset = np.where(self.mask, x - rule.center, np.nan)
         rule.cov = tuned_cov(rule.cov, offset, rate)
@@ -366,7 +373,7 @@ class SlowLayer:
 
     def _train(self, x: Floats, label: int, weight: float) -> None:
         """Recursive update of every rule that fires, each on its own error."""
-        s, phi = self.settings, expanded(x)
+        s, phi = self.params, expanded(x)
         distances = self.distances(x)
         shares = self.shares(distances)
         target = one_hot(np.array([label]), self.m)[0]
@@ -389,7 +396,7 @@ class SlowLayer:
 
     def _memory(self, rule: SlowRule, share: float, distance: float) -> float:
         """Forgetting of one rule for this row, and of its premise where the density moves."""
-        s = self.settings
+        s = self.params
         memory = 1.0 - (1.0 - s.memory) * share
         if s.local_forgetting == 0.0:
             return memory
@@ -407,11 +414,12 @@ class SlowLayer:
 class SlowStack:
     """Layers on layers: later ones see the outputs of those before, clipped, absent if merged."""
 
-    def __init__(self, layers: list[SlowLayer], weight: float, decay: float) -> None:
-        self.layers = layers
-        self.weights = np.full(len(layers), weight)
-        self.decays = np.full(len(layers), decay)
-        self.is_merged = np.zeros(len(layers), np.bool_)
+    def __init__(self, made: Stack) -> None:
+        """The twin of a stack as it stands."""
+        self.params, votes = made.network.params, made.votes
+        self.layers = [slow_copy(made.layer(k), made.params) for k in range(votes.kinds.size)]
+        self.weights, self.decays = votes.voting_weights.copy(), votes.decays.copy()
+        self.is_merged = votes.is_merged.copy()
 
     def forward(self, row: Floats) -> tuple[Floats, Floats]:
         """Outputs (L, m) for one row, and all stacked inputs, the last layer's outputs included."""
@@ -424,51 +432,50 @@ class SlowStack:
 
     def learn(self, row: Floats, label: int, labelled: int = OFFERED) -> bool:
         """Votes, then train; returns whether the stack was wrong on the row, as far as known."""
-        s = self.layers[0].settings
+        p = self.params
         outputs, inputs = self.forward(row)
         is_wrong = False
         if labelled != UNLABELLED:
-            is_wrong = vote(outputs, self.weights, self.is_merged, s.soft_vote).argmax() != label
-            if s.adapt_votes == 1:
+            is_wrong = vote(outputs, self.weights, self.is_merged, p.soft_votes).argmax() != label
+            if p.votes == BY_REWARD:
                 self._reward(outputs, label)
-            elif s.adapt_votes == 2:
+            elif p.votes == BY_LIKELIHOOD:
                 self._weigh(outputs, label)
         best = int(np.argmax(np.where(self.is_merged, -np.inf, self.weights)))
         for index in np.flatnonzero(~self.is_merged):
-            is_initial = s.training == 1 and index < s.initial_layers
-            if s.training == 2 or is_initial or index == best:
+            is_configured = p.training == 1 and index < p.n_configured
+            if p.training == 2 or is_configured or index == best:
                 self.layers[index].learn(inputs, label, labelled=labelled)
         return bool(is_wrong)
 
     def _reward(self, outputs: Floats, label: int) -> None:
         """Voting weights as printed."""
-        s = self.layers[0].settings
         for index in np.flatnonzero(~self.is_merged):
             self.weights[index], self.decays[index] = updated_vote(
                 self.weights[index],
                 self.decays[index],
                 outputs[index].argmax() == label,
-                s.vote_step,
-                s.vote_floor,
+                self.params.vote_step,
+                self.params.vote_floor,
             )
 
     def _weigh(self, outputs: Floats, label: int) -> None:
         """Voting weights by the fading likelihood of the labels."""
-        s, live = self.layers[0].settings, ~self.is_merged
+        p, live = self.params, ~self.is_merged
         positive = np.maximum(outputs[live], 0.0)
         share = np.maximum(positive[:, label] / positive.sum(axis=1), 0.01)
-        weights = self.weights[live] ** s.vote_memory * share**s.vote_sharpness
-        self.weights[live] = np.maximum(weights / weights.max(), s.vote_floor)
+        weights = self.weights[live] ** p.vote_memory * share**p.vote_sharpness
+        self.weights[live] = np.maximum(weights / weights.max(), p.vote_floor)
 
 
 # ---- from and to the arrays of the kernels
 
 
-def slow_copy(layer: Layer, settings: Settings) -> SlowLayer:
+def slow_copy(layer: GaussianState, params: GaussianParams) -> SlowLayer:
     """The twin of a layer as it stands."""
     n, m = int(layer.n_inputs[0]), layer.class_weights.size
     size = 2 * n + 1
-    slow = SlowLayer(settings, n, m)
+    slow = SlowLayer(params, n, m)
     slow.caps = layer.gain_caps[:size].copy()
     slow.mask = layer.input_mask[:n].copy()
     for slot in np.flatnonzero(layer.status != FREE):
@@ -498,7 +505,7 @@ def slow_copy(layer: Layer, settings: Settings) -> SlowLayer:
     return slow
 
 
-def assert_same(layer: Layer, slow: SlowLayer, tolerance: float = 1e-8) -> None:
+def assert_same(layer: GaussianState, slow: SlowLayer, tolerance: float = 1e-8) -> None:
     """Compare a layer with its twin, rule by rule and field by field."""
     n, size = slow.n, 2 * slow.n + 1
     counts = [slow.seen, slow.used, slow.grown, slow.recalled, slow.tuned]
@@ -524,7 +531,7 @@ def assert_same(layer: Layer, slow: SlowLayer, tolerance: float = 1e-8) -> None:
             (layer.potentials[slot], rule.potential),
             (layer.utilities[slot], -1.0 if rule.utility is None else rule.utility),
         ]
-    if slow.settings.grow_rules:
+    if slow.params.grow_rules:
         pairs += [(layer.density_mean[:n], slow.moments.mean)]
         pairs += [(layer.density_cov[:n, :n], slow.moments.cov)]
         for label, moments in enumerate(slow.class_moments):
