@@ -31,6 +31,8 @@ from typing import Any
 
 import numba
 import numpy as np
+from devfnn.kernels.concept_state import Concepts, Diary, Habits, Lessons
+from devfnn.model.concepts.state import work_for
 from flops_count import Facts, numbers_touched, row_flops
 from rich.console import Console
 from rich.progress import track
@@ -39,9 +41,7 @@ from rich.table import Table
 import devfnn
 from devfnn import DEVFNN, Config
 from devfnn.kernels import concepts
-from devfnn.kernels.concept_state import Concepts, Diary, Habits, Lessons
 from devfnn.model.compiling import ensure_compiled
-from devfnn.model.concepts.state import work_for
 from devfnn.streams import agrawal, hyperplane, led, sea
 from devfnn.types import Chunk
 

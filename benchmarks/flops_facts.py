@@ -15,6 +15,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from devfnn.kernels.concept_state import BOXES, FIRST_KEPT, LINE, NO_LAYER, QUICK_LINE, Diary
+from devfnn.model.concepts.state import work_for
 
 from devfnn.kernels import (
     boxes,
@@ -28,8 +30,6 @@ from devfnn.kernels import (
     logistic,
     repeats,
 )
-from devfnn.kernels.concept_state import BOXES, FIRST_KEPT, LINE, NO_LAYER, QUICK_LINE, Diary
-from devfnn.model.concepts.state import work_for
 
 MODULES = (boxes, clouds, concept_labels, concept_votes, concepts, consequents, drifts, logistic)
 MODULES += (crossings, repeats)

@@ -5,13 +5,13 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
+from devfnn.kernels.concept_state import LINE, NO_OWNER
+from devfnn.model.concepts.network import ConceptNetwork
+from devfnn.model.concepts.state import unpacked
 from rich.progress import Progress
 
 from devfnn import DEVFNN, Config
-from devfnn.kernels.concept_state import LINE, NO_OWNER
 from devfnn.kernels.state import FREE
-from devfnn.model.concepts.network import ConceptNetwork
-from devfnn.model.concepts.state import unpacked
 
 ROWS = 5000
 

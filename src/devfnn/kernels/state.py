@@ -114,7 +114,7 @@ class CloudState(NamedTuple):
     spreads: Floats  # (K,) variance per feature
     masses: Floats  # (K,) fading count of rows
     heights: Floats  # (K,) log density at the centre
-    count: Ints  # (1,)
+    count: Ints  # type: ignore[assignment]  # (1,)
 
 
 class GaussianState(NamedTuple):
@@ -300,7 +300,7 @@ class EventBuffer(NamedTuple):
     errors: Ints  # (k,) 1 where the network was wrong before it learned the row
     lines: Ints  # (e, 5) row, kind, layer, and two numbers more
     numbers: Floats  # (e, 4)
-    count: Ints  # (1,)
+    count: Ints  # type: ignore[assignment]  # (1,)
 
 
 class GaussianWork(NamedTuple):

@@ -83,11 +83,9 @@ def _use_network(X: Floats, y: Ints, config: Config) -> None:
     labels.keep_to_budget(budget, 2, np.zeros(2, np.bool_))
     outputs = np.zeros((1, shares.size, 2))
     if state.pool is not None:
-        inputs, room = np.zeros((1, 2)), model._network.work
-        network.say_again(state, inputs, 1, params, room, outputs)
-        boxes.drop_layer(state.layers, state.pool, shares.size - 1) if own.sizes.layers > len(
-            config.layers
-        ) else None
+        network.say_again(state, np.zeros((1, 2)), 1, params, own.work, outputs)
+        if own.sizes.layers > len(config.layers):
+            boxes.drop_layer(state.layers, state.pool, shares.size - 1)
     if state.gaussians is not None:
         votes.move_votes_by_rows(state, outputs, y[:1], np.zeros(1, np.bool_), 0, params)
         gaussian.decouple_input(state.gaussians, 0, 0, 0.1)

@@ -252,7 +252,8 @@ class Fleet:
 
     def _state_of(self, index: int) -> State:
         """The network of one model, as views."""
-        return _mapped(self._states, lambda array: array[index])
+        state: State = _mapped(self._states, lambda array: array[index])
+        return state
 
 
 def _mapped(state: Any, change: Any) -> Any:

@@ -43,7 +43,8 @@ def _event(network: "Network", line: int, buffer: EventBuffer, names: list[str])
         value = _in_units(network, feature, numbers[1])
         return RuleSplit(at, layer, first, second, names[feature], value, *numbers[2:])
     if kind == DRIFT_EVENT:
-        return DriftFound(at, *numbers[:3], int(numbers[3]))
+        before, after, bound, cut = numbers
+        return DriftFound(at, before, after, bound, int(cut))
     if kind == KEPT_EVENT:
         return LayerKept(at, layer, first, second, int(numbers[0]), numbers[1])
     if kind == RECALLED_EVENT:

@@ -102,16 +102,14 @@ def _rival_config(old: Mapping[str, Any]) -> Config:
             joining=old["pruning"] and old["rule_growing"],
             join_evidence=old["join_evidence"],
         ),
-        **{
-            "clouds": Clouds(
-                max_rules=old["max_clouds"],
-                rate=old["cloud_rate"],
-                birth=old["cloud_birth"],
-                memory=old["cloud_memory"],
-            )
-        }
+        clouds=Clouds(
+            max_rules=old["max_clouds"],
+            rate=old["cloud_rate"],
+            birth=old["cloud_birth"],
+            memory=old["cloud_memory"],
+        )
         if has_clouds
-        else {},
+        else None,
         labels=_labels(old, "vote"),
         voting=ByAccuracy(rows=old["vote_rows"], power=old["vote_power"]),
         drift=Drift(significance=old["drift_significance"]) if grows else None,

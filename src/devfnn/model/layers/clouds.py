@@ -124,7 +124,8 @@ def n_rules(state: State, layer: int) -> int:
 def n_parameters(state: State, layer: int) -> int:
     """Numbers that define the clouds."""
     assert state.clouds is not None
-    return n_rules(state, layer) * (state.clouds.centers.shape[0] + 3)
+    n = int(state.clouds.centers.shape[0])
+    return n_rules(state, layer) * (n + 3)
 
 
 def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterator[Rule]:

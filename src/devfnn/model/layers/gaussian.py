@@ -8,7 +8,7 @@ import dataclasses
 import math
 import statistics
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -236,11 +236,13 @@ def switch_inputs(state: State, used: Flags, config: "Config") -> None:
     for layer in range(n_layers):
         wanted = np.ones(own.input_mask.shape[1], np.bool_)
         wanted[: used.size] = used
-        is_configured = layer < len(config.layers)
-        takes = config.layers[layer].inputs if is_configured else config.growing.inputs
+        # Only AddLayers, which says what new layers take in, adds gaussian layers.
+        source: Any = config.layers[layer] if layer < len(config.layers) else config.growing
         for other in range(n_layers - 1):
             start = used.size + other * n_classes
-            is_open = takes == "all" or (takes == "settled" and _is_settled(other, config))
+            is_open = source.inputs == "all" or (
+                source.inputs == "settled" and _is_settled(other, config)
+            )
             wanted[start : start + n_classes] = is_open and not is_merged[other]
         n = int(own.n_inputs[layer, 0])
         off: Flags = own.input_mask[layer, :n] & ~wanted[:n]
@@ -355,7 +357,7 @@ def n_parameters(state: State, layer: int) -> int:
     """Numbers that define the rules of a layer: centres, covariances and consequents."""
     own = state.gaussians
     assert own is not None
-    n, m = int(own.n_inputs[layer, 0]), own.class_weights.shape[1]
+    n, m = int(own.n_inputs[layer, 0]), int(own.class_weights.shape[1])
     return n_rules(state, layer) * (n + n * n + (2 * n + 1) * m)
 
 

@@ -238,7 +238,7 @@ def n_parameters(state: State, layer: int) -> int:
     """Numbers that define the rules of a layer."""
     pool = state.pool
     assert pool is not None
-    n, m = pool.lows.shape[1], pool.class_counts.shape[1]
+    n, m = int(pool.lows.shape[1]), int(pool.class_counts.shape[1])
     own = (n + 1) * m if state.layers.kinds[layer] == LINE else 2 * n + (2 * n + 1) * m
     return int(pool.n_members[layer]) * own
 
