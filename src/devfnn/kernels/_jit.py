@@ -19,17 +19,25 @@ from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import models, register_model, type_callable
 from numba.np.arrayobj import make_array, populate_array
 
-kernel = functools.partial(numba.njit, cache=True, error_model="numpy")
-"""Compile a function of its own, which Python or kernels call."""
+_INNER = {
+    "error_model": "numpy",
+    "no_cpython_wrapper": "DEVFNN_WRAP_KERNELS" not in os.environ,
+    "no_cfunc_wrapper": True,
+}
+"""Functions that only kernels call need nothing that lets Python call them, which is half of what
+it takes to compile a small one. Tests call them from Python, and set DEVFNN_WRAP_KERNELS."""
 
-part = functools.partial(numba.njit, error_model="numpy", forceinline=True)
+kernel = functools.partial(numba.njit, cache=True, error_model="numpy", no_cfunc_wrapper=True)
+"""Compile a function that Python calls."""
+
+step = functools.partial(numba.njit, **_INNER)
+"""Compile a function of its own that only kernels call."""
+
+part = functools.partial(numba.njit, **_INNER, forceinline=True)
 """Compile a small function that becomes part of the kernels that call it."""
 
 sum_part = functools.partial(
-    numba.njit,
-    error_model="numpy",
-    forceinline=True,
-    fastmath={"reassoc", "nsz", "contract"},
+    numba.njit, **_INNER, forceinline=True, fastmath={"reassoc", "nsz", "contract"}
 )
 """The same for sums whose order does not matter, so that several terms are added at once."""
 

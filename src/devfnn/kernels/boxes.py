@@ -9,7 +9,7 @@ are born only where they predict better than their parent. All rules of a networ
 
 import numpy as np
 
-from devfnn.kernels._jit import kernel, part
+from devfnn.kernels._jit import kernel, part, step
 from devfnn.kernels.events import report
 from devfnn.kernels.recursive import (
     CHECK_EVERY,
@@ -66,7 +66,7 @@ def copy_values(source, target):
         target[place] = source[place]
 
 
-@kernel()
+@step()
 def copy_rule(pool, source, target):
     """Make a rule the same as another in all but its owner."""
     copy_values(pool.lows[source], pool.lows[target])
@@ -114,7 +114,7 @@ def oldest_kept(layers, first_kept):
     return oldest
 
 
-@kernel()
+@step()
 def drop_oldest(state, row, params, events):
     """Give up the kept layer that is least recently of use; whether there was one."""
     layers = state.layers
@@ -136,7 +136,7 @@ def slot_for_rule(state, row, params, events):
     return slot
 
 
-@kernel()
+@step()
 def place_for_layer(state, n_rules, row, params, events):
     """A place for a layer of so many rules, with slots for them; older kept layers make way.
 
@@ -157,7 +157,7 @@ def place_for_layer(state, n_rules, row, params, events):
             return NO_LAYER
 
 
-@kernel()
+@step()
 def start_anew(pool, layer):
     """Forget what the rules of a layer say; where they hold stays."""
     for index in range(pool.n_members[layer]):
@@ -205,7 +205,7 @@ def bin_bounds(low, high):
     return max(low, 0.0), min(high, 1.0)
 
 
-@kernel()
+@step()
 def gather_evidence(pool, rule, row, label, said):
     """Add the residuals of a row to the bins of all features, and to their crossings."""
     evidence, lows, highs = pool.evidence[rule], pool.lows[rule], pool.highs[rule]
@@ -281,7 +281,7 @@ def middle_cut(pool, rule, feature):
     return min(max(place, 0), n_bins - 2)
 
 
-@kernel()
+@step()
 def best_cut(pool, rule, least_variance):
     """Feature, bin and evidence of the cut that would pay most: a step, or where features cross.
 
@@ -368,7 +368,7 @@ def best_crossing(crossings, evidence):
 # ---- splitting
 
 
-@kernel()
+@step()
 def split_rule(state, layer, rule, row, params, events):
     """Make two rules of one if the evidence is there, and a slot."""
     pool, own = state.pool, params.pool
@@ -409,7 +409,7 @@ def note_row(pool, rule, row, label, weight):
             variances[j] += rate * spread
 
 
-@kernel()
+@step()
 def widen_caps(pool, params):
     """Raise the prior of features by how much less they vary than an evenly spread one.
 
@@ -461,7 +461,7 @@ def trust(said, label, noise):
     return own / max(own + noise / said.shape[0], 1e-300)
 
 
-@kernel()
+@step()
 def say_rules(layers, pool, layer, row, work):
     """Class probabilities of a line, curve or boxes; `work.expanded` is the row's."""
     if pool is None:
@@ -471,7 +471,7 @@ def say_rules(layers, pool, layer, row, work):
     class_shares(pool.weights[rule], work.expanded, size, work.outputs[layer])
 
 
-@kernel()
+@step()
 def learn_rules(state, pool, layer, index, batch, params, work, events):
     """One row of a line, curve or boxes; `work.outputs` is what the layer said."""
     if pool is None:

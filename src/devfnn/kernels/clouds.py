@@ -6,7 +6,7 @@ explains founds a cloud; when there is no room, in place of the emptiest.
 
 import numpy as np
 
-from devfnn.kernels._jit import kernel, part
+from devfnn.kernels._jit import part, step
 
 REFRESH_ROWS = 64
 """Rows between two fadings of all masses, each by as many rows: fading costs as much as a row."""
@@ -44,7 +44,7 @@ def measure_clouds(clouds, row, distances):
                 distances[cloud] += away * away
 
 
-@kernel()
+@step()
 def say_clouds(clouds, row, params, work, output):
     """Class probabilities by the clouds; `work.heights` ends as their densities at the row."""
     if clouds is None:
@@ -138,7 +138,7 @@ def move_clouds(clouds, row, lesson, params, work):
         set_height(clouds, cloud)
 
 
-@kernel()
+@step()
 def fade_clouds(clouds, n_rows, params):
     """Let all masses fade by the rows since the last time, now and then. n_rows: learned so far"""
     if clouds is None:
@@ -150,7 +150,7 @@ def fade_clouds(clouds, n_rows, params):
             set_height(clouds, cloud)
 
 
-@kernel()
+@step()
 def learn_clouds(clouds, row, said, lesson, params, work):
     """One row: found a cloud, or move those of its class. lesson: label, weight of the row"""
     if clouds is None:

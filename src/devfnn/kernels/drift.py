@@ -15,7 +15,7 @@ rows count less. Where rows are drawn independently the factor is near 1, and co
 
 import numpy as np
 
-from devfnn.kernels._jit import kernel, part
+from devfnn.kernels._jit import kernel, part, step
 from devfnn.kernels.boxes import copy_rule, free_rule, place_for_layer, start_anew
 from devfnn.kernels.events import report
 from devfnn.kernels.state import (
@@ -88,7 +88,7 @@ def compare_errors(track, level):
     return track[CUT_ERRORS] / before, error_after, bound
 
 
-@kernel()
+@step()
 def find_drift(progress, row, params, events):
     """Whether errors after the cut are more frequent than before, beyond chance."""
     if params.drift_test != DRIFT_IN_STREAM:
@@ -161,7 +161,7 @@ def best_lasting(layers, pool, params):
     return best
 
 
-@kernel()
+@step()
 def keep_layer(state, source, row, params, events):
     """Copy a layer as it is to a place of its own, and say which; its own if there is no room."""
     layers, pool = state.layers, state.pool
@@ -186,7 +186,7 @@ def keep_layer(state, source, row, params, events):
     return place
 
 
-@kernel()
+@step()
 def respond(state, pool, row, params, events):
     """Keep the best layer for later, and start those of an adaptive memory anew.
 

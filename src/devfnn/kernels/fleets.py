@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from devfnn.arrays import Ints
 from devfnn.kernels._jit import borrowed, kernel, part, view
-from devfnn.kernels.network import run_rows, say_all
+from devfnn.kernels.network import learn_rows, say_all
 from devfnn.kernels.state import DRIFT_EVENT, STEPS, TOLD, Batch, EventBuffer
 from devfnn.kernels.votes import combine_votes, share_votes
 
@@ -101,7 +101,7 @@ def learn_groups(fleet, groups, batch, params, events, counts, outputs, work):
             steps = state.progress.counts[STEPS]
             own = borrowed(rows_between(batch, place, stop))
             told = borrowed(events_between(events, place, stop))
-            done = run_rows(state, own, outputs, 0, params, told, work)
+            done = learn_rows(state, own, outputs, 0, params, told, work)
             if state.progress.counts[STEPS] > steps:
                 note_told(state.clouds, state.progress.counts)
             count_up(counts, model, told, done)

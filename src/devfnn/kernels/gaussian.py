@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from devfnn.kernels._jit import borrowed, kernel, part, view
+from devfnn.kernels._jit import borrowed, kernel, part, step, view
 from devfnn.kernels.events import report
 from devfnn.kernels.gaussian_rules import (
     count_rules,
@@ -88,7 +88,7 @@ def combine_rules(layer, params, work):
         softmax(work.output, work.output)
 
 
-@kernel()
+@step()
 def infer(layer, inputs, params, with_archive, work):
     """The layer's output for one row, in `work.output`. A layer without rules is undecided."""
     mark_present(layer, inputs, work)
@@ -176,7 +176,7 @@ def winner_is_alone(layer, winner):
     return True
 
 
-@kernel()
+@step()
 def is_worth_learning(layer, winner, inputs, draw, params, work):
     """Conflict, or ignorance, or exploration, of which there is less with a budget."""
     if layer.counters[USED] < 2 * layer.n_inputs[0] + 1:
@@ -229,7 +229,7 @@ def forgetting_factor(layer, rule, params, work):
     return memory
 
 
-@kernel()
+@step()
 def train_consequents(layer, label, weight, params, work):
     """Recursive update of every rule that fires, each on its own error."""
     size = 2 * layer.n_inputs[0] + 1
@@ -271,7 +271,7 @@ def train_consequents(layer, label, weight, params, work):
 # ---- a row, many rows
 
 
-@kernel()
+@step()
 def say_gaussian(gaussians, index, inputs, params, work, output):
     """What one gaussian layer says of a row. inputs: (i,) · output: (m,)"""
     if gaussians is None:
@@ -281,7 +281,7 @@ def say_gaussian(gaussians, index, inputs, params, work, output):
         output[k] = work.output[k]
 
 
-@kernel()
+@step()
 def learn_gaussian(gaussians, index, row, batch, inputs, params, work, events):
     """One row through a layer: choose, grow or tune, then train; `work.outputs` is what it said."""
     if gaussians is None:
@@ -334,7 +334,7 @@ def learn_gaussian(gaussians, index, row, batch, inputs, params, work, events):
     train_consequents(layer, label, weight, params, own)
 
 
-@kernel()
+@step()
 def lacks_room(gaussians, index, params):
     """Whether a layer may found a rule and has no slot for it."""
     if gaussians is None:

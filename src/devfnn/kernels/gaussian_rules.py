@@ -5,7 +5,7 @@ Paper: gClass, its IF part. Rows are judged by data quality: their recursive wei
 
 import numpy as np
 
-from devfnn.kernels._jit import kernel, part
+from devfnn.kernels._jit import part, step
 from devfnn.kernels.state import (
     ACTIVE,
     ARCHIVED,
@@ -27,7 +27,7 @@ as much as 64 updates of few inputs: rounding stays below 1e-10."""
 # ---- firing
 
 
-@kernel()
+@step()
 def measure_rule(layer, rule, inputs, work):
     """Squared Mahalanobis distance of the row to one rule; absent inputs lie on the centre."""
     n = layer.n_inputs[0]
@@ -96,7 +96,7 @@ def winning_rule(layer, work):
     return best
 
 
-@kernel()
+@step()
 def invert_covariance(layer, rule, width_floor, factor):
     """Recompute inverse covariance and log volume of a rule from its covariance.
 
@@ -158,7 +158,7 @@ def tune_complete(layer, rule, rate, work):
     layer.log_volumes[rule] += 0.5 * (work.n_present[0] * np.log(keep) + np.log1p(rate * distance))
 
 
-@kernel()
+@step()
 def tune_partial(layer, rule, rate, width_floor, work):
     """The same for a row with values missing: the missing ones keep their variance."""
     n = layer.n_inputs[0]
@@ -174,7 +174,7 @@ def tune_partial(layer, rule, rate, width_floor, work):
     invert_covariance(layer, rule, width_floor, work.factor)
 
 
-@kernel()
+@step()
 def tune_premise(layer, rule, weight, params, work):
     """Move the winner towards the row: covariance and inverse first, from the OLD centre."""
     n = layer.n_inputs[0]
@@ -247,7 +247,7 @@ def axis_quality(layer, point, widths, present):
     return 1.0 / np.sqrt(1.0 + spread / n)
 
 
-@kernel()
+@step()
 def update_density(layer, inputs, present, weight):
     """Take a row into the weighted mean and covariance; absent inputs keep their moments."""
     n = layer.n_inputs[0]
@@ -339,7 +339,7 @@ def nearest_centers(layer, inputs, label, present):
     return same, same_distance, other, other_distance
 
 
-@kernel()
+@step()
 def sketch_rule(layer, inputs, label, params, work):
     """Centre and widths that a rule founded on this row would have; returns its log volume.
 
@@ -445,7 +445,7 @@ def set_axis_width(layer, rule, axis, width):
     layer.log_volumes[rule] += np.log(width)
 
 
-@kernel()
+@step()
 def found_first_rule(layer, inputs, label, params, work):
     """The first row of a layer becomes its first rule: wide, and with consequents 0."""
     place_rule(layer, 0, params.initial_gain)
@@ -459,7 +459,7 @@ def found_first_rule(layer, inputs, label, params, work):
     layer.counters[GROWN] += 1
 
 
-@kernel()
+@step()
 def found_rule(layer, rule, winner, params, work):
     """Turn the sketch into a rule; its consequents start where the winner's are."""
     place_rule(layer, rule, params.later_gain)
@@ -516,7 +516,7 @@ def passes_published_tuning(layer, inputs, label, params, work):
     return lowest < own < highest
 
 
-@kernel()
+@step()
 def grow_rule(layer, winner, inputs, label, params, work):
     """Found or recall a rule if the row earns one.
 

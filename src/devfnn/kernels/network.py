@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from devfnn.kernels._jit import borrowed, kernel, part
+from devfnn.kernels._jit import borrowed, kernel, part, step
 from devfnn.kernels.boxes import copy_values, learn_rules, say_rules, widen_caps
 from devfnn.kernels.clouds import fade_clouds, learn_clouds, say_clouds
 from devfnn.kernels.drift import find_drift, note_error, respond, watch_label, weigh_evidence
@@ -55,7 +55,7 @@ def expand_for_rules(pool, row, work):
     expand_blocks(row, work.expanded)
 
 
-@kernel()
+@step()
 def say(state, layer, row, inputs, params, work):
     """What one layer says, into `work.outputs`; `work.expanded` is the row's.
 
@@ -70,7 +70,7 @@ def say(state, layer, row, inputs, params, work):
         say_rules(state.layers, state.pool, layer, row, work)
 
 
-@kernel()
+@step()
 def say_all(state, row, params, work):
     """Outputs of all layers; NaN for idle ones. `work.inputs` ends as the inputs of all layers."""
     expand_for_rules(state.pool, row, work)
@@ -139,7 +139,7 @@ def say_before_learning(state, row, codes, params, work):
                 say(state, layer, row, row, params, work)
 
 
-@kernel()
+@step()
 def train_layer(state, layer, index, batch, inputs, params, work, events):
     """One layer on one row; `work.outputs` is what it said."""
     kind = state.layers.kinds[layer]
@@ -183,28 +183,6 @@ def has_room(state, gaussians, codes, params):
 def is_visited(batch, index, params, events):
     """Whether layers see a row of a chunk: all rows where each layer chooses for itself."""
     return params.label_choice == BY_LAYER or events.taken[index] == 1
-
-
-@kernel()
-def train_rows(state, batch, outputs, codes, bounds, params, events, work):
-    """Train on rows of a chunk; returns the first for which a layer had no room, or the last bound.
-
-    With votes by likelihood, `outputs` become what layers said just before they learned each row.
-    """
-    start, stop, n_features = bounds
-    for index in range(start, stop):
-        if not is_visited(batch, index, params, events):
-            continue
-        if not has_room(state, state.gaussians, codes, params):
-            return index
-        inputs = batch.rows[index]
-        say_before_learning(state, inputs[:n_features], codes, params, work)
-        train_all(state, codes, index, batch, inputs, params, work, events)
-        if params.votes == BY_LIKELIHOOD:
-            for layer in range(codes.shape[0]):
-                if codes[layer] != NEVER:
-                    copy_values(work.outputs[layer], outputs[index, layer])
-    return stop
 
 
 # ---- the end of a structural step
@@ -265,7 +243,7 @@ def score_of_splitting(scores, params):
     return split
 
 
-@kernel()
+@step()
 def close_step(state, step, params, work, events):
     """End of a structural step: memory, priors, rest, and which layer was the best.
 
@@ -357,15 +335,26 @@ def learn_chunk(state, batch, outputs, codes, step, params, events, work):
 
     step: first and last row, features, the row from which votes count (-1: not yet), labels taken,
     lead of the short memory. Returns the first row for which a layer had no room, or the last.
+    With votes by likelihood, `outputs` become what layers said just before they learned each row.
     """
     state, batch, events = borrowed(state), borrowed(batch), borrowed(events)
     params, work = borrowed(params), borrowed(work)
     outputs, codes = borrowed((outputs, codes))
     start, stop, n_features, counted, n_taken, lead = step
-    bounds = (start, stop, n_features)
-    done = train_rows(state, batch, outputs, codes, bounds, params, events, work)
-    if done < stop or counted < 0:
-        return done
+    for index in range(start, stop):
+        if not is_visited(batch, index, params, events):
+            continue
+        if not has_room(state, state.gaussians, codes, params):
+            return index
+        inputs = batch.rows[index]
+        say_before_learning(state, inputs[:n_features], codes, params, work)
+        train_all(state, codes, index, batch, inputs, params, work, events)
+        if params.votes == BY_LIKELIHOOD:
+            for layer in range(codes.shape[0]):
+                if codes[layer] != NEVER:
+                    copy_values(work.outputs[layer], outputs[index, layer])
+    if counted < 0:
+        return stop
     if params.votes != BY_REWARD:
         by_layer = params.label_choice == BY_LAYER
         for index in range(counted, stop):
@@ -374,19 +363,21 @@ def learn_chunk(state, batch, outputs, codes, step, params, events, work):
     counts = state.progress.counts
     counts[OPEN] = (counts[OPEN] + n_taken) % params.chunk_rows
     close_step(state, (stop, lead, n_taken), params, work, events)
-    return done
+    return stop
 
 
 # ---- row by row
 
 
 @kernel()
-def run_rows(state, batch, outputs, start, params, events, work):
+def learn_rows(state, batch, outputs, start, params, events, work):
     """Row by row: outputs, vote, then learn at once, up to the end of a structural step.
 
     Such a step has `chunk_rows` labels. Returns the first row that was not looked at, also where a
     layer has no room for a rule. outputs: (k, L, m) to keep what layers said, or without rows
     """
+    state, batch, events = borrowed(state), borrowed(batch), borrowed(events)
+    params, work, (outputs,) = borrowed(params), borrowed(work), borrowed((outputs,))
     progress, counts, codes = state.progress, state.progress.counts, work.codes
     for layer in range(codes.shape[0]):
         codes[layer] = learning_code(layer, params)
@@ -423,11 +414,3 @@ def run_rows(state, batch, outputs, start, params, events, work):
                 progress.lead[0] = 0.0
                 return index + 1
     return batch.rows.shape[0]
-
-
-@kernel()
-def learn_rows(state, batch, outputs, start, params, events, work):
-    """`run_rows`, called from Python."""
-    state, batch, events = borrowed(state), borrowed(batch), borrowed(events)
-    params, work, (outputs,) = borrowed(params), borrowed(work), borrowed((outputs,))
-    return run_rows(state, batch, outputs, start, params, events, work)

@@ -8,7 +8,7 @@ gain weighted by the curvature of the likelihood, a recursive Newton step.
 
 import numpy as np
 
-from devfnn.kernels._jit import kernel, part, sum_part
+from devfnn.kernels._jit import part, step, sum_part
 
 LEAST_CURVATURE = 1e-4
 
@@ -275,7 +275,7 @@ def learn_logistic(weights, gains, size, said, lesson, caps, work):
         hold_under_caps(gains, size, caps)
 
 
-@kernel()
+@step()
 def is_definite(gains, size):
     """Whether a Cholesky factorisation of the leading block goes through. gains: (h,)"""
     factor = np.zeros((size, size))
@@ -293,7 +293,7 @@ def is_definite(gains, size):
     return True
 
 
-@kernel()
+@step()
 def repair_gains(gains, size, caps):
     """Fall back to the diagonal when rounding has cost the matrix its definiteness."""
     if is_definite(gains, size):
@@ -387,7 +387,7 @@ def update_consequent(consequent, gain_cov, expanded, gain, residuals, strength,
     forget_and_bound(consequent, gain_cov, gain, scale, memory, caps)
 
 
-@kernel()
+@step()
 def decay_consequent(consequent, gain_cov, gain, strength):
     """Shrink the weights along the gain matrix; the step is bounded, so none can grow."""
     size = gain.shape[0]
@@ -409,7 +409,7 @@ def decay_consequent(consequent, gain_cov, gain, strength):
             weights[j] -= eta * gain[j]
 
 
-@kernel()
+@step()
 def is_positive_definite(matrix, size):
     """Whether a Cholesky factorisation of the leading block goes through."""
     factor = np.zeros((size, size))
@@ -427,7 +427,7 @@ def is_positive_definite(matrix, size):
     return True
 
 
-@kernel()
+@step()
 def repair_gain_cov(gain_cov, size, caps):
     """Fall back to the diagonal when rounding has cost the matrix its definiteness."""
     if is_positive_definite(gain_cov, size):
