@@ -20,7 +20,6 @@ from devfnn.kernels.state import (
     GAUSSIAN,
     MEMORY,
     NEVER,
-    OPEN,
     RECALLED_EVENT,
     REFEREE,
     ROWS,
@@ -361,7 +360,8 @@ def learn_chunk(state, batch, outputs, codes, step, params, events, work):
             if batch.labelled[index] != UNLABELLED if by_layer else events.taken[index] == 1:
                 move_votes(state, outputs[index], batch.labels[index], params)
     counts = state.progress.counts
-    counts[OPEN] = (counts[OPEN] + n_taken) % params.chunk_rows
+    n_open = state.progress.n_open
+    n_open[0] = (n_open[0] + n_taken) % params.chunk_rows
     close_step(state, (stop, lead, n_taken), params, work, events)
     return stop
 
@@ -406,9 +406,9 @@ def learn_rows(state, batch, outputs, start, params, events, work):
         if outputs.shape[0] > 0:
             copy_values(work.outputs, outputs[index])
         if is_chosen:
-            counts[OPEN] += 1
-            if counts[OPEN] == params.chunk_rows:
-                counts[OPEN] = 0
+            progress.n_open[0] += 1
+            if progress.n_open[0] == params.chunk_rows:
+                progress.n_open[0] = 0
                 step = (index, progress.lead[0], params.chunk_rows)
                 close_step(state, step, params, work, events)
                 progress.lead[0] = 0.0

@@ -28,9 +28,9 @@ repeats nothing; labels behind that; the last label; how often labels differ fro
 LEAST_WORTH = 0.1
 """No row counts less than this, however much rows repeat each other: evidence is divided by it."""
 
-ROWS, STEPS, SCORED, TOLD, OPEN = range(5)
+ROWS, STEPS, SCORED, TOLD = range(4)
 """Places in `Progress.counts`: rows learned; structural steps; rows scored since the last drift;
-the number of clouds that was last reported; labels since the last structural step."""
+the number of clouds that was last reported."""
 
 TRACK_ROWS, TRACK_ERRORS, CUT_ROWS, CUT_ERRORS = range(4)
 """Places in `Progress.errors`: since the last drift, and up to where they were rarest."""
@@ -157,7 +157,8 @@ class Progress(NamedTuple):
     errors: Ints  # (4,) see TRACK_ROWS ...
     signals: Floats  # (8,) see MEMORY ...
     label_shares: Floats  # (m,) fading, of each class among the labels taken
-    counts: Ints  # (5,) see ROWS ...
+    counts: Ints  # (4,) see ROWS ...
+    n_open: Ints  # (1,) labels since the last structural step
     lead: Floats  # (1,) rows on which the short memory beat the long one, since the last step
     budget: Ints  # (S,) the label budget, see `kernels/labels.py`
 

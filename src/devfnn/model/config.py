@@ -535,11 +535,16 @@ def plain_value(field: "dataclasses.Field[Any]", value: Any) -> Any:
 
 
 def plain_section(section: Section) -> dict[str, Any]:
-    """A section as plain data; of a layer what its kind has."""
+    """A section as plain data; of a layer what is set."""
     fields = dataclasses.fields(section)  # type: ignore[arg-type]
     if isinstance(section, Layer):
-        own = next(store.TAKES for store in STORES if section.kind in store.KINDS)
-        fields = tuple(field for field in fields if field.name in {"kind", "name", *own})
+        defaults = {"name": section.kind}
+        fields = tuple(
+            field
+            for field in fields
+            if field.name == "kind"
+            or getattr(section, field.name) != defaults.get(field.name, field.default)
+        )
     data = {field.name: plain_value(field, getattr(section, field.name)) for field in fields}
     return {"form": section.form, **data} if section.form else data
 

@@ -23,7 +23,6 @@ from devfnn.kernels.state import (
     NEVER,
     NO_LAYER,
     OFFERED,
-    OPEN,
     SEEN_ROWS,
     STEPS,
     TOLD,
@@ -553,7 +552,7 @@ class Network:
             self.n_chunks += 1
             return self._steps_after_training(names)
         gathered, self.gathered, self._said = self.gathered, self._nothing_gathered(), None
-        self.state.progress.counts[OPEN] = 0
+        self.state.progress.n_open[0] = 0
         rows = gathered.rows
         events = mask_features(self, self._all_inputs(rows.X), rows.labels, names)
         events += merge_layers(self, gathered.outputs)
@@ -600,10 +599,13 @@ class Network:
         return Gathered.none(self.n_features, self.sizes.layers, self.n_classes)
 
     def _all_inputs(self, X: Floats) -> Floats:
-        """Scaled rows with the features that are masked, too; those asleep are in the middle."""
-        if self.config.scaling == "online":
-            return self.scaler.transform(X)
-        return np.clip(X, -CLIP, 1.0 + CLIP)
+        """Scaled rows with the features that are masked, too."""
+        if self.config.scaling == "none":
+            return np.clip(X, -CLIP, 1.0 + CLIP)
+        inputs = self.scaler.transform(X)
+        if not self.is_stepwise:
+            inputs[:, ~self.scaler.awake] = np.nan
+        return inputs
 
     # ---- scaling
 

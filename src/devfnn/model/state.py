@@ -50,7 +50,8 @@ PROGRESS_LAYOUT = {
     "errors": Field("4", 0),
     "signals": Field("8", 0.0),
     "label_shares": Field("m", 0.0, 0.0, 1.0),
-    "counts": Field("5", 0),
+    "counts": Field("4", 0),
+    "n_open": Field("1", 0),
     "lead": Field("1", 0.0),
     "budget": Field("S", 0),
 }

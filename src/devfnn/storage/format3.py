@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from devfnn.errors import InputError, StorageError
-from devfnn.kernels.state import BOXES, CLOUDS, CURVE, GAUSSIAN, NO_LAYER, OPEN
+from devfnn.kernels.state import BOXES, CLOUDS, CURVE, GAUSSIAN, NO_LAYER
 from devfnn.model.config import (
     DEFAULT_LAYERS,
     AddLayers,
@@ -308,8 +308,7 @@ def _rivals(
             "lead": "progress/lead",
         },
     )
-    clock = old["state/clock"]
-    arrays["progress/counts"] = np.append(clock, int(clock[0]) % config.chunk_rows)
+    arrays["progress/counts"] = old["state/clock"]
     if growing is None:
         arrays["progress/errors"] = np.zeros_like(arrays["progress/errors"])
     count = len(old["gathered/X"]) if config.feature_mask is not None else 0
@@ -362,8 +361,7 @@ def _stack(
     if config.merging is not None:
         arrays |= {name: old[name] for name in old if name.startswith("output_stats/")}
     count = int(counters.get("gathered/count") or 0)
-    arrays["progress/counts"] = np.zeros(5, np.int64)
-    arrays["progress/counts"][OPEN] = count
+    arrays["progress/counts"] = np.zeros(4, np.int64)
     n_buffer = len(old["buffer/X"])
     arrays |= _shared(old, config) | _kept_rows(old, "buffer", "buffer", n_buffer)
     arrays |= _kept_rows(old, "gathered/rows", "gathered", count)

@@ -27,7 +27,6 @@ from devfnn.kernels.state import (
     LEAST_WORTH,
     MEMORY,
     NEAR_CHANGES,
-    OPEN,
     OWED,
     ROWS,
     SCORED,
@@ -108,7 +107,7 @@ def sizes_of(network: Network) -> StoredSizes:
 @functools.lru_cache(maxsize=64)
 def unused_fields(config: Config) -> frozenset[str]:
     """Arrays that nothing reads in this configuration; they are not stored."""
-    unused: set[str] = set()
+    unused = {"progress/n_open"}  # follows from the rest
     if config.voting.form == "accuracy":
         unused |= {"layers/voting_weights", "layers/decays"}
     else:
@@ -225,7 +224,10 @@ def network_of(
         _find_origins(network)
     if "layers/kinds" not in arrays:
         network.state.layers.kinds[:] = GAUSSIAN
-        network.state.progress.counts[OPEN] = sizes.gathered_rows
+    progress = network.state.progress
+    progress.n_open[0] = progress.counts[ROWS] % config.chunk_rows
+    if network.is_stepwise:
+        progress.n_open[0] = sizes.gathered_rows
     for name in COUNTERS:
         setattr(network, name, counters[name])
     return network
