@@ -359,7 +359,6 @@ def learn_chunk(state, batch, outputs, codes, step, params, events, work):
         for index in range(counted, stop):
             if batch.labelled[index] != UNLABELLED if by_layer else events.taken[index] == 1:
                 move_votes(state, outputs[index], batch.labels[index], params)
-    counts = state.progress.counts
     n_open = state.progress.n_open
     n_open[0] = (n_open[0] + n_taken) % params.chunk_rows
     close_step(state, (stop, lead, n_taken), params, work, events)
