@@ -258,8 +258,9 @@ class SlowErrors:
         """Take in a row; of equal bounds the last is the cut."""
 
         def upper(errors: int, rows: int) -> float:
-            slack = np.sqrt(np.log(1.0 / significance) / (2.0 * rows))
-            return float(errors / rows + slack) if rows else np.inf
+            if not rows:
+                return np.inf
+            return float(errors / rows + np.sqrt(np.log(1.0 / significance) / (2.0 * rows)))
 
         self.rows, self.errors = self.rows + 1, self.errors + int(is_wrong)
         if upper(self.errors, self.rows) <= upper(self.cut_errors, self.cut_rows):
