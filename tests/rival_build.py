@@ -6,7 +6,7 @@ import numba
 import numpy as np
 
 from devfnn.arrays import Floats, Ints
-from devfnn.kernels import network
+from devfnn.kernels import network, votes
 from devfnn.kernels.state import (
     ALWAYS,
     BOXES,
@@ -17,6 +17,7 @@ from devfnn.kernels.state import (
     NO_LAYER,
     NO_OWNER,
     OFFERED,
+    STEPS,
     WATCHED,
     WHILE_LEADING,
     Batch,
@@ -133,6 +134,25 @@ def said_by(state: State, rows: Floats, params: Params) -> Floats:
     outputs = np.full((len(rows), *dirty_work(state).outputs.shape), np.nan)
     network.forward(state, rows, params, dirty_work(state), outputs, rows)
     return outputs
+
+
+def voted(state: State, outputs: Floats, params: Params) -> Floats:
+    """Probabilities of the network. (k, m)"""
+    probabilities = np.full((len(outputs), outputs.shape[2]), np.nan)
+    votes.vote(state, outputs, params, probabilities)
+    return probabilities
+
+
+def rows_learned(state: State, batch: Batch, params: Params) -> tuple[EventBuffer, list[int]]:
+    """Learn row by row in place, over all structural steps; also the rows after which they were."""
+    n_rows, outputs = len(batch.rows), np.zeros((0, *dirty_work(state).outputs.shape))
+    events, stops, done = events_for(n_rows, n_rows + 50), [], 0
+    while done < n_rows:
+        steps, work = state.progress.counts[STEPS], dirty_work(state)
+        done = network.learn_rows(state, batch, outputs, done, params, events, work)
+        if state.progress.counts[STEPS] > steps:
+            stops.append(done)
+    return events, stops
 
 
 def chunk_learned(state: State, batch: Batch, params: Params) -> EventBuffer:

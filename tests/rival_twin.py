@@ -183,12 +183,12 @@ class SlowRivals:
     # how it learns
 
     def learn_row(
-        self, index: int, row: Floats, label: int, weight: float, say: tuple[float, int]
+        self, index: int, row: Floats, label: int, weight: float, draw: float, labelled: int
     ) -> tuple[bool, bool]:
-        """Say, choose, learn; `say` is draw and kind of label. Was it taken, was it an error?"""
+        """Say, choose, learn; was the label taken, was it an error?"""
         outputs = self.outputs(row)
         probabilities = self.vote(outputs)
-        if not self.choose(probabilities, *say):
+        if not self.choose(probabilities, draw, labelled):
             return False, False
         is_wrong = self._note_error(probabilities, label)
         self.lead += self._lead(outputs, label)
@@ -202,6 +202,12 @@ class SlowRivals:
             self._close(index, self.params.chunk_rows, self.lead)
             self.lead = 0.0
         return True, is_wrong
+
+    def learn_rows(self, batch: Batch) -> tuple[list[int], list[int]]:
+        """Row by row; taken and errors by row."""
+        rows = enumerate(zip(*batch, strict=True))
+        taken, errors = zip(*(self.learn_row(index, *row) for index, row in rows), strict=True)
+        return list(map(int, taken)), list(map(int, errors))
 
     def learn_chunk(self, batch: Batch) -> tuple[list[int], list[int]]:
         """Choose and count errors, answer drift, learn, score; taken and errors by row.
