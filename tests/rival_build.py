@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numba
 import numpy as np
 
 from devfnn.arrays import Floats, Ints
@@ -16,7 +15,6 @@ from devfnn.kernels.state import (
     NEAR_CHANGES,
     NO_LAYER,
     NO_OWNER,
-    OFFERED,
     STEPS,
     WATCHED,
     WHILE_LEADING,
@@ -30,11 +28,10 @@ from devfnn.kernels.state import (
 )
 from devfnn.model.config import Config
 from devfnn.model.layers.pool import packed
-from devfnn.model.network import empty_state, event_buffer, first_sizes
+from devfnn.model.network import event_buffer
 from devfnn.model.params import kernel_params
+from devfnn.model.state import empty_state, first_sizes
 from rival_parts import capped
-
-IS_COMPILED = not numba.config.DISABLE_JIT
 
 QUICK_LINE, BRISK_LINE, STEADY_LINE, LIVELY_CURVE, CALM_CURVE, BOX_LAYER, CLOUD_LAYER = range(7)
 """Layers of the default; those with rules in the pool are born in the slots of the same numbers."""
@@ -69,11 +66,6 @@ EVENTFUL: dict[str, Any] = {
 """So much happens in a few hundred rows."""
 
 
-def count(compiled: int, plain: int) -> int:
-    """How many rows: fewer where kernels run as plain Python, a hundred times slower."""
-    return compiled if IS_COMPILED else plain
-
-
 # ---- what kernels take besides the state
 
 
@@ -106,18 +98,6 @@ def dirty_work(state: State) -> Work:
         heights=np.full(n_clouds, np.nan),
         distances=np.full(n_clouds, np.nan),
         gaussian=None,
-    )
-
-
-def batch_of(rows: Floats, labels: Any, **others: Any) -> Batch:
-    """Rows to learn, of weight 1, offered, and never drawn for exploration unless told."""
-    ones = np.ones(len(rows))
-    return Batch(
-        rows=np.ascontiguousarray(rows),
-        labels=np.ascontiguousarray(labels, np.int64),
-        weights=others.get("weights", ones),
-        draws=others.get("draws", ones),
-        labelled=others.get("labelled", np.full(len(rows), OFFERED, np.int64)),
     )
 
 

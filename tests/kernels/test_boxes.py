@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from build import batch_of, count
 from devfnn.arrays import Floats, Ints
 from devfnn.kernels.boxes import (
     best_crossing,
@@ -50,10 +51,8 @@ from rival_build import (
     STILL,
     add_rule,
     assert_equal,
-    batch_of,
     chunk_learned,
     copied,
-    count,
     events_for,
     fill_rule,
     fresh,
@@ -493,8 +492,8 @@ def smooth(rng: np.random.Generator, n_rows: int) -> tuple[Floats, Ints]:
 
 
 def learned(rows: Floats, labels: Ints, chunk: int = 300, **changes: Any) -> State:
-    """A network without clouds and drifts that has learned the rows."""
-    state, params = fresh(2, 2, 30, **(STILL | {"clouds": None} | changes))
+    """A network without drifts that has learned the rows."""
+    state, params = fresh(2, 2, 30, **(STILL | changes))
     for start in range(0, len(rows), chunk):
         batch = batch_of(rows[start : start + chunk], labels[start : start + chunk])
         chunk_learned(state, batch, params)
@@ -523,7 +522,7 @@ def test_rules_are_hardly_ever_born_without_need() -> None:
 def test_rules_learn_a_chessboard() -> None:
     for seed in range(count(6, 3)):
         rng = np.random.default_rng(seed)
-        state, params = fresh(2, 2, 30, **(STILL | {"clouds": None}))
+        state, params = fresh(2, 2, 30, **STILL)
         for _ in range(6):
             chunk_learned(state, batch_of(*chessboard(rng, 300)), params)
         own = members_of(state.pool, BOX_LAYER)
@@ -538,7 +537,7 @@ def test_rules_learn_a_chessboard() -> None:
 def test_without_splitting_there_is_one_rule_and_nothing_is_gathered() -> None:
     state = learned(*steps(np.random.default_rng(0), 600), boxes__splitting=False)
     pool = state.pool
-    assert pool.n_members.tolist() == [1] * CLOUD_LAYER
+    assert pool.n_members.tolist() == [1] * CLOUD_LAYER + [0]
     assert (pool.evidence == 0.0).all() and (pool.crossings == 0.0).all()
 
 

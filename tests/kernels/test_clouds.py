@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from build import count
 from devfnn.arrays import Floats
 from devfnn.kernels.clouds import (
     REFRESH_ROWS,
@@ -16,7 +17,7 @@ from devfnn.kernels.clouds import (
     set_height,
 )
 from devfnn.kernels.state import CloudState
-from rival_build import copied, count, dirty_work, fill_clouds, fresh
+from rival_build import copied, dirty_work, fill_clouds, fresh
 from rival_parts import SlowCloud
 from rival_same import assert_same_clouds, slow_clouds, slow_copy
 from rival_twin import SlowRivals

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from build import count
 from devfnn.arrays import Floats, Ints
 from devfnn.kernels.boxes import (
     count_free,
@@ -62,7 +63,6 @@ from rival_build import (
     add_rule,
     assert_equal,
     copied,
-    count,
     events_for,
     fresh,
     let_rows_repeat,

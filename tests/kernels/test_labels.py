@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from build import batch_of
 from devfnn.arrays import Flags, Floats, Ints
 from devfnn.kernels.labels import can_buy, choose_labels, count_row, count_rows, keep_to_budget
 from devfnn.kernels.state import (
@@ -20,7 +21,7 @@ from devfnn.kernels.state import (
     Params,
     State,
 )
-from rival_build import assert_equal, batch_of, chunk_learned, copied, fresh, random_network
+from rival_build import assert_equal, chunk_learned, copied, fresh, random_network
 from rival_same import assert_same, assert_same_budget, slow_budget, slow_copy
 
 CHOICES: dict[str, dict[str, Any]] = {

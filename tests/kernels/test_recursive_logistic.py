@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
+from build import count
 from devfnn.arrays import Floats
 from devfnn.kernels import recursive
 from devfnn.kernels.recursive import (
@@ -26,7 +27,7 @@ from devfnn.kernels.recursive import (
 )
 from devfnn.model.layers.pool import packed, unpacked
 from reference import one_hot, softmax
-from rival_build import count, random_gain
+from rival_build import random_gain
 from rival_parts import capped, halves, implicit_shares, learned_logistic
 
 NAN = np.nan
