@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from devfnn.kernels._jit import borrowed
 from devfnn.arrays import Floats, Ints
+from devfnn.kernels._jit import borrowed, view
 
 
 class Arrays(NamedTuple):
@@ -45,3 +45,46 @@ def test_what_is_written_into_borrowed_arrays_is_kept(rng: np.random.Generator) 
     write_slices(arrays, values)
     np.testing.assert_array_equal(arrays.table[:, 0], values)
     assert (arrays.flags == 7).all()
+
+
+class Parts(NamedTuple):
+    """Named tuples inside a named tuple, as the parts of a state; one of them is absent."""
+
+    first: Arrays
+    absent: None
+    second: Arrays
+
+
+@numba.njit
+def write_into(parts: Any, value: Any) -> None:
+    """Store into a part that was handed on by reference, if there is one."""
+    if parts is not None:
+        parts.table[:, 0] += value
+        parts.count[0] += 1
+
+
+@numba.njit
+def write_entries(many: Any, values: Any) -> None:
+    """Take one entry of all arrays after the other, and write into its parts."""
+    many = borrowed(many)
+    for index in range(values.shape[0]):
+        one = view(many, index)
+        write_into(one.first, values[index])
+        write_into(one.second, 2.0 * values[index])
+        write_into(one.absent, values[index])
+
+
+def test_what_is_written_into_one_entry_of_nested_arrays_is_kept(rng: np.random.Generator) -> None:
+    def zeros() -> Arrays:
+        return Arrays(np.zeros((3, 4), np.int64), np.zeros((3, 4, 2)), np.zeros((3, 1), np.int64))
+
+    many, values = Parts(zeros(), None, zeros()), rng.random(2)
+    write_entries(many, values)
+    for part, factor in ((many.first, 1.0), (many.second, 2.0)):
+        expected = np.repeat([*(factor * values), 0.0], 4).reshape(3, 4)
+        np.testing.assert_array_equal(part.table[..., 0], expected)
+        assert not part.table[..., 1].any() and not part.flags.any()
+        assert part.count.tolist() == [[1], [1], [0]]
+    one = view(many, 1)
+    assert one.absent is None and one.second.table is not many.second.table
+    assert np.shares_memory(one.second.table, many.second.table)

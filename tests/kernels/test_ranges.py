@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from devfnn.arrays import Flags, Floats
 from devfnn.kernels.ranges import (
     CLOCK_ESCAPES,
     MARGIN,
@@ -11,7 +12,6 @@ from devfnn.kernels.ranges import (
     WATCH_RATE,
     watch,
 )
-from devfnn.arrays import Flags, Floats
 
 
 class Watch:

@@ -1,7 +1,7 @@
 """Recursive logistic regression of one rule: expansion, implicit step, gains, caps, repair."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -10,13 +10,11 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from build import count
-from concept_build import random_gain
-from concept_parts import capped, halves, implicit_shares, learned_logistic
-from devfnn.kernels import logistic
-from devfnn.kernels.concept_state import Work
-from devfnn.kernels.logistic import (
+from devfnn.arrays import Floats
+from devfnn.kernels import recursive
+from devfnn.kernels.recursive import (
     class_shares,
-    expand_row,
+    expand_blocks,
     gain_of,
     hold_under_caps,
     implicit_output,
@@ -27,18 +25,26 @@ from devfnn.kernels.logistic import (
     start_gains,
     step_of_two,
 )
-from devfnn.arrays import Floats
-from devfnn.model.concepts.state import packed, unpacked
+from devfnn.model.layers.pool import packed, unpacked
 from reference import one_hot, softmax
+from rival_build import random_gain
+from rival_parts import capped, halves, implicit_shares, learned_logistic
 
 NAN = np.nan
 
 
-def work_of(phi: Floats, m: int) -> Work:
+class Memory(NamedTuple):
+    """The working memory that a step takes."""
+
+    expanded: Floats
+    gain: Floats
+    step: Floats
+    learned: Floats
+
+
+def work_of(phi: Floats, m: int) -> Memory:
     """Working memory with an expanded row, and nothing else that is sensible."""
-    size = phi.size
-    fields = [np.full(size, NAN), np.full((1, m), NAN), np.full(1, NAN)]
-    return Work(phi.copy(), *fields, *(np.full(m, NAN) for _ in range(3)), *np.full((2, 1), NAN))
+    return Memory(phi.copy(), np.full(phi.size, NAN), np.full(m, NAN), np.full(m, NAN))
 
 
 def learn(
@@ -71,7 +77,7 @@ def plain(kernel: Callable[..., Any]) -> Callable[..., Any]:
 def test_the_expansion_is_chebyshevs_first_halves_first(rng: np.random.Generator, n: int) -> None:
     for row in rng.uniform(-0.5, 1.5, (20, n)):
         out = np.full(2 * n + 1, NAN)
-        expand_row(row, out)
+        expand_blocks(row, out)
         angles = np.arccos((2.0 * row - 1.0).astype(complex))
         expected = [[1.0], np.cos(angles).real, np.cos(2.0 * angles).real]
         np.testing.assert_allclose(out, np.concatenate(expected), atol=1e-12)
@@ -79,15 +85,8 @@ def test_the_expansion_is_chebyshevs_first_halves_first(rng: np.random.Generator
 
 def test_absent_features_expand_to_0() -> None:
     out = np.full(7, NAN)
-    expand_row(np.array([0.25, NAN, 1.0]), out)
+    expand_blocks(np.array([0.25, NAN, 1.0]), out)
     np.testing.assert_array_equal(out, [1.0, -0.5, 0.0, 1.0, -0.5, 0.0, 1.0])
-
-
-def test_the_output_is_the_softmax_of_the_logits_it_uses(rng: np.random.Generator) -> None:
-    weights, phi, out = rng.normal(size=(3, 7)), rng.normal(size=7), np.full(3, NAN)
-    for size in (4, 7):
-        class_shares(weights, phi, size, out)
-        np.testing.assert_allclose(out, softmax(weights[:, :size] @ phi[:size]), rtol=1e-12)
 
 
 @pytest.mark.parametrize("spread", [1.0, 30.0, 1e3, 1e12])
@@ -121,12 +120,15 @@ def test_two_classes_share_at_extreme_logits(logits: list[float], expected: list
 
 
 @pytest.mark.parametrize("m", [2, 3])
-def test_the_output_is_that_softmax_for_two_classes_too(rng: np.random.Generator, m: int) -> None:
+@pytest.mark.parametrize("size", [4, 7])
+def test_the_output_is_the_softmax_of_the_logits_it_uses(
+    rng: np.random.Generator, m: int, size: int
+) -> None:
     phi, out = rng.normal(size=7), np.full(m, NAN)
     for scale in (1.0, 300.0):
         weights = scale * rng.normal(size=(m, 7))
-        class_shares(weights, phi, 4, out)
-        np.testing.assert_allclose(out, softmax(weights[:, :4] @ phi[:4]), rtol=1e-9)
+        class_shares(weights, phi, size, out)
+        np.testing.assert_allclose(out, softmax(weights[:, :size] @ phi[:size]), rtol=1e-9)
 
 
 # ---- the implicit step
@@ -195,7 +197,7 @@ def test_a_heavy_row_is_not_thrown_beyond_its_label(weight: float) -> None:
 def test_the_first_round_of_two_classes_starts_from_what_was_said(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, label: int
 ) -> None:
-    monkeypatch.setattr(logistic, "MOST_ROUNDS", 1)
+    monkeypatch.setattr(recursive, "MOST_ROUNDS", 1)
     for odds in rng.normal(scale=3.0, size=50):
         reach = float(rng.uniform(0.1, 5.0))
         said, learned = softmax(np.array([0.0, odds])), np.full(2, NAN)
@@ -336,7 +338,7 @@ def test_the_caps_are_held_if_one_variance_is_over_and_else_left_alone(
         held.append(args)
         plain(hold_under_caps)(*args)
 
-    monkeypatch.setattr(logistic, "hold_under_caps", watched)
+    monkeypatch.setattr(recursive, "hold_under_caps", watched)
     own, gains, said = weights.copy(), packed(matrix), softmax(weights @ phi)
     lesson = (1, 0.7, 0.9)
     plain(learn_logistic)(own, gains, 7, said, lesson, caps, work_of(phi, 2))

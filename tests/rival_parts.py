@@ -1,6 +1,4 @@
-"""Slow parts of the concept network: one rule, a cloud, a layer, rows that repeat each other,
-the label budget.
-"""
+"""Slow parts of the twin: a rule, a cloud, a layer, errors, repeats, the label budget."""
 
 import dataclasses
 
@@ -84,7 +82,7 @@ def cut_evidence(left: Floats, right: Floats) -> float:
 
 @dataclasses.dataclass
 class SlowRule:
-    """A rule of a line or of the boxes."""
+    """A rule of a line, a curve or boxes."""
 
     slot: int
     low: Floats
@@ -248,7 +246,45 @@ class SlowRepeats:
 
 
 @dataclasses.dataclass
-class SlowPurse:
+class SlowErrors:
+    """Errors since the last drift, and up to the cut where their bounded rate was lowest."""
+
+    rows: int = 0
+    errors: int = 0
+    cut_rows: int = 0
+    cut_errors: int = 0
+
+    def note(self, is_wrong: bool, significance: float) -> None:
+        """Take in a row; of equal bounds the last is the cut."""
+
+        def upper(errors: int, rows: int) -> float:
+            if not rows:
+                return np.inf
+            return float(errors / rows + np.sqrt(np.log(1.0 / significance) / (2.0 * rows)))
+
+        self.rows, self.errors = self.rows + 1, self.errors + int(is_wrong)
+        if upper(self.errors, self.rows) <= upper(self.cut_errors, self.cut_rows):
+            self.cut_rows, self.cut_errors = self.rows, self.errors
+
+    def rates(self) -> tuple[float, float]:
+        """Of errors, before and after the cut; the same if there is nothing to compare."""
+        after = self.rows - self.cut_rows
+        if not (self.cut_rows and after):
+            return 0.0, 0.0
+        return self.cut_errors / self.cut_rows, (self.errors - self.cut_errors) / after
+
+    def bound(self, level: float) -> float:
+        """Bernstein's bound of the difference of both rates, at a level of significance."""
+        after = self.rows - self.cut_rows
+        if not (self.cut_rows and after):
+            return np.inf
+        rate, evidence = self.errors / self.rows, np.log(1.0 / level)
+        variance = rate * (1.0 - rate) * (1.0 / self.cut_rows + 1.0 / after)
+        return float(np.sqrt(2.0 * variance * evidence) + evidence / (3.0 * after))
+
+
+@dataclasses.dataclass
+class SlowBudget:
     """The label budget: a list of the rows whose labels were bought."""
 
     most: int
