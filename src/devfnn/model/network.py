@@ -528,7 +528,8 @@ class Network:
                 break
             self.resize(slots=2 * self.sizes.slots)
         events = events_of(self, buffer, names)
-        is_kept = (labelled[:done] != UNLABELLED) if self.is_stepwise else buffer.taken[:done] == 1
+        by_layer = self.params.label_choice == BY_LAYER
+        is_kept = labelled[:done] != UNLABELLED if by_layer else buffer.taken[:done] == 1
         own = (outputs[:done][is_kept], buffer.errors[:done][is_kept]) if self.is_stepwise else ()
         self._gather(rows.part(0, done).where(is_kept), *own)
         self.n_rows += done

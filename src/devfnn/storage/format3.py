@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from devfnn.errors import InputError, StorageError
-from devfnn.kernels.state import BOXES, CLOUDS, CURVE, GAUSSIAN, NO_LAYER
+from devfnn.kernels.state import BOXES, NO_LAYER
 from devfnn.model.config import (
     DEFAULT_LAYERS,
     AddLayers,
@@ -24,26 +24,63 @@ from devfnn.model.config import (
     Layer,
 )
 from devfnn.model.gclass import GClass
+from devfnn.model.layers import KINDS
 from devfnn.model.layers.clouds import Clouds
 from devfnn.model.layers.gaussian import Gaussian
 from devfnn.model.layers.pool import Boxes, Memory, Rules
-from devfnn.storage.container import Array, require
-from devfnn.storage.layout import unused_fields
+from devfnn.storage.container import Array, is_count, require
+from devfnn.storage.layout import COUNTERS, unused_fields
 
 FORMAT = 3
 
 LIBRARY = "0.1.0"
 """The version that wrote such files."""
 
+PARAMETERS = frozenset(
+    (
+        "network chunk_rows scaling missing lags seed forgetting quick_memory shortest_memory "
+        "longest_memory prior prior_reach label_noise max_boxes max_pool split_evidence "
+        "split_every crossings split_doubt max_clouds cloud_rate cloud_birth cloud_memory "
+        "join_evidence max_kept merge_disagreement vote_rows vote_power consequent mixing "
+        "normalisation initial_gain later_gain curvature_floor memory chunk_memory weight_decay "
+        "local_forgetting density_memory active_learning conflict_threshold exploration "
+        "threshold_step label_budget budget_window rule_growing rules max_rules "
+        "first_precision vigilance width_floor coverage premise_tuning max_population "
+        "pruning prune_margin potential_memory recall archive_size "
+        "initial_layers max_layers plain_first training augmentation growing merging feature_mask "
+        "voting_weights vote_memory vote_sharpness newborn newborn_doubt vote vote_step vote_floor "
+        "initial_decay newborn_weight reset_winner feature_score feature_threshold merge_threshold "
+        "statistics_memory drift_test drift_one_sided drift_significance warning_significance "
+        "train_on_warning horizon buffer_rows"
+    ).split()
+)
+"""All that a configuration had."""
+
+SWITCHES = (
+    "active_learning feature_mask forgetting growing merging plain_first pruning recall "
+    "rule_growing"
+).split()
+"""Parameters that say whether there is something."""
+
+HEADER = frozenset(
+    "format library class config feature_names classes shape late absent counters notes".split()
+)
+"""All that a header had."""
+
+MOST_LAYERS = 50
 
 # ---- parameters: then in one list, half of them without effect
 
 
 def config_from_flat(flat: Mapping[str, Any]) -> Config:
     """The configuration of a list of parameters as format 3 has it; unknown ones are refused."""
-    old = dict(flat)
-    is_stacked = old.pop("network") == "stacked"
-    return _stacked_config(old) if is_stacked else _rival_config(old)
+    if flat.keys() != PARAMETERS:
+        name = min(flat.keys() ^ PARAMETERS)
+        raise InputError(f"a configuration of format 3 has {len(PARAMETERS)} parameters: {name!r}")
+    if not all(isinstance(flat[name], bool) for name in SWITCHES):
+        raise InputError(f"{', '.join(SWITCHES)} must be true or false")
+    make = {"stacked": _stacked_config, "concepts": _rival_config}[flat["network"]]
+    return make(flat)
 
 
 def _common(old: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,6 +162,8 @@ def _stacked_config(old: Mapping[str, Any]) -> Config:
     """Of the stacked network: gaussian layers."""
     inputs = {"off": "features", "settled": "settled", "all": "all"}[old["augmentation"]]
     count, grows = old["initial_layers"], old["growing"]
+    if type(count) is not int or not 1 <= count <= MOST_LAYERS:
+        raise InputError(f"initial_layers must be between 1 and {MOST_LAYERS}, not {count!r}")
     has_plain = old["plain_first"] and count > 1
     layers = tuple(
         Layer("gaussian", name="rules", inputs=inputs, single_rule=has_plain and k == 0)  # type: ignore[arg-type]
@@ -201,23 +240,42 @@ def _stacked_config(old: Mapping[str, Any]) -> Config:
 def converted(
     data: Mapping[str, Any], tensors: Mapping[str, Array], target: int
 ) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Header and arrays as this version has them; raises StorageError."""
+    """Header and arrays as this version has them; raises StorageError.
+
+    Shapes, types and values are not checked here, but like those of any other file. So whatever the
+    arrays hold, this makes no larger ones of them.
+    """
     try:
-        config = config_from_flat(data["config"])
-        if data["class"] == "GClass":
-            config = GClass(config).config
-        new = {key: data[key] for key in ("library", "class", "feature_names", "classes", "late")}
-        new |= {"format": target, "config": config.to_dict(), "notes": _notes(data["notes"])}
-        if data["shape"] is None:
-            return new | {"shape": None, "counters": {}}, {}
-        rename = _rivals if config.has("line") else _stack
-        arrays, sizes = rename(dict(tensors), data, config)
-    except (InputError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise StorageError(f"a file of format {FORMAT} that cannot be read: {error}") from None
-    arrays = {name: array for name, array in arrays.items() if name not in unused_fields(config)}
-    counters = {name: data["counters"].get(name) for name in ("n_rows", "n_chunks", "n_labels")}
-    counters["scaler/n_first"] = data["counters"].get("scaler/n_first")
-    return new | {"shape": sizes, "counters": counters}, arrays
+        return _converted(data, tensors, target)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        message = f"a file of format {FORMAT} that cannot be read: {error}"
+        raise StorageError(message) from None
+
+
+def _converted(
+    data: Mapping[str, Any], tensors: Mapping[str, Array], target: int
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    require(data.keys() == HEADER, "the header has other fields")
+    config = config_from_flat(data["config"])
+    if data["class"] == "GClass":
+        config = GClass(config).config
+    new = {key: data[key] for key in ("library", "class", "feature_names", "classes", "late")}
+    new |= {"format": target, "config": config.to_dict(), "notes": _notes(data["notes"])}
+    if data["shape"] is None:
+        require(not tensors, "arrays of a model that has learned nothing")
+        return new | {"shape": None, "counters": {}}, {}
+    counters: dict[str, int] = data["counters"]
+    require(all(map(is_count, counters.values())), "a counter is impossible")
+    rename = _rivals if config.has("line") else _stack
+    arrays, sizes = rename(tensors, counters, config)
+    parts = ["scaler/"] + (["feature_stats/"] if config.feature_mask is not None else [])
+    arrays |= {name: each for name, each in tensors.items() if name.startswith(tuple(parts))}
+    arrays |= {name: tensors[name] for name in ("feature_mask", "recent")}
+    arrays = {name: each for name, each in arrays.items() if name not in unused_fields(config)}
+    first_rows = tensors["scaler/first_rows"]
+    sizes |= {"features": first_rows.shape[1], "first_rows": len(first_rows)}
+    kept = {name: counters[name] for name in (*COUNTERS, "scaler/n_first")}
+    return new | {"shape": sizes, "counters": kept}, arrays
 
 
 def _notes(notes: Mapping[str, Any]) -> dict[str, Any]:
@@ -235,139 +293,97 @@ def _notes(notes: Mapping[str, Any]) -> dict[str, Any]:
     return rest | {"events": events, "budget": notes["purse"]}
 
 
-def _moved(old: Mapping[str, Array], names: Mapping[str, str]) -> dict[str, Array]:
-    return {new: old[name] for name, new in names.items()}
-
-
 def _kept_rows(old: Mapping[str, Array], part: str, target: str, count: int) -> dict[str, Array]:
     """Rows that are kept, without the room that is left."""
     names = ("X", "labels", "weights")
     return {f"{target}/{name}": old[f"{part}/{name}"][:count] for name in names} if count else {}
 
 
-def _shared(old: Mapping[str, Array], config: Config) -> dict[str, Array]:
-    """What both networks had."""
-    parts = [name for name in old if name.startswith("scaler/")]
-    if config.feature_mask is not None:
-        parts += [name for name in old if name.startswith("feature_stats/")]
-    return {name: old[name] for name in (*parts, "feature_mask", "recent")}
-
-
-def _sizes(old: Mapping[str, Array], layers: int, slots: int, classes: int) -> dict[str, int]:
-    first = old["scaler/first_rows"]
-    return {
-        "layers": layers,
-        "slots": slots,
-        "features": first.shape[1],
-        "classes": classes,
-        "first_rows": len(first),
-    }
-
-
 def _rivals(
-    old: dict[str, Array], data: Mapping[str, Any], config: Config
+    old: Mapping[str, Array], counters: Mapping[str, int], config: Config
 ) -> tuple[dict[str, Array], dict[str, int]]:
-    """The default network."""
-    n, wanted = len(config.layers), len(config.layers)
-    growing = config.growing
-    wanted += growing.max_kept if isinstance(growing, KeepLayers) else 0
-    kinds = old["state/kinds"].copy()
-    places = np.r_[np.arange(n), np.arange(7, 7 + wanted - n)]  # there were always seven, then kept
-    kinds[np.isin(kinds, [1])] = BOXES
-    kinds[[3, 4]] = CURVE
-    kinds[6] = CLOUDS if config.has("clouds") else NO_LAYER
-    origins = np.arange(kinds.size)
-    origins[7:] = np.where(kinds[7:] == BOXES, 5, np.where(kinds[7:] == NO_LAYER, origins[7:], 2))
-    require(places.max() < kinds.size, "a file of format 3 lacks places for layers")
-    names = (
-        "owners lows highs weights gains caps evidence crossings ages means variances class_counts"
-    )
-    arrays = _moved(old, {f"state/{name}": f"pool/{name}" for name in names.split()})
-    arrays["pool/owners"] = _renumbered(arrays["pool/owners"], places)
-    arrays["pool/members"] = old["state/members"][places]
-    arrays["pool/n_members"] = old["state/n_members"][places]
+    """The default network. It always had seven places for layers, then those of kept ones."""
+    n, growing = len(config.layers), config.growing
+    max_kept = growing.max_kept if isinstance(growing, KeepLayers) else 0
+    places = np.r_[np.arange(n), np.arange(7, 7 + max_kept)]
+    old_kinds = old["state/kinds"]
+    configured = [0, 0, 0, 1, 1, 1, 2 if config.has("clouds") else NO_LAYER]
+    require(np.array_equal(old_kinds[:7], configured), "state/kinds lacks a configured layer")
+    kinds = old_kinds[places]
+    require(bool((kinds[n:] <= 1).all()), "state/kinds holds kept clouds")
+    kinds[:n] = [KINDS[layer.kind] for layer in config.layers]
+    kinds[n:][kinds[n:] == 1] = BOXES
+    arrays = {f"pool/{name}": old[f"state/{name}"] for name in _OF_RULES}
+    arrays["pool/owners"] = _renumbered(old["state/owners"], places)
+    arrays |= {f"pool/{name}": old[f"state/{name}"][places] for name in ("members", "n_members")}
     if config.has("clouds"):
-        own = {f"state/cloud_{name}": f"clouds/{name}" for name in _CLOUDS}
-        arrays |= _moved(old, own | {"state/n_clouds": "clouds/count"})
-    arrays |= {f"layers/{name}": old[f"state/{name}"][places] for name in _BY_LAYER}
-    for name in ("disagreements", "compared"):
-        arrays[f"layers/{name}"] = old[f"state/{name}"][np.ix_(places, places)]
-    arrays["layers/kinds"] = kinds[places]
-    moved = _renumbered(origins[places], places)
-    arrays["layers/origins"] = np.where(kinds[places] == NO_LAYER, np.arange(places.size), moved)
-    arrays["layers/voting_weights"] = np.ones(places.size)
-    arrays["layers/decays"] = np.ones(places.size)
-    arrays["layers/is_merged"] = np.zeros(places.size, np.bool_)
-    arrays |= _moved(
-        old,
-        {
-            "state/track": "progress/errors",
-            "state/course": "progress/signals",
-            "state/label_shares": "progress/label_shares",
-            "state/purse": "progress/budget",
-            "lead": "progress/lead",
-        },
-    )
-    arrays["progress/counts"] = old["state/clock"]
-    if growing is None:
-        arrays["progress/errors"] = np.zeros_like(arrays["progress/errors"])
+        arrays |= {f"clouds/{name}": old[f"state/cloud_{name}"] for name in _OF_CLOUDS}
+        arrays["clouds/count"] = old["state/n_clouds"]
+    arrays |= {f"layers/{name}": old[f"state/{name}"][places] for name in _OF_LAYERS}
+    pairs = np.ix_(places, places)
+    arrays |= {f"layers/{name}": old[f"state/{name}"][pairs] for name in _OF_PAIRS}
+    arrays["layers/kinds"] = kinds
+    arrays |= {f"progress/{new}": old[f"state/{name}"] for name, new in _PROGRESS.items()}
+    arrays["progress/lead"] = old["lead"]
     count = len(old["gathered/X"]) if config.feature_mask is not None else 0
-    arrays |= _shared(old, config) | _kept_rows(old, "gathered", "gathered", count)
-    sizes = _sizes(old, places.size, 0, old["state/weights"].shape[1])
+    arrays |= _kept_rows(old, "gathered", "gathered", count)
+    sizes = {"layers": places.size, "slots": 0, "classes": old["state/weights"].shape[1]}
     return arrays, sizes | {"buffer_rows": 0, "gathered_rows": count, "gathered_outputs": 0}
 
 
-_CLOUDS = ("centers", "labels", "spreads", "masses", "heights")
-_BY_LAYER = ("scores", "rests", "last_wins")
+_OF_RULES = (
+    "lows highs weights gains caps evidence crossings ages means variances class_counts".split()
+)
+_OF_CLOUDS = ("centers", "labels", "spreads", "masses", "heights")
+_OF_LAYERS = ("scores", "rests", "last_wins")
+_OF_PAIRS = ("disagreements", "compared")
+_PROGRESS = {
+    "track": "errors",
+    "course": "signals",
+    "label_shares": "label_shares",
+    "purse": "budget",
+    "clock": "counts",
+}
 
 
 def _renumbered(layers: Array, places: Array) -> Array:
-    """Numbers of layers when some places are gone; those below 0 stay."""
-    new = np.full(max(int(places.max()), int(layers.max(initial=0))) + 1, -1)
-    new[places] = np.arange(places.size)
-    moved: Array = np.where(layers >= 0, new[np.maximum(layers, 0)], layers)
-    return moved
+    """Numbers of layers by their new places; those of places that are gone are no layer's."""
+    moved = np.searchsorted(places, layers)
+    is_known = places[np.minimum(moved, places.size - 1)] == layers
+    numbers: Array = np.where(is_known | (layers < 0), np.where(layers < 0, layers, moved), LOST)
+    return numbers
+
+
+LOST = 2**40
+"""The number of no layer."""
 
 
 def _stack(
-    old: dict[str, Array], data: Mapping[str, Any], config: Config
+    old: Mapping[str, Array], counters: Mapping[str, int], config: Config
 ) -> tuple[dict[str, Array], dict[str, int]]:
     """The stacked network."""
     votes = ("voting_weights", "decays", "is_merged")
-    arrays = {
-        f"gaussians/{name.removeprefix('layers/')}": array
-        for name, array in old.items()
-        if name.startswith("layers/") and name.removeprefix("layers/") not in votes
-    }
+    own = {name.removeprefix("layers/"): old[name] for name in old if name.startswith("layers/")}
+    arrays = {f"layers/{name}": own.pop(name) for name in votes}
+    arrays |= {f"gaussians/{name}": array for name, array in own.items()}
     records = {"counts": "record_counts", "means": "record_means", "squares": "record_squares"}
     records["violations"] = "violations"
     arrays |= {f"gaussians/{new}": old[f"records/{name}"] for name, new in records.items()}
-    arrays |= {f"layers/{name}": old[f"layers/{name}"] for name in votes}
-    n_layers, n_slots = old["layers/status"].shape
-    n_classes = old["layers/class_weights"].shape[1]
-    arrays["layers/kinds"] = np.full(n_layers, GAUSSIAN)
-    arrays["layers/origins"] = np.arange(n_layers)
-    arrays |= {"layers/scores": np.zeros(n_layers)}
-    arrays |= {f"layers/{name}": np.zeros(n_layers, np.int64) for name in ("rests", "last_wins")}
-    for name in ("disagreements", "compared"):
-        arrays[f"layers/{name}"] = np.zeros((n_layers, n_layers))
-    counters = data["counters"]
     track = [counters[f"track/{name}"] for name in ("rows", "errors", "cut_rows", "cut_errors")]
     arrays["progress/errors"] = np.array(track, np.int64)
-    arrays["progress/signals"] = np.array([0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0])
-    arrays["progress/label_shares"] = np.zeros(n_classes)
-    arrays["progress/lead"] = np.zeros(1)
     arrays["progress/budget"] = old["purse"]
     if config.merging is not None:
         arrays |= {name: old[name] for name in old if name.startswith("output_stats/")}
-    count = int(counters.get("gathered/count") or 0)
-    arrays["progress/counts"] = np.zeros(4, np.int64)
-    n_buffer = len(old["buffer/X"])
-    arrays |= _shared(old, config) | _kept_rows(old, "buffer", "buffer", n_buffer)
+    count, n_buffer = counters.get("gathered/count", 0), len(old["buffer/X"])
+    arrays |= _kept_rows(old, "buffer", "buffer", n_buffer)
     arrays |= _kept_rows(old, "gathered/rows", "gathered", count)
     if count:
-        arrays["gathered/outputs"] = old["gathered/outputs"][:count]
-        arrays["gathered/errors"] = old["gathered/errors"][:count]
-    sizes = _sizes(old, n_layers, n_slots, n_classes)
-    more = {"buffer_rows": n_buffer, "gathered_rows": count, "gathered_outputs": count}
-    return arrays, sizes | more
+        names = ("gathered/outputs", "gathered/errors")
+        arrays |= {name: old[name][:count] for name in names}
+    n_layers, n_slots = old["layers/status"].shape
+    sizes = {"layers": n_layers, "slots": n_slots, "classes": own["class_weights"].shape[1]}
+    return arrays, sizes | {
+        "buffer_rows": n_buffer,
+        "gathered_rows": count,
+        "gathered_outputs": count,
+    }

@@ -16,7 +16,7 @@ from devfnn.model.history import MOST_EVENTS, Logbook
 from devfnn.model.label_budget import budget_size
 from devfnn.model.queries import MOST_QUERIES, REASONS, Query, QueryLog
 from devfnn.storage.container import is_count, read_json, require
-from devfnn.storage.layout import COUNTERS, StoredSizes, check_budget
+from devfnn.storage.layout import COUNTERS, StoredSizes, check_budget, check_sizes
 
 FORMAT = 4
 """Rises with every change of what a file holds. Files of format 3 are converted when they are read,
@@ -108,6 +108,7 @@ def decode_header(data: dict[str, Any]) -> Header:
     else:
         require(len(classes) == sizes.classes, "the number of classes does not fit the shape")
         _check_columns(sizes, names, late, config.lags)
+        check_sizes(sizes, config)
     known = {*COUNTERS, "scaler/n_first"} if sizes is not None else set[str]()
     counters = _decode_counters(data["counters"], known)
     notes = decode_notes(data["notes"], config)

@@ -16,6 +16,7 @@ from devfnn.arrays import Ints
 from devfnn.errors import StorageError
 from devfnn.kernels.state import (
     BOUGHT,
+    BOXES,
     CLOUDS,
     CUT_ERRORS,
     CUT_ROWS,
@@ -25,8 +26,10 @@ from devfnn.kernels.state import (
     LABEL_RATE,
     LAST_LABEL,
     LEAST_WORTH,
+    LINE,
     MEMORY,
     NEAR_CHANGES,
+    NO_LAYER,
     OWED,
     ROWS,
     SCORED,
@@ -37,7 +40,7 @@ from devfnn.kernels.state import (
     UNCERTAINTY,
     WATCHED,
 )
-from devfnn.model.config import Config
+from devfnn.model.config import AddLayers, Config, KeepLayers
 from devfnn.model.layout import LARGEST_COUNT, Field
 from devfnn.model.mechanisms import feature_mask, merging
 from devfnn.model.network import Network
@@ -104,6 +107,20 @@ def sizes_of(network: Network) -> StoredSizes:
     )
 
 
+def check_sizes(sizes: StoredSizes, config: Config) -> None:
+    """Refuse sizes that no network of this configuration has, before an array is made."""
+    first, growing = first_sizes(sizes.features, sizes.classes, config), config.growing
+    most = growing.max_layers if isinstance(growing, AddLayers) else first.layers
+    fits = first.layers <= sizes.layers <= most
+    require(fits, "the number of layers does not fit the configuration")
+    fits = (sizes.slots > 0) == (first.slots > 0)
+    require(fits, "the number of slots does not fit the configuration")
+    fits = sizes.gathered_rows < config.chunk_rows
+    require(fits, "the number of gathered rows does not fit chunk_rows")
+    fits = sizes.gathered_outputs == (sizes.gathered_rows if config.has("gaussian") else 0)
+    require(fits, "the number of gathered outputs does not fit the gathered rows")
+
+
 @functools.lru_cache(maxsize=64)
 def unused_fields(config: Config) -> frozenset[str]:
     """Arrays that nothing reads in this configuration; they are not stored."""
@@ -122,14 +139,22 @@ def unused_fields(config: Config) -> frozenset[str]:
     ]
     if len(set(lasting)) == len(lasting) or config.growing is None:
         unused.add("layers/origins")  # a kept layer can be a copy of one only
-    if not config.has("line", "curve", "boxes"):
-        unused |= {"layers/origins", "progress/lead"}
-        unused |= {"progress/signals", "progress/label_shares"}
-        if not config.has("clouds"):
-            unused |= {"layers/kinds", "progress/counts"}  # follow from the rest
     if config.drift is None or config.drift.test == "chunk":
         unused.add("progress/errors")
+    if not config.has("line", "curve", "boxes"):
+        unused |= {"layers/origins", "progress/lead", "progress/label_shares"}
+        unused |= _unmoved_fields(config)
     return frozenset(unused)
+
+
+def _unmoved_fields(config: Config) -> set[str]:
+    """Arrays that follow from others, or never change, in a network without lines and boxes."""
+    choice = config.labels.choice
+    if choice == "vote" or (choice == "all" and config.is_budgeted):
+        return set()
+    if config.has("clouds") or config.voting.form == "accuracy":
+        return {"progress/signals"}
+    return {"progress/signals", "progress/counts", "layers/kinds"}
 
 
 def expected_fields(sizes: StoredSizes, config: Config) -> dict[str, tuple[Field, tuple[int, ...]]]:
@@ -189,9 +214,6 @@ def network_of(
     arrays: Mapping[str, Array], counters: Mapping[str, int], sizes: StoredSizes, config: Config
 ) -> Network:
     """A network of these arrays."""
-    network = Network.empty(sizes.features, sizes.classes, config)
-    network.sizes = sizes.sizes
-    network._fit_params()
     state = empty_state(sizes.sizes, config)
     parts = {
         name: part._make(
@@ -200,25 +222,27 @@ def network_of(
         for name, part in state._asdict().items()
         if part is not None
     }
-    network.state = state._replace(**parts)
     scaler = OnlineScaler(sizes.features)
     for name in SCALER_LAYOUT:
         setattr(scaler, name, arrays[f"scaler/{name}"])
     scaler.n_first = counters["scaler/n_first"]
-    network.scaler, network.feature_mask = scaler, arrays["feature_mask"]
-    network.recent = arrays["recent"]
-    for name in ("feature_stats", "output_stats"):
-        stats = getattr(network, name)
-        if stats is not None:
-            own = {field: arrays[f"{name}/{field}"] for field in stats._fields}
-            setattr(network, name, type(stats)(**own))
-    network.buffer = _rows(arrays, "buffer", sizes.buffer_rows, sizes.features)
-    rows = _rows(arrays, "gathered", sizes.gathered_rows, sizes.features)
-    empty = network.gathered
-    network.gathered = Gathered(
-        rows,
-        arrays.get("gathered/outputs", np.empty((0, sizes.layers, sizes.classes))),
-        arrays.get("gathered/errors", empty.errors),
+    nothing = Gathered.none(sizes.features, sizes.layers, sizes.classes)
+    network = Network(
+        config=config,
+        sizes=sizes.sizes,
+        state=state._replace(**parts),
+        scaler=scaler,
+        feature_mask=arrays["feature_mask"],
+        feature_stats=_part(arrays, "feature_stats", feature_mask.FeatureStats),
+        output_stats=_part(arrays, "output_stats", merging.OutputStats),
+        buffer=_part(arrays, "buffer", Rows) or Rows.none(sizes.features),
+        gathered=Gathered(
+            _part(arrays, "gathered", Rows) or nothing.rows,
+            arrays.get("gathered/outputs", nothing.outputs),
+            arrays.get("gathered/errors", nothing.errors),
+        ),
+        recent=arrays["recent"],
+        **{name: counters[name] for name in COUNTERS},
     )
     if "layers/origins" not in arrays:
         _find_origins(network)
@@ -228,9 +252,15 @@ def network_of(
     progress.n_open[0] = progress.counts[ROWS] % config.chunk_rows
     if network.is_stepwise:
         progress.n_open[0] = sizes.gathered_rows
-    for name in COUNTERS:
-        setattr(network, name, counters[name])
     return network
+
+
+def _part(arrays: Mapping[str, Array], name: str, kind: Any) -> Any:
+    """A part of the network from its arrays; None if it has none."""
+    prefix = f"{name}/"
+    names = {each.removeprefix(prefix) for each in arrays if each.startswith(prefix)}
+    own = {each: arrays[prefix + each] for each in names - {"outputs", "errors"}}
+    return kind(**own) if own else None
 
 
 def _find_origins(network: Network) -> None:
@@ -241,13 +271,6 @@ def _find_origins(network: Network) -> None:
             lasts = not layer.memory and layer.memory_share == 1.0
             if lasts and layers.kinds[place] == layers.kinds[index] != GAUSSIAN:
                 layers.origins[place] = index
-
-
-def _rows(arrays: Mapping[str, Array], part: str, n_rows: int, n_features: int) -> Rows:
-    """Rows of a part, if it has some."""
-    if not n_rows:
-        return Rows.none(n_features)
-    return Rows(**{name: arrays[f"{part}/{name}"] for name in ROWS_LAYOUT})
 
 
 def counters_of(network: Network) -> dict[str, int]:
@@ -308,8 +331,6 @@ def _problems(network: Network) -> Iterator[tuple[Any, str]]:
     gathered, is_merged = network.gathered, state.layers.is_merged
     legal = np.isfinite(gathered.outputs) | (np.isnan(gathered.outputs) & is_merged[:, None])
     yield legal.all(), "gathered/outputs holds NaN or infinity"
-    n_outputs = len(gathered.outputs)
-    yield n_outputs in (0, len(gathered.rows)), "gathered/outputs does not fit the rows"
     yield (network.recent < m).all(), "recent holds a class that is not there"
     fits = len(network.scaler.first_rows) <= network.scaler.n_first
     yield fits, "the scaler keeps more rows than it has seen"
@@ -318,21 +339,21 @@ def _problems(network: Network) -> Iterator[tuple[Any, str]]:
 def _problems_of_layers(network: Network) -> Iterator[tuple[Any, str]]:
     """Which layers there are: those of the configuration, then kept or added ones."""
     config, layers = network.config, network.state.layers
-    fresh = first_sizes(network.n_features, network.n_classes, config)
-    fits = network.sizes.layers >= fresh.layers
-    if config.growing is None or config.growing.form == "keep":
-        fits = fits and network.sizes.layers == fresh.layers
-    yield fits, "the number of layers does not fit the configuration"
-    kinds = {kind: number for store in stores_of(config) for kind, number in store.KINDS.items()}
-    wanted = [kinds[layer.kind] for layer in config.layers]
-    n = len(wanted)
-    yield fits and (layers.kinds[:n] == wanted).all(), "layers/kinds lacks a configured layer"
-    is_known = np.isin(layers.origins, np.arange(network.sizes.layers)).all()
-    yield is_known, "layers/origins holds no layer"
-    is_sound = (layers.origins[:n] == np.arange(n)).all()
-    yield is_sound, "layers/origins does not fit the configured layers"
-    ruled = np.isin(layers.kinds[n:], [kinds.get("line", -9), kinds.get("boxes", -9)])
-    yield (layers.origins[n:][ruled] < n).all(), "layers/origins has a kept layer of no origin"
+    numbers = {kind: number for store in stores_of(config) for kind, number in store.KINDS.items()}
+    wanted = np.array([numbers[layer.kind] for layer in config.layers])
+    n = wanted.size
+    yield (layers.kinds[:n] == wanted).all(), "layers/kinds lacks a configured layer"
+    may_follow = [GAUSSIAN]
+    if isinstance(config.growing, KeepLayers):
+        may_follow = [NO_LAYER, *np.intersect1d(wanted, [LINE, BOXES])]
+    is_sound = np.isin(layers.kinds[n:], may_follow).all()
+    yield is_sound, "layers/kinds has a layer of a kind that is never kept or added"
+    is_copy = np.isin(layers.kinds, [LINE, BOXES]) & (np.arange(layers.kinds.size) >= n)
+    yield (layers.origins[is_copy] < n).all(), "layers/origins has a kept layer of no origin"
+    is_sound = (layers.kinds[layers.origins[is_copy]] == layers.kinds[is_copy]).all()
+    yield is_sound, "layers/origins has a kept layer of another kind than its origin"
+    is_own = (layers.origins[:n] == np.arange(n)).all()
+    yield is_own, "layers/origins does not fit the configured layers"
     yield not layers.is_merged.all(), "every layer is merged; one must be left"
     if config.voting.form != "accuracy":
         yield (layers.voting_weights > 0.0).all(), "layers/voting_weights holds 0"
@@ -369,6 +390,8 @@ def _problems_of_progress(network: Network) -> Iterator[tuple[Any, str]]:
     is_sound = is_sound and counts[STEPS] <= network.n_chunks and counts[SCORED] <= counts[ROWS]
     is_sound = is_sound and (network.state.layers.last_wins <= counts[STEPS]).all()
     yield is_sound, "the counters of the network contradict each other"
+    fits = len(network.gathered.rows) <= progress.n_open[0] < network.config.chunk_rows
+    yield fits, "progress/counts does not fit the gathered rows"
 
 
 def _problems_of_budget(budget: Ints) -> Iterator[tuple[Any, str]]:

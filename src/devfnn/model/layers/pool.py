@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,6 @@ from devfnn.kernels.state import (
     BOXES,
     CURVE,
     LINE,
-    NO_LAYER,
     NO_OWNER,
     PoolParams,
     PoolState,
@@ -98,8 +98,8 @@ LAYOUT = {
     "owners": Field("C", NO_OWNER, NO_OWNER),
     "members": Field("L R", 0),
     "n_members": Field("L", 0),
-    "lows": Field("C n", -math.inf, unbounded=True),
-    "highs": Field("C n", math.inf, unbounded=True),
+    "lows": Field("C n", -math.inf, None, sys.float_info.max, unbounded=True),
+    "highs": Field("C n", math.inf, -sys.float_info.max, unbounded=True),
     "weights": Field("C m p", 0.0),
     "gains": Field("C h", 0.0),
     "caps": Field("p", 1.0, LEAST),
@@ -335,7 +335,7 @@ def problems_of(state: State, config: "Config") -> Iterator[tuple[bool, str]]:
     """What must hold, and what is wrong otherwise."""
     pool, kinds = state.pool, state.layers.kinds
     assert pool is not None
-    yield from _problems_of_members(pool, kinds, config)
+    yield from _problems_of_members(pool, kinds)
     has_bounds = ~(np.isnan(pool.lows) | np.isnan(pool.highs))
     yield bool(has_bounds.all()), "pool/lows or pool/highs holds NaN"
     # a box may shrink to nothing where a range widens far beyond it; it then holds no row
@@ -354,9 +354,7 @@ def problems_of(state: State, config: "Config") -> Iterator[tuple[bool, str]]:
     yield is_sound, "pool/caps holds a bound that does not fit the prior"
 
 
-def _problems_of_members(
-    pool: PoolState, kinds: Ints, config: "Config"
-) -> Iterator[tuple[bool, str]]:
+def _problems_of_members(pool: PoolState, kinds: Ints) -> Iterator[tuple[bool, str]]:
     """Every rule belongs to one layer, and to the one that says so."""
     counts, room = pool.n_members, pool.members.shape[1]
     yield bool((counts <= room).all()), "pool/n_members holds more than there is room"
@@ -375,9 +373,6 @@ def _problems_of_members(
     yield own, "pool/members holds a rule that another layer owns"
     once = np.unique(rules).size == rules.size == np.count_nonzero(pool.owners != NO_OWNER)
     yield once, "pool/members and pool/owners contradict each other"
-    is_kept = np.isin(kinds[len(config.layers) :], [NO_LAYER, LINE, BOXES])
-    is_kept |= kinds[len(config.layers) :] >= BOXES + 2  # gaussian layers that were added
-    yield bool(is_kept.all()), "layers/kinds keeps a layer of a kind that is never kept"
 
 
 def lengths(n: int, config: "Config") -> dict[str, int]:

@@ -14,19 +14,20 @@ import pytest
 from safetensors.numpy import save as save_tensors
 
 from devfnn import StorageError, load
+from devfnn.model.layout import Field
 from devfnn.storage import dump, parse
-from devfnn.storage.checks import RANGES
 from devfnn.storage.container import MAX_HEADER_BYTES
-from devfnn.storage.schema import schema
-from stored import (
+from devfnn.storage.layout import expected_fields, sizes_of
+from storage.stored import (
     Change,
     Tensors,
-    concept_file,
     forged,
     joined,
     opened,
     outer_changed,
+    poke,
     refused,
+    rivals_file,
     signed,
     small_file,
     split,
@@ -101,7 +102,7 @@ def test_a_key_that_occurs_twice() -> None:
     outer, body = split(small_file())
     text = json.dumps(outer)
     refused(joined(text[:-1] + ',"layers/decays":{}}', body), "a key occurs twice")
-    inner = outer["__metadata__"]["devfnn"].replace('"format":3', '"format":3,"format":3')
+    inner = outer["__metadata__"]["devfnn"].replace('"format":4', '"format":4,"format":4')
     outer["__metadata__"]["devfnn"] = inner
     refused(joined(outer, body), "a key occurs twice")
 
@@ -155,15 +156,6 @@ def test_a_file_larger_than_the_limit_is_not_read(tmp_path: pathlib.Path) -> Non
 # ---- the tensors
 
 
-def poke(name: str, value: Any, index: Any = 0) -> Change:
-    """Set one number of a tensor (or the flat index of one)."""
-
-    def change(header: dict[str, Any], tensors: Tensors) -> None:
-        tensors[name][index] = value
-
-    return change
-
-
 def retype(name: str, make: Callable[[Any], Any]) -> Change:
     """Replace a tensor."""
 
@@ -180,38 +172,41 @@ TENSORS: dict[str, tuple[Change, str]] = {
         retype("layers/decays", lambda array: array.astype(np.int64)),
         r"decays' is I64 \[1\], not F64",
     ),
-    "another shape": (retype("layers/centers", np.transpose), "centers' is F64"),
+    "another shape": (retype("gaussians/centers", np.transpose), "centers' is F64"),
     "no axis": (
         retype("layers/decays", lambda array: array.reshape(-1)[0:1].reshape(())),
         r"is F64 \[\], not",
     ),
-    "NaN in a centre": (poke("layers/centers", np.nan), "layers/centers holds NaN or inf"),
-    "infinity in a consequent": (poke("layers/consequents", np.inf), "consequents holds NaN or"),
+    "NaN in a centre": (poke("gaussians/centers", np.nan), "gaussians/centers holds NaN or inf"),
+    "infinity in a consequent": (poke("gaussians/consequents", np.inf), "consequents holds NaN or"),
     "infinity in the buffer": (poke("buffer/X", -np.inf), "buffer/X holds NaN or infinity"),
     "a value beyond all in the buffer": (poke("buffer/X", 1e101), "buffer/X holds NaN or inf"),
     "infinity in the first rows": (poke("scaler/first_rows", np.inf), "first_rows holds NaN"),
     "NaN from a live layer": (poke("gathered/outputs", np.nan), "gathered/outputs holds NaN"),
-    "an unknown status": (poke("layers/status", 3), "layers/status holds 3"),
-    "a status below 0": (poke("layers/status", -1), "layers/status holds -1"),
-    "an age below 0": (poke("layers/ages", -1), "layers/ages holds -1"),
-    "a counter below 0": (poke("layers/counters", -1), "layers/counters holds -1"),
-    "voting weight 0": (poke("layers/voting_weights", 0.0), "voting_weights holds 0.0"),
+    "an unknown status": (poke("gaussians/status", 3), "gaussians/status holds 3"),
+    "a status below 0": (poke("gaussians/status", -1), "gaussians/status holds -1"),
+    "an age below 0": (poke("gaussians/ages", -1), "gaussians/ages holds -1"),
+    "a counter below 0": (poke("gaussians/counters", -1), "gaussians/counters holds -1"),
+    "voting weight 0": (poke("layers/voting_weights", 0.0), "voting_weights holds 0"),
     "voting weight over 1": (poke("layers/voting_weights", 1.01), "voting_weights holds 1.01"),
     "decay over 1": (poke("layers/decays", 1.5), "decays holds 1.5"),
-    "population 0": (poke("layers/populations", 0.0), "populations holds 0.0"),
+    "population 0": (poke("gaussians/populations", 0.0), "populations holds 0.0"),
     "a width below 0": (poke("scaler/width", -1.0), "scaler/width holds -1.0"),
     "weights below 0": (poke("buffer/weights", -1.0), "buffer/weights holds -1.0"),
     "an error of 2": (poke("gathered/errors", 2), "gathered/errors holds 2"),
     "a buffered class that is not there": (poke("buffer/labels", 2), "buffer holds rows of"),
-    "a gathered class that is not there": (poke("gathered/rows/labels", 9), "gathered holds rows"),
+    "a gathered class that is not there": (poke("gathered/labels", 9), "gathered holds rows"),
     "a class below 0": (poke("buffer/labels", -1), "buffer/labels holds -1"),
-    "other inputs": (poke("layers/n_inputs", 4), "numbers of inputs"),
+    "other inputs": (poke("gaussians/n_inputs", 4), "numbers of inputs"),
     "every layer merged": (poke("layers/is_merged", True), "every layer is merged"),
-    "a skew covariance": (poke("layers/covs", 9.0, (0, 0, 0, 1)), "layers/covs .* symmetric"),
-    "a skew inverse": (poke("layers/inverse_covs", 9.0, (0, 0, 0, 1)), "inverse_covs .* symmetric"),
-    "a skew gain": (poke("layers/gain_covs", 9.0, (0, 0, 0, 1)), "gain_covs .* symmetric"),
-    "a skew density": (poke("layers/density_cov", 9.0, (0, 0, 1)), "density_cov .* symmetric"),
-    "a variance below 0": (poke("layers/covs", -1.0, (0, 0, 0, 0)), "variance that is not pos"),
+    "a skew covariance": (poke("gaussians/covs", 9.0, (0, 0, 0, 1)), "gaussians/covs .* symmetric"),
+    "a skew inverse": (
+        poke("gaussians/inverse_covs", 9.0, (0, 0, 0, 1)),
+        "inverse_covs .* symmetric",
+    ),
+    "a skew gain": (poke("gaussians/gain_covs", 9.0, (0, 0, 0, 1)), "gain_covs .* symmetric"),
+    "a skew density": (poke("gaussians/density_cov", 9.0, (0, 0, 1)), "density_cov .* symmetric"),
+    "a variance below 0": (poke("gaussians/covs", -1.0, (0, 0, 0, 0)), "variance that is not pos"),
 }
 
 
@@ -221,30 +216,29 @@ def test_tensors_that_no_model_has(name: str) -> None:
     refused(forged(change), message)
 
 
-FILES = {"stacked": small_file(), "concepts": concept_file()}
-"""A model of each kind, with every part of its state."""
-
-TENSORS_OF = [
-    (kind, name, code)
-    for kind in FILES
-    for name, (code, _) in schema(kind).tensors.items()
-    if code != "BOOL"
-]
+FILES = {"gaussians": small_file(), "rivals": rivals_file()}
+"""Models with every part of a state."""
 
 
-@pytest.mark.parametrize(("kind", "name", "code"), TENSORS_OF)
-def test_no_tensor_may_hold_what_its_kind_forbids(kind: str, name: str, code: str) -> None:
-    worst = -2 if code == "I64" else -np.inf if name == "state/highs" else np.inf
-    refused(forged(poke(name, worst), of=FILES[kind]), f"{name} holds")
+def fields_of(data: bytes) -> dict[str, Field]:
+    """What the layouts say of the tensors of a file."""
+    network = parse(data)._known()
+    fields = expected_fields(sizes_of(network), network.config)
+    return {name: field for name, (field, _) in fields.items() if field.dtype.kind != "b"}
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"), [(kind, name) for kind in RANGES for name in RANGES[kind]]
-)
+TENSORS_OF = [(kind, name) for kind, data in FILES.items() for name in fields_of(data)]
+
+
+@pytest.mark.parametrize(("kind", "name"), TENSORS_OF)
 def test_no_tensor_may_leave_its_range(kind: str, name: str) -> None:
-    low, high = RANGES[kind][name]
-    for value in (low - 1, high + 1):
-        if np.isfinite(value) and not low <= value <= high:
+    field = fields_of(FILES[kind])[name]
+    worst = -2 if field.dtype.kind == "i" else -np.inf if name == "pool/highs" else np.inf
+    refused(forged(poke(name, worst), of=FILES[kind]), f"{name} holds")
+    beyond = [limit for limit in (field.low, field.high) if limit is not None and abs(limit) < 1e9]
+    for value in (limit + step for limit in beyond for step in (-1, 1)):
+        is_low, is_high = (value < (field.low or 0), value > (field.high or np.inf))
+        if is_low or is_high:
             refused(forged(poke(name, value), of=FILES[kind]), f"{name} holds {value}")
 
 
@@ -257,7 +251,7 @@ def test_flags_that_are_neither_true_nor_false() -> None:
 
 def test_missing_values_are_legal_where_rows_are_kept() -> None:
     def change(header: dict[str, Any], tensors: Tensors) -> None:
-        for name in ("buffer/X", "scaler/first_rows", "gathered/rows/X"):
+        for name in ("buffer/X", "scaler/first_rows", "gathered/X"):
             tensors[name][0, 0] = np.nan
 
     assert np.isnan(parse(forged(change))._known().buffer.X[0, 0])
@@ -265,8 +259,8 @@ def test_missing_values_are_legal_where_rows_are_kept() -> None:
 
 def test_unused_slots_need_not_be_symmetric() -> None:
     def change(header: dict[str, Any], tensors: Tensors) -> None:
-        status = tensors["layers/status"]
+        status = tensors["gaussians/status"]
         layer, rule = np.argwhere(status == 0)[0]
-        tensors["layers/covs"][layer, rule, 0, 1] = 5.0
+        tensors["gaussians/covs"][layer, rule, 0, 1] = 5.0
 
     parse(forged(change))

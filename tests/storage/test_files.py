@@ -13,7 +13,7 @@ from safetensors import safe_open
 from devfnn import DEVFNN, Config, StorageError, load
 from devfnn.storage import dump, save
 from devfnn.storage.codec import read_model
-from stored import Story, small_file
+from storage.stored import Story, small_file
 
 
 def test_other_tools_can_read_the_tensors(tmp_path: pathlib.Path) -> None:
@@ -23,7 +23,7 @@ def test_other_tools_can_read_the_tensors(tmp_path: pathlib.Path) -> None:
         assert set(file.metadata()) == {"devfnn"}
         np.testing.assert_array_equal(file.get_tensor("scaler/low"), model._known().scaler.low)
         np.testing.assert_array_equal(
-            file.get_tensor("state/weights"), model._known().state.weights
+            file.get_tensor("pool/weights"), model._known().state.pool.weights
         )
 
 

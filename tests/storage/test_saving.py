@@ -1,7 +1,6 @@
 """Saving and loading: nothing is lost, and files are never half written."""
 
 import copy
-import itertools
 import os
 import pathlib
 import pickle
@@ -14,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from devfnn import DEVFNN, Config, GClass, StorageError, load
+from devfnn import DEVFNN, Config, GClass, StorageError, load, presets
+from devfnn.arrays import Floats
 from devfnn.events import (
     CloudsChanged,
     DriftFound,
@@ -27,16 +27,11 @@ from devfnn.events import (
     LayersMerged,
     RuleSplit,
 )
-from devfnn.kernels.concept_state import CALM_CURVE, FIRST_KEPT
-from devfnn.arrays import Floats
-from devfnn.model.concepts.engine import ConceptEngine
-from devfnn.model.concepts.inputs import layer_inputs
-from devfnn.model.concepts.learning import forward
-from devfnn.model.engines import empty_engine
-from devfnn.storage import checks, dump, parse, values
-from devfnn.storage.schema import SAMPLES, Axis, axis_of, sample, schema, sizes_of
-from devfnn.storage.tree import leaves
-from stored import CHUNK, STORIES, concept_file, plain, quick, turning_rows
+from devfnn.kernels.state import NO_LAYER
+from devfnn.model.network import Network
+from devfnn.storage import dump, parse
+from devfnn.storage.layout import arrays_of, counters_of, expected_fields, sizes_of, unused_fields
+from storage.stored import CHUNK, STORIES, plain, quick, rivals_file, turning_rows
 
 LABELS = [
     2,
@@ -78,13 +73,13 @@ def test_the_stories_pass_through_every_structural_step() -> None:
     warned = STORIES["warned"]
     assert any(len(warned.model(cut)._known().buffer) for cut in (9, 13, 17))
     gathered = STORIES["rows, deep"].model(17)._known().gathered
-    assert gathered is not None and 0 < gathered.count < 70
-    assert np.isnan(STORIES["rows, deep"].model(17)._known().gathered.outputs).any()
+    assert 0 < len(gathered.rows) < 70
+    assert np.isnan(gathered.outputs).any()
 
 
 @pytest.mark.parametrize("cut", [1, 9, 17])
 def test_the_calm_curve_comes_back_from_a_file_and_learns_on(cut: int) -> None:
-    story = STORIES["concepts"]
+    story = STORIES["rivals"]
     model = story.model(cut)
     loaded = parse(dump(model))
     X, _ = turning_rows(1, seed=8)
@@ -101,29 +96,31 @@ def test_the_calm_curve_comes_back_from_a_file_and_learns_on(cut: int) -> None:
 
 def calm_curve(model: DEVFNN, X: Floats) -> tuple[Floats, Floats, Floats]:
     """What the calm curve says of rows, its weights, and what it still has to learn."""
-    network = model._known()
-    assert isinstance(network, ConceptEngine)
-    said = forward(network, layer_inputs(network, X, model.config))[:, CALM_CURVE]
-    (rule,) = network.state.members[CALM_CURVE, : network.state.n_members[CALM_CURVE]]
-    return said, network.state.weights[rule].copy(), network.state.gains[rule].copy()
+    network, layer = model._known(), 4
+    assert model.config.layers[layer].name == "calm curve"
+    pool = network.state.pool
+    assert pool is not None
+    said = network.forward(network.inputs_of(X))[0][:, layer]
+    (rule,) = pool.members[layer, : pool.n_members[layer]]
+    return said, pool.weights[rule].copy(), pool.gains[rule].copy()
 
 
-def test_the_stories_of_concepts_pass_through_every_structural_step() -> None:
-    names = [name for name in STORIES if name.startswith("concepts")]
+def test_the_stories_of_rivals_pass_through_every_structural_step() -> None:
+    names = [name for name in STORIES if name.startswith("rivals")]
     events = {name: STORIES[name].learn(STORIES[name].model(0), 0, 20) for name in names}
     kinds = {name: {type(event) for event in found} for name, found in events.items()}
     steps = {RuleSplit, CloudsChanged, DriftFound, LayerKept}
-    assert steps | {LayerRecalled} <= kinds["concepts"]
-    assert steps | {LayerDropped} <= kinds["concepts, rows"]
-    assert LayerDropped in kinds["concepts, merged"]
-    assert steps | {FeatureOff} <= kinds["concepts, masked"]
-    assert steps <= kinds["concepts, lags"]
-    assert not steps & kinds["concepts, bare"]
+    assert steps | {LayerRecalled} <= kinds["rivals"]
+    assert steps | {LayerDropped} <= kinds["rivals, rows"]
+    assert LayerDropped in kinds["rivals, merged"]
+    assert steps | {FeatureOff} <= kinds["rivals, masked"]
+    assert steps <= kinds["rivals, lags"]
+    assert not steps & kinds["rivals, bare"]
     for cut in (13, 17):  # where the tests above stop and load
-        kept = STORIES["concepts"].model(cut)._known().state.kinds[FIRST_KEPT:]
-        assert (kept >= 0).any()
-        masked = STORIES["concepts, masked"].model(cut)
-        assert len(masked._known().gathered)
+        kept = STORIES["rivals"].model(cut)._known().state.layers.kinds[7:]
+        assert (kept != NO_LAYER).any()
+        masked = STORIES["rivals, masked"].model(cut)
+        assert len(masked._known().gathered.rows)
 
 
 @pytest.mark.parametrize("config", [plain(chunk_rows=7), quick(chunk_rows=7, lags=1)])
@@ -136,7 +133,7 @@ def test_one_row_at_a_time_with_a_save_after_every_row(config: Config) -> None:
     assert dump(saved) == dump(steady)
 
 
-@pytest.mark.parametrize("name", ["rows, deep", "concepts, masked"])
+@pytest.mark.parametrize("name", ["rows, deep", "rivals, masked"])
 def test_another_process_writes_the_same_bytes_and_goes_on_the_same(
     name: str, tmp_path: pathlib.Path
 ) -> None:
@@ -144,7 +141,7 @@ def test_another_process_writes_the_same_bytes_and_goes_on_the_same(
     model = story.model(16)
     model.save(tmp_path / "model")
     code = (
-        "import sys, devfnn; from stored import STORIES; model = devfnn.load(sys.argv[1]);"
+        "import sys, devfnn; from storage.stored import STORIES; model = devfnn.load(sys.argv[1]);"
         f"STORIES[{name!r}].learn(model, 16, 20); model.save(sys.argv[1])"
     )
     paths = os.pathsep.join(path for path in sys.path if path)
@@ -164,77 +161,61 @@ def test_the_same_state_gives_the_same_bytes(name: str) -> None:
     assert dump(parse(data)) == data
 
 
-@pytest.mark.parametrize("name", ["rows, deep", "concepts, masked"])
+@pytest.mark.parametrize("name", ["rows, deep", "rivals, masked"])
 def test_every_array_comes_back_ready_for_kernels(name: str) -> None:
     model = STORIES[name].model(17)
-    kind = schema(model.config.network)
-    before, after = leaves(model._known()), leaves(parse(dump(model))._known())
-    assert before.keys() == after.keys() == kind.tensors.keys() | kind.scalars.keys()
-    for name in kind.scalars:
-        assert after[name] == before[name], name
-    for name in kind.tensors:
+    saved, loaded = model._known(), parse(dump(model))._known()
+    before, after = arrays_of(saved), arrays_of(loaded)
+    assert before.keys() == after.keys() == expected_fields(sizes_of(saved), model.config).keys()
+    assert counters_of(loaded) == counters_of(saved)
+    for name in before:
         np.testing.assert_array_equal(after[name], before[name], strict=True)
         flags = after[name].flags
         assert flags.c_contiguous and flags.writeable and flags.aligned, name
         assert not np.shares_memory(after[name], before[name])
 
 
-THIRD: dict[str, tuple[list[int], Config]] = {
-    "stacked": ([4, 6, 3, 2, 9, 21, 31], Config(lags=14)),
-    "concepts": (
-        [13, 3, 9, 21, 31],
-        Config(lags=14, max_pool=13, max_kept=2, max_boxes=7, max_clouds=41),
-    ),
-}
-"""Sizes that the schema has not seen."""
+@pytest.mark.parametrize("name", STORIES)
+def test_what_is_not_stored_comes_back_too(name: str) -> None:
+    model = STORIES[name].model(17)
+    before, after = (_all_arrays(each._known()) for each in (model, parse(dump(model))))
+    for name in sorted(unused_fields(model.config) - NEVER_READ):
+        np.testing.assert_array_equal(after[name], before[name], name)
 
 
-@pytest.mark.parametrize("kind", SAMPLES)
-def test_no_two_axes_can_be_taken_for_each_other(kind: str) -> None:
-    lengths = [sizes.lengths(config) for sizes, config in SAMPLES[kind]]
-    numbers, config = THIRD[kind]
-    third = schema(kind).sizes(*numbers).lengths(config)
-    for size, factor, extra in itertools.product(lengths[0], (1, 2, 3), (0, 1)):
-        if lengths[0][size] != lengths[1][size]:
-            axis = Axis(size, factor, extra)
-            found = axis_of(kind, "any", *(axis.length(sample) for sample in lengths))
-            assert found.length(third) == axis.length(third), (axis, found)
-    with pytest.raises(TypeError, match="any has an axis"):
-        axis_of(kind, "any", 20, 42)  # features x classes
+NEVER_READ = {"progress/counts", "progress/signals", "progress/lead", "layers/last_wins"}
+"""Arrays that move although nothing of some networks reads them."""
 
 
-@pytest.mark.parametrize("kind", SAMPLES)
-def test_the_shapes_of_any_network_are_known_before_it_is_made(kind: str) -> None:
-    numbers, config = THIRD[kind]
-    sizes = schema(kind).sizes(*numbers)
-    network = sample(sizes, config)
-    assert sizes_of(network) == sizes
-    expected = schema(kind).expected(sizes, config, set())
-    arrays = {k: leaf for k, leaf in leaves(network).items() if isinstance(leaf, np.ndarray)}
-    assert {name: array.shape for name, array in arrays.items()} == {
+def _all_arrays(network: Network) -> dict[str, Any]:
+    """The arrays of layers and of progress, stored or not."""
+    parts = {"layers": network.state.layers, "progress": network.state.progress}
+    return {f"{part}/{n}": a for part, own in parts.items() for n, a in own._asdict().items()}
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_the_shapes_of_any_network_are_known_before_it_is_made(name: str) -> None:
+    network = STORIES[name].model(17)._known()
+    network.resize(features=9, classes=4)
+    expected = expected_fields(sizes_of(network), network.config)
+    assert {name: array.shape for name, array in arrays_of(network).items()} == {
         name: shape for name, (_, shape) in expected.items()
     }
 
 
 def test_nothing_of_a_model_lies_outside_what_is_stored() -> None:
     known = {"config", "_names", "_labels", "_network", "_late", "_logbook", "_query_log"}
-    known |= {"_early_purse"}
+    known |= {"_early_budget"}
     made_anew = {"_rows"}
     assert vars(DEVFNN()).keys() == known | made_anew
     assert DEVFNN()._rows is None
-    names = {kind: schema(kind).tensors.keys() for kind in SAMPLES}
-    for kind, ranges in checks.RANGES.items():
-        assert ranges.keys() <= names[kind]
-    assert names["stacked"] | names["concepts"] >= values.RAW_ROWS
 
 
 @pytest.mark.parametrize("kind", [DEVFNN, GClass])
 @pytest.mark.parametrize("names", [None, [], ["a", "b"]])
-@pytest.mark.parametrize("network", ["stacked", "concepts"])
-def test_a_model_that_has_learned_nothing(
-    kind: type[DEVFNN], names: list[str] | None, network: Any
-) -> None:
-    model = kind(Config(network=network, seed=2**63 - 1, vote_floor=1e-300, lags=3), names)
+def test_a_model_that_has_learned_nothing(kind: type[DEVFNN], names: list[str] | None) -> None:
+    config = presets.stacked() if kind is GClass else presets.default()
+    model = kind(config.replace(seed=2**63 - 1, lags=3), names)
     loaded = parse(dump(model))
     assert type(loaded) is kind
     assert (loaded.config, loaded._names, loaded._network) == (model.config, names, None)
@@ -245,14 +226,16 @@ def test_empty_arrays_keep_their_shape() -> None:
     network = parse(dump(STORIES["chunks"].model(3)))._known()
     assert network.buffer.X.shape == (0, 3)
     assert network.scaler.first_rows.shape == (0, 3)
-    assert network.gathered is None
+    assert network.gathered.outputs.shape == (0, 1, 2)
 
 
 def test_numbers_of_numpy_in_the_configuration_come_back_as_plain_ones() -> None:
-    config = Config(initial_gain=7, seed=np.int64(5), memory=np.float32(0.75), growing=np.True_)
+    config = presets.stacked().replace(seed=np.int64(5), gaussian__initial_gain=7)
+    config = config.replace(gaussian__memory=np.float32(0.75), gaussian__growing=np.True_)
     loaded = parse(dump(DEVFNN(config)))
     assert loaded.config == config
-    assert dump(DEVFNN(Config(initial_gain=7.0, seed=5, memory=0.75))) == dump(loaded)
+    own = {"gaussian__initial_gain": 7.0, "gaussian__memory": 0.75}
+    assert dump(DEVFNN(presets.stacked().replace(seed=5, **own))) == dump(loaded)
 
 
 def test_labels_come_back_as_they_were() -> None:
@@ -282,7 +265,7 @@ def _labelled(labels: list[Any]) -> DEVFNN:
 
     model = DEVFNN(Config())
     model._labels = Labels(labels)
-    model._network = empty_engine(1, len(labels), model.config)
+    model._network = Network.empty(1, len(labels), model.config)
     return model
 
 
@@ -308,19 +291,26 @@ def test_other_labels_are_refused_before_anything_is_written(
 def test_a_model_gone_wrong_does_not_replace_a_good_file(tmp_path: pathlib.Path) -> None:
     model = STORIES["chunks"].model(3)
     model.save(tmp_path / "model")
-    model._known().layers.centers[0, 0, 0] = np.nan
-    with pytest.raises(StorageError, match="layers/centers holds NaN"):
+    gaussians = model._known().state.gaussians
+    assert gaussians is not None
+    gaussians.centers[0, 0, 0] = np.nan
+    with pytest.raises(StorageError, match="gaussians/centers holds NaN"):
         model.save(tmp_path / "model")
     assert load(tmp_path / "model").n_rows == 3 * CHUNK
 
 
 def test_a_network_that_does_not_fit_its_configuration_is_refused_before_writing() -> None:
-    model = STORIES["concepts"].model(1)
-    model.config = quick(max_boxes=7)
-    with pytest.raises(StorageError, match="tensor 'state/members' is I64"):
+    model = STORIES["rivals"].model(1)
+    for config in (quick(max_boxes=7), plain()):
+        model.config = config
+        with pytest.raises(StorageError, match="the network has another configuration"):
+            dump(model)
+    network = model._known()
+    network.config = model.config = quick(max_boxes=7)
+    with pytest.raises(StorageError, match="tensor 'pool/members' is I64"):
         dump(model)
-    model.config = plain()
-    with pytest.raises(StorageError, match="not of the kind that the configuration says"):
+    network.config = model.config = plain()
+    with pytest.raises(StorageError, match="not of the kind that is configured"):
         dump(model)
 
 
@@ -346,7 +336,7 @@ def test_a_gclass_comes_back_as_a_gclass(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-@pytest.mark.parametrize("name", ["rows, deep", "concepts, masked"])
+@pytest.mark.parametrize("name", ["rows, deep", "rivals, masked"])
 def test_pickle_holds_the_same_bytes(protocol: int, name: str) -> None:
     model = STORIES[name].model(17)
     text = pickle.dumps(model, protocol)
@@ -355,7 +345,7 @@ def test_pickle_holds_the_same_bytes(protocol: int, name: str) -> None:
 
 
 @pytest.mark.parametrize("make", [copy.deepcopy, copy.copy])
-@pytest.mark.parametrize("name", ["rows", "concepts, rows"])
+@pytest.mark.parametrize("name", ["rows", "rivals, rows"])
 def test_a_copy_is_independent(make: Any, name: str) -> None:
     story = STORIES[name]
     model = story.model(5)
@@ -366,7 +356,7 @@ def test_a_copy_is_independent(make: Any, name: str) -> None:
     assert dump(model) == dump(twin)
 
 
-@pytest.mark.parametrize("name", ["chunks", "concepts", "concepts, lags"])
+@pytest.mark.parametrize("name", ["chunks", "rivals", "rivals, lags"])
 def test_the_size_of_a_model_is_that_of_its_arrays(name: str) -> None:
     model = STORIES[name].model(9)
     data = dump(model)
@@ -377,7 +367,7 @@ def test_the_size_of_a_model_is_that_of_its_arrays(name: str) -> None:
 
 
 def test_a_model_with_lags_and_late_features_goes_on_bit_for_bit() -> None:
-    model = parse(concept_file())
+    model = parse(rivals_file())
     twin = parse(dump(model))
     assert model._late == twin._late == (9,)
     X, y = turning_rows(2)

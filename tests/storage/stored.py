@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import hashlib
 import json
+import pathlib
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -15,16 +16,18 @@ from safetensors.numpy import save as save_tensors
 
 from build import count
 from devfnn import DEVFNN, Config, GClass, StorageError
-from devfnn.events import Event
 from devfnn.arrays import Floats, Ints
-from devfnn.model.concepts.engine import ConceptEngine
-from devfnn.model.network import Rows
-from devfnn.model.stacked import StackedEngine
+from devfnn.events import Event
+from devfnn.model.config import ByAccuracy, Labels, Layer
+from devfnn.model.rows import Rows
 from devfnn.storage import dump, parse
+from golden.cases import flat
 
 CHUNK = count(100, 50)
 Tensors = dict[str, np.ndarray[Any, np.dtype[Any]]]
 Change = Callable[[dict[str, Any], Tensors], Any]
+OLD_FILES = sorted((pathlib.Path(__file__).parents[1] / "golden/format3").glob("*.devfnn"))
+"""Models that version 0.1.0 saved."""
 
 
 def turning_rows(n_chunks: int, seed: int = 3) -> tuple[Floats, Ints]:
@@ -82,32 +85,45 @@ def plain(**changes: Any) -> Config:
     """A stacked network that starts with one layer and grows soon, whatever the defaults."""
     levels = {"drift_significance": 1e-4, "warning_significance": 1e-2}
     start = {"network": "stacked", "initial_layers": 1, "training": "winner"}
-    return Config(**{**start, **levels, **changes})
+    return flat(**{**start, **levels, **changes})
 
 
 def quick(**changes: Any) -> Config:
-    """A small concept network that splits, keeps and recalls soon, whatever the defaults."""
+    """Lines, boxes and clouds that split and are kept and recalled soon, whatever the defaults."""
     sizes = {"max_boxes": 6, "max_clouds": 8, "max_kept": 3}
     memory = {"quick_memory": 50.0, "shortest_memory": 100.0, "longest_memory": 1000.0}
     votes = {"vote_rows": 50.0, "vote_power": 1.0, "drift_significance": 1e-4}
     rows = {"split_every": 20, "split_evidence": 2.0, "label_noise": 0.05, "active_learning": False}
     start = {"network": "concepts", "prior": 2.0}
-    return Config(**{**start, **sizes, **memory, **votes, **rows, **changes})
+    return flat(**{**start, **sizes, **memory, **votes, **rows, **changes})
 
+
+STILL: dict[str, Any] = {"drift": None, "growing": None, "merging": None}
+"""A network whose layers are those of the configuration."""
 
 STORIES = {
     "default": Story(Config()),
-    "concepts": Story(quick()),
-    "concepts, rows": Story(quick(chunk_rows=70, max_kept=1), late_class, row_wise_from=0),
-    "concepts, merged": Story(quick(vote_rows=20.0, merge_disagreement=1.0)),
-    "concepts, masked": Story(
+    "rivals": Story(quick()),
+    "rivals, rows": Story(quick(chunk_rows=70, max_kept=1), late_class, row_wise_from=0),
+    "rivals, merged": Story(quick(vote_rows=20.0, merge_disagreement=1.0)),
+    "rivals, masked": Story(
         quick(feature_mask=True, feature_threshold=0.9, chunk_rows=150, missing="skip"),
         row_wise_from=9,
         missing=0.1,
     ),
-    "concepts, lags": Story(quick(lags=2, active_learning=True), late_class, row_wise_from=12),
-    "concepts, unscaled": Story(quick(scaling="none", label_budget=0.5, active_learning=True)),
-    "concepts, bare": Story(quick(rule_growing=False, growing=False, max_kept=0, forgetting=False)),
+    "rivals, lags": Story(quick(lags=2, active_learning=True), late_class, row_wise_from=12),
+    "rivals, unscaled": Story(quick(scaling="none", label_budget=0.5, active_learning=True)),
+    "rivals, bare": Story(quick(rule_growing=False, growing=False, max_kept=0, forgetting=False)),
+    "clouds alone": Story(
+        Config(layers=(Layer("clouds"),), labels=Labels(budget=0.5), chunk_rows=70, **STILL),
+        row_wise_from=9,
+    ),
+    "gaussians, vote": Story(
+        plain(chunk_rows=70).replace(labels__choice="vote", labels__budget=0.5), row_wise_from=9
+    ),
+    "gaussians, accuracy": Story(
+        plain(chunk_rows=70).replace(voting=ByAccuracy()), row_wise_from=9
+    ),
     "lags": Story(plain(lags=3, chunk_rows=70), late_class, row_wise_from=9),
     "chunks": Story(plain()),
     "merged": Story(plain(merge_threshold=1.0)),
@@ -131,22 +147,22 @@ def small_file() -> bytes:
     network = model._known()
     X, _ = turning_rows(1)
     model.learn_rows(X[:5], ["high", "low", "high", "low", "high"])
-    assert isinstance(network, StackedEngine) and network.gathered is not None
     rows = network.gathered.rows.X
+    assert len(rows) == len(network.gathered.outputs) == 5
     network.buffer = Rows(rows[:3].copy(), np.array([0, 1, 0]), np.ones(3))
     network.scaler.first_rows = rows[:2].copy()
     return dump(model)
 
 
 @functools.cache
-def concept_file() -> bytes:
-    """A model of a concept network with every part of its state: kept layers, clouds, rows."""
+def rivals_file() -> bytes:
+    """A model of lines, boxes and clouds with every part of its state: kept layers, rows."""
     config = quick(chunk_rows=170, feature_mask=True, missing="skip", lags=2, max_kept=2)
     model = Story(config, late_class, row_wise_from=9).model(16)
     model.add_features(["extra"])
     network = model._known()
-    assert isinstance(network, ConceptEngine) and len(network.gathered) > 1
-    network.scaler.first_rows = network.gathered.X[:2].copy()
+    assert len(network.gathered.rows) > 1
+    network.scaler.first_rows = network.gathered.rows.X[:2].copy()
     return dump(model)
 
 
@@ -202,3 +218,28 @@ def refused(data: bytes, message: str) -> None:
     """The bytes are refused for this reason."""
     with pytest.raises(StorageError, match=message):
         parse(data)
+
+
+def put(*keys: str, value: Any) -> Change:
+    """Set one entry of the header."""
+
+    def change(header: dict[str, Any], tensors: Tensors) -> None:
+        for key in keys[:-1]:
+            header = header[key]
+        header[keys[-1]] = value
+
+    return change
+
+
+def poke(name: str, value: Any, index: Any = 0) -> Change:
+    """Set some numbers of a tensor."""
+
+    def change(header: dict[str, Any], tensors: Tensors) -> None:
+        tensors[name][index] = value
+
+    return change
+
+
+def both(*changes: Change) -> Change:
+    """One change after the other."""
+    return lambda header, tensors: [change(header, tensors) for change in changes]
