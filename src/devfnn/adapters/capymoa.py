@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from devfnn.adapters.shared import ModelRules, plain_changes
+from devfnn.adapters.shared import ModelRules
 from devfnn.arrays import Floats
 from devfnn.baselines.peers import provide_java
 from devfnn.errors import InputError
@@ -79,7 +79,7 @@ class DEVFNN(ModelRules, Classifier):
 
     def get_params(self) -> dict[str, Any]:
         """Parameters other than the defaults, as plain data; `from_params` takes them back."""
-        changes = plain_changes(self.model.config)
+        changes = self.model.config.changes()
         return {name: changes[name] for name in changes if name not in ("missing", "seed")}
 
     def train(self, instance: Any) -> None:

@@ -38,24 +38,6 @@ def flat_parameters(config: Config) -> dict[str, Parameter]:
     return found
 
 
-def plain_changes(config: Config) -> dict[str, Any]:
-    """What `Config.replace` makes a configuration of the default with, as plain data.
-
-    >>> plain_changes(Config().replace(labels__budget=0.1, memory=None))
-    {'memory': None, 'labels__budget': 0.1}
-    """
-    found: dict[str, Any] = {}
-    before = Config().to_dict()
-    for name, value in config.to_dict().items():
-        default = before[name]
-        if isinstance(value, dict) and default and value.get("form") == default.get("form"):
-            changed = {key: each for key, each in value.items() if each != default[key]}
-            found |= {f"{name}__{key}": each for key, each in changed.items()}
-        elif value != default:
-            found[name] = value
-    return found
-
-
 def check_is_core(model: object, what: str) -> None:
     """Refuse anything but a `DEVFNN`, for functions that take the model and not an adapter."""
     if not isinstance(model, DEVFNN):
