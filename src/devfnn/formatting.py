@@ -97,17 +97,12 @@ def change_text(name: str, value: Any) -> str:
 
 
 def _value_text(value: Any) -> str:
-    match value:
-        case None:
-            return "none"
-        case {"form": head, **inner} | {"kind": head, **inner}:
-            pass
-        case dict():
-            head, inner = "" if value else "on", value
-        case [*items]:
-            return f"[{', '.join(map(_value_text, items))}]"
-        case _:
-            return str(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value_text, value))}]"
+    if not isinstance(value, dict):
+        return "none" if value is None else str(value)
+    head = value.get("form", value.get("kind", "" if value else "on"))
+    inner = {name: each for name, each in value.items() if name not in ("form", "kind")}
     texts = ", ".join(itertools.starmap(change_text, inner.items()))
     return f"{head}({texts})" if texts else str(head)
 

@@ -110,6 +110,6 @@ def test_both_networks_can_be_drawn(network, tmp_path):
 
 def test_scores_are_not_called_log_odds():
     X, y = flipped(5)
-    model = DEVFNN(config_of("stacked", consequent="least_squares"))
+    model = DEVFNN(presets.stacked().replace(gaussian__consequent="least_squares"))
     run(model, X, y)
     assert contribution_bars(model.explain(X[0])).get_xlabel().startswith("score of class ")

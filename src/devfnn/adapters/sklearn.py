@@ -54,14 +54,14 @@ def _with_parameters(estimator: Estimator) -> Estimator:
         ]
     )
 
-    def __init__(self: Any, **parameters: Any) -> None:
+    def init(self: Any, **parameters: Any) -> None:
         given = signature.bind(self, **parameters)
         given.apply_defaults()
         # Each under its name and unchecked, as scikit-learn wants it.
         self.__dict__.update({name: given.arguments[name] for name in defaults})
 
-    __init__.__signature__ = signature  # type: ignore[attr-defined]
-    estimator.__init__, estimator._defaults = __init__, defaults
+    init.__signature__ = signature  # type: ignore[attr-defined]
+    estimator.__init__, estimator._defaults = init, defaults
     lines = [f"{name} : default {p.value!r}\n        {p.meaning}" for name, p in known.items()]
     if estimator.__doc__:  # there is none with python -OO
         estimator.__doc__ = estimator.__doc__.replace("<parameters>", "\n    ".join(lines))
@@ -265,9 +265,9 @@ class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
 
     def _missing(self) -> str:
         """How missing values are treated; `config` may say it, too."""
-        is_default = self.missing == self._defaults["missing"]
-        missing: str = getattr(self.config, "missing", self.missing) if is_default else self.missing
-        return missing
+        own: str = self.missing
+        is_default = own == self._defaults["missing"]
+        return str(getattr(self.config, "missing", own)) if is_default else own
 
     def _unchanged_model(self) -> DEVFNN:
         """The model; parameters that were set since it began are refused, it is built on them."""
