@@ -3,7 +3,7 @@
 import collections
 import itertools
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,41 @@ def listed(names: Sequence[str], most: int) -> str:
     """
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def change_text(name: str, value: Any) -> str:
+    """A parameter or a section that was set, much as the command line takes it.
+
+    >>> change_text("drift__every", 20), change_text("clouds", None)
+    ('drift.every=20', 'clouds=none')
+    >>> change_text("voting", {"form": "equal", "ballots": "hard"})
+    'voting=equal(ballots=hard)'
+    """
+    return f"{name.replace('__', '.')}={_value_text(value)}"
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value_text, value))}]"
+    if not isinstance(value, dict):
+        return "none" if value is None else str(value)
+    head = value.get("form", value.get("kind", "" if value else "on"))
+    inner = {name: each for name, each in value.items() if name not in ("form", "kind")}
+    texts = ", ".join(itertools.starmap(change_text, inner.items()))
+    return f"{head}({texts})" if texts else str(head)
+
+
+def flat_names(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration as plain data, with the parameters of sections as SECTION.PARAMETER.
+
+    >>> flat_names({"seed": 3, "drift": None, "labels": {"budget": 0.1}})
+    {'seed': 3, 'drift': None, 'labels.budget': 0.1}
+    """
+    found: dict[str, Any] = {}
+    for name, value in config.items():
+        inner = value if isinstance(value, dict) else None
+        found |= {name: value} if inner is None else {f"{name}.{key}": inner[key] for key in inner}
+    return found
 
 
 # ---- numbers and labels of rules

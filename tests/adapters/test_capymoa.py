@@ -42,12 +42,12 @@ def instances(stream, n_rows=ROWS):
 
 
 def test_predictions_are_those_of_the_core(stream):
-    model = DEVFNN(stream.get_schema(), random_seed=7, max_kept=2)
+    model = DEVFNN(stream.get_schema(), random_seed=7, growing__max_kept=2)
     result = prequential_evaluation(stream, model, max_instances=ROWS, window_size=200)
     assert result.accuracy() > 80.0
     rows = instances(stream)
     X = np.array([each.x for each in rows])
-    core = Core(Config(missing="skip", seed=7, max_kept=2))
+    core = Core(Config().replace(missing="skip", seed=7, growing__max_kept=2))
     core.learn_rows(X, [each.y_index for each in rows])
     by_class = core.predict_proba(X)[:, np.argsort(core.classes)]
     assert np.array_equal([model.predict_proba(each) for each in rows], by_class)
@@ -86,7 +86,7 @@ def test_nothing_is_said_before_learning_and_absent_classes_have_no_chance():
 
 def test_a_model_goes_on_after_pickling(stream):
     rows = instances(stream, 300)
-    model = DEVFNN(stream.get_schema(), max_clouds=10)
+    model = DEVFNN(stream.get_schema(), clouds__max_rules=10, memory=None)
     for each in rows[:150]:
         model.train(each)
     other = pickle.loads(pickle.dumps(model))

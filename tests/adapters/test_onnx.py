@@ -6,8 +6,16 @@ import os
 import numpy as np
 import pytest
 
-from devfnn import DEVFNN, Config, GClass, InputError, NotLearnedError, StorageError
-from devfnn.kernels.concept_state import BOXES, CLOUD_LAYER, CLOUDS, FIRST_KEPT, LINE, NO_LAYER
+from devfnn import (
+    DEVFNN,
+    Config,
+    GClass,
+    InputError,
+    NotLearnedError,
+    StorageError,
+    presets,
+)
+from devfnn.kernels.state import BOXES, CLOUDS, LINE, NO_LAYER
 
 pytest.importorskip("devfnn.adapters.onnx", reason="needs onnx", exc_type=ImportError)
 pytest.importorskip("onnxruntime", reason="needs onnxruntime")
@@ -69,12 +77,12 @@ def test_probabilities_are_those_of_the_model(rng, n_classes):
 
 def test_all_kinds_of_layers_have_a_say(rng):
     X, y = drifting(rng, 8000, 3)
-    model = learned(Config(vote_power=0.0), X, y)  # all layers vote alike
+    model = learned(Config().replace(voting__power=0.0), X, y)  # all layers vote alike
     state = model._network.state
-    kept = state.kinds[FIRST_KEPT:]
-    assert (kept != NO_LAYER).any()
-    assert (state.n_members[state.kinds == BOXES] > 1).any()
-    assert state.kinds[CLOUD_LAYER] == CLOUDS and state.n_clouds[0] > 3
+    kinds = state.layers.kinds
+    assert (kinds[len(model.config.layers) :] != NO_LAYER).any()
+    assert (state.pool.n_members[kinds == BOXES] > 1).any()
+    assert (kinds == CLOUDS).any() and state.clouds.count[0] > 3
     assert_same(model, X)
 
 
@@ -90,7 +98,7 @@ def test_absent_features_are_left_out(rng):
     X, y = drifting(rng, 4000, 3)
     X[rng.random(X.shape) < 0.2] = np.nan
     X[:50] = np.nan
-    model = learned(Config(missing="skip", vote_power=0.0), X, y)
+    model = learned(Config().replace(missing="skip", voting__power=0.0), X, y)
     assert_same(model, X)
 
 
@@ -146,8 +154,8 @@ def test_features_that_sleep_or_are_masked_are_left_out(rng):
 def test_rows_on_the_edge_of_a_box(rng):
     X, y = drifting(rng, 4000, 3)
     X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
-    model = learned(Config(scaling="none", vote_power=0.0), X, y)
-    lows, n_edges = model._network.state.lows, 0
+    model = learned(Config().replace(scaling="none", voting__power=0.0), X, y)
+    lows, n_edges = model._network.state.pool.lows, 0
     for rule, feature in np.argwhere((lows > 0.0) & (lows < 1.0)):
         X[rule::100, feature] = lows[rule, feature]
         n_edges += 1
@@ -157,21 +165,21 @@ def test_rows_on_the_edge_of_a_box(rng):
 
 def test_lines_do_without_curves(rng):
     X, y = drifting(rng, 1000, 3)
-    model = learned(Config(vote_power=0.0), X, y)
+    model = learned(Config().replace(voting__power=0.0), X, y)
     state = model._network.state
-    lines = state.members[state.kinds == LINE, 0]
-    state.weights[lines, :, 5:] = rng.random((lines.size, 3, 4))
+    lines = state.pool.members[state.layers.kinds == LINE, 0]
+    state.pool.weights[lines, :, 5:] = rng.random((lines.size, 3, 4))
     assert_same(model, X)
 
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"scaling": "none"}, {"max_clouds": 0}, {"max_kept": 0}, {"vote_power": 100.0}],
+    [{"scaling": "none"}, {"clouds": None}, {"growing__max_kept": 0}, {"voting__power": 100.0}],
 )
 def test_parity_with_other_parameters(rng, parameters):
     X, y = drifting(rng, 2000, 3)
     X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
-    assert_same(learned(Config(**parameters), X, y), X)
+    assert_same(learned(Config().replace(**parameters), X, y), X)
 
 
 def test_a_model_of_one_class_and_no_rows(rng):
@@ -215,7 +223,7 @@ def test_what_cannot_be_exported_is_said(rng, tmp_path):
         as_graph(DEVFNN())
     for model, reason in (
         (DEVFNN(Config(lags=1)), "lags=0"),
-        (DEVFNN(Config(network="stacked")), "a stacked network"),
+        (DEVFNN(presets.stacked()), "a stacked network"),
         (GClass(), "a stacked network"),
     ):
         model.learn(X, y)

@@ -21,7 +21,7 @@ from river import (
     preprocessing,
 )
 
-from devfnn import DEVFNN, Config, InputError
+from devfnn import DEVFNN, Config, InputError, presets
 from devfnn.adapters.river import ConflictSampler, DEVFNNClassifier, HoeffdingErrorDrift
 from river_rows import NAMES, as_dicts, learned, rows, said
 
@@ -53,10 +53,10 @@ def test_all_checks_of_river_pass(model):
     [
         {},
         {"scaling": "none"},
-        {"active_learning": False},
+        {"labels__choice": "all"},
         {"lags": 2},
-        {"feature_mask": True},
-        {"network": "stacked"},
+        {"feature_mask": {}},
+        {"config": presets.stacked()},
     ],
     ids=str,
 )
@@ -66,7 +66,9 @@ def test_rows_one_by_one_are_the_same_as_in_the_core(parameters, gaps):
     if gaps:
         X[np.random.default_rng(1).random(X.shape) < 0.2] = np.nan
         X[0] = 0.5
-    core = DEVFNN(Config(missing="skip", **parameters), NAMES)
+    changes = {name: value for name, value in parameters.items() if name != "config"}
+    config = parameters.get("config", Config())
+    core = DEVFNN(config.replace(missing="skip", **changes), NAMES)
     core.learn_rows(X, y)
     model = learned(X, y, **parameters)
     assert model.model.classes == core.classes
@@ -214,7 +216,7 @@ def test_it_works_in_evaluation_pipelines_and_ensembles():
         ensemble.AdaBoostClassifier(DEVFNNClassifier(), 2, seed=1),
         ensemble.SRPClassifier(DEVFNNClassifier(), 2, seed=1),
         ensemble.StackingClassifier([DEVFNNClassifier(), DEVFNNClassifier()], DEVFNNClassifier()),
-        ensemble.VotingClassifier([DEVFNNClassifier(), DEVFNNClassifier(max_kept=1)]),
+        ensemble.VotingClassifier([DEVFNNClassifier(), DEVFNNClassifier(growing__max_kept=1)]),
         multiclass.OneVsRestClassifier(DEVFNNClassifier()),
     ],
     ids=lambda model: type(model).__name__,
@@ -224,7 +226,7 @@ def test_it_works_inside_of_others(model):
 
 
 def test_it_can_be_selected_among_others():
-    models = [DEVFNNClassifier(max_clouds=size) for size in (0, 20)]
+    models = [DEVFNNClassifier(clouds=None), DEVFNNClassifier(clouds__max_rules=20)]
     best = model_selection.SuccessiveHalvingClassifier(models, metrics.Accuracy(), budget=400)
     assert accuracy(best, datasets.Phishing().take(300)) > 0.7
     assert isinstance(best.best_model, DEVFNNClassifier)
@@ -234,12 +236,12 @@ def test_it_can_be_selected_among_others():
 
 
 def test_parameters_can_be_searched():
-    model = DEVFNNClassifier(max_kept=2)
-    changed = model.clone({"max_kept": 1, "max_clouds": 7, "seed": 3})
+    model = DEVFNNClassifier(growing__max_kept=2)
+    changed = model.clone({"growing__max_kept": 1, "clouds__max_rules": 7, "seed": 3})
     config = changed.model.config
-    assert (config.max_kept, config.max_clouds, config.seed) == (1, 7, 3)
-    with pytest.raises(InputError, match="no parameter is called 'max_cloud'"):
-        DEVFNNClassifier(max_cloud=7)
+    assert (config.growing.max_kept, config.clouds.max_rules, config.seed) == (1, 7, 3)
+    with pytest.raises(InputError, match="clouds=Clouds has no parameter 'max_clouds'"):
+        DEVFNNClassifier(clouds__max_clouds=7)
 
 
 def test_a_whole_pipeline_takes_tables_and_weights():

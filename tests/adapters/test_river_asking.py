@@ -70,7 +70,7 @@ def test_the_detector_works_inside_river():
 
 
 def test_the_sampler_asks_and_keeps_its_budget_in_every_window():
-    model = ConflictSampler(DEVFNNClassifier(), label_budget=0.2, budget_window=50, seed=0)
+    model = ConflictSampler(DEVFNNClassifier(), budget=0.2, window=50, seed=0)
     asked = []
     for x, y in datasets.Phishing():
         _, wants_label = model.predict_one(x)
@@ -85,7 +85,7 @@ def test_the_sampler_asks_and_keeps_its_budget_in_every_window():
 
 def test_the_sampler_works_in_evaluation_also_with_late_labels():
     for settings in ({}, {"delay": 50}):
-        model = ConflictSampler(DEVFNNClassifier(), label_budget=0.3, seed=0)
+        model = ConflictSampler(DEVFNNClassifier(), budget=0.3, seed=0)
         assert isinstance(model, active.base.ActiveLearningClassifier)
         assert accuracy(model, **settings) > 0.8
         assert 0 < model.classifier.model.n_rows < 400
@@ -94,7 +94,7 @@ def test_the_sampler_works_in_evaluation_also_with_late_labels():
 def test_the_sampler_takes_other_models_and_pipelines():
     scaled = preprocessing.StandardScaler() | DEVFNNClassifier()
     for classifier in (naive_bayes.GaussianNB(), scaled):
-        assert accuracy(ConflictSampler(classifier, conflict_threshold=0.8, seed=0)) > 0.7
+        assert accuracy(ConflictSampler(classifier, certainty=0.8, seed=0)) > 0.7
     core = scaled["DEVFNNClassifier"].model
     assert 0 < core.n_labels_used == core.n_rows < 1000  # what was asked for is learned
 
@@ -111,7 +111,8 @@ def fed(model, data):
 
 
 def test_labels_that_were_paid_for_reach_models_inside_of_ensembles():
-    sure = {"exploration": 0.0, "conflict_threshold": 0.0}  # it would learn next to nothing itself
+    # it would learn next to nothing itself
+    sure = {"labels__exploration": 0.0, "labels__certainty": 0.0}
     bag = ensemble.BaggingClassifier(DEVFNNClassifier(**sure), 2, seed=1)
     model = ConflictSampler(preprocessing.StandardScaler() | bag, exploration=0.5, seed=0)
     data = list(datasets.Phishing().take(400))
@@ -141,7 +142,7 @@ class Counting(naive_bayes.GaussianNB):
 
 
 def test_every_label_asked_for_reaches_a_model_of_another_kind():
-    model = ConflictSampler(Counting(), label_budget=0.3, seed=0)
+    model = ConflictSampler(Counting(), budget=0.3, seed=0)
     asked = fed(model, datasets.Phishing())
     assert model.classifier.n_learned == len(asked) > 50
 
@@ -151,7 +152,7 @@ def test_every_label_asked_for_reaches_a_model_of_another_kind():
 )
 def test_the_budget_is_a_bound_on_every_window(budget, window, most):
     model = ConflictSampler(
-        naive_bayes.GaussianNB(), label_budget=budget, budget_window=window, exploration=1.0, seed=2
+        naive_bayes.GaussianNB(), budget=budget, window=window, exploration=1.0, seed=2
     )
     asked = np.zeros(1250)
     asked[fed(model, datasets.Phishing())] = 1
@@ -160,13 +161,13 @@ def test_the_budget_is_a_bound_on_every_window(budget, window, most):
 
 
 def test_the_whole_budget_may_be_spent():
-    model = ConflictSampler(naive_bayes.GaussianNB(), label_budget=0.29, seed=0)
+    model = ConflictSampler(naive_bayes.GaussianNB(), budget=0.29, seed=0)
     asks = [model._ask_for_label({}, {}) for _ in range(250)]  # nothing is known: it always asks
     assert asks == ([True] * 29 + [False] * 71) * 2 + [True] * 29 + [False] * 21
 
 
 def test_queries_say_which_labels_were_asked_for_and_why():
-    model = ConflictSampler(DEVFNNClassifier(), conflict_threshold=0.8, exploration=0.1, seed=0)
+    model = ConflictSampler(DEVFNNClassifier(), certainty=0.8, exploration=0.1, seed=0)
     asked, certainties = [], []
     for row, (x, y) in enumerate(datasets.Phishing().take(500)):
         shares, wants_label = model.predict_proba_one(x)
@@ -187,7 +188,7 @@ def test_queries_say_which_labels_were_asked_for_and_why():
 
 
 def test_queries_say_what_is_left_of_the_budget():
-    model = ConflictSampler(DEVFNNClassifier(), label_budget=0.3, budget_window=50, seed=0)
+    model = ConflictSampler(DEVFNNClassifier(), budget=0.3, window=50, seed=0)
     asked = fed(model, datasets.Phishing().take(500))
     for query in model.queries:
         in_window = sum(query.row - 49 <= row <= query.row for row in asked)
@@ -205,10 +206,10 @@ def test_only_the_newest_queries_are_kept():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"label_budget": 1.5}, "label_budget must be between 0 and 1, not 1.5"),
+        ({"budget": 1.5}, "budget must be between 0 and 1, not 1.5"),
         ({"exploration": -0.1}, "exploration must be between 0 and 1, not -0.1"),
-        ({"budget_window": 0}, "budget_window must be between 1 and"),
-        ({"label_budget": 0.001}, "a budget_window of 1000 rows has room for one"),
+        ({"window": 0}, "window must be between 1 and"),
+        ({"budget": 0.001}, "a window of 1000 rows has room for one"),
     ],
 )
 def test_settings_out_of_range_are_refused(settings, message):

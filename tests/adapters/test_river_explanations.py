@@ -71,7 +71,7 @@ def test_rules_description_and_history_are_those_of_the_model():
 
 def test_a_model_goes_on_after_it_was_a_file(tmp_path):
     X, y = rows()
-    whole, part = learned(X, y, max_kept=2), learned(X[:300], y[:300], max_kept=2)
+    whole, part = learned(X, y, growing__max_kept=2), learned(X[:300], y[:300], growing__max_kept=2)
     part.save(tmp_path / "model")
     loaded = DEVFNNClassifier.load(tmp_path / "model")
     for x, label in zip(as_dicts(X[300:]), y[300:], strict=True):

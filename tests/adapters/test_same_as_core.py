@@ -15,7 +15,6 @@ from capymoa.stream import NumpyStream
 import devfnn.adapters.capymoa
 import devfnn.adapters.river
 import devfnn.adapters.sklearn
-from devfnn.adapters.shared import flat_values
 
 CHUNK, SEED = 250, 7
 CONFIG = Config(missing="skip", seed=SEED, chunk_rows=CHUNK)
@@ -55,7 +54,7 @@ class ScikitLearn:
     """scikit-learn's adapter; its chunks are those of the core."""
 
     def __init__(self, X, y):
-        self.model = devfnn.adapters.sklearn.DEVFNNClassifier(**flat_values(CONFIG))
+        self.model = devfnn.adapters.sklearn.DEVFNNClassifier(config=CONFIG)
 
     def learn(self, X, y):
         self.model.partial_fit(X, y, classes=[0, 1])

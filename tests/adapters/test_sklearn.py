@@ -14,18 +14,19 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from devfnn import DEVFNN, Config, GClass, InputError
-from devfnn.adapters.shared import config_from_flat, flat_parameters, flat_values
+from devfnn import DEVFNN, Config, GClass, InputError, presets
+from devfnn.adapters.shared import flat_parameters
 from devfnn.adapters.sklearn import DEVFNNClassifier, GClassClassifier
 
 CLASSIFIERS = [
     DEVFNNClassifier(),
     DEVFNNClassifier(missing="skip"),
-    DEVFNNClassifier(network="stacked"),
-    DEVFNNClassifier(network="stacked", missing="skip"),
+    DEVFNNClassifier(config=presets.stacked()),
+    DEVFNNClassifier(config=presets.stacked(), missing="skip"),
     GClassClassifier(),
     GClassClassifier(missing="skip"),
 ]
+IDS = ["default", "gaps", "stacked", "stacked with gaps", "gclass", "gclass with gaps"]
 NAMES = ["low", "high", "middle"]
 
 
@@ -44,7 +45,7 @@ def chunks(X, y, size=300):
     return [(X[i : i + size], y[i : i + size]) for i in range(0, len(X), size)]
 
 
-@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=repr)
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=IDS)
 def test_passes_all_checks_of_scikit_learn(classifier):
     results = estimator_checks.check_estimator(classifier, on_skip=None)
     assert len(results) > 50
@@ -52,25 +53,43 @@ def test_passes_all_checks_of_scikit_learn(classifier):
     assert other <= {"check_array_api_input"}  # it asks for an environment variable
 
 
-@pytest.mark.parametrize("kind", [DEVFNNClassifier, GClassClassifier])
-def test_the_signature_is_that_of_config(kind):
+@pytest.mark.parametrize(
+    ("kind", "config"), [(DEVFNNClassifier, Config()), (GClassClassifier, GClass().config)]
+)
+def test_the_signature_is_that_of_the_configuration(kind, config):
     found = inspect.signature(kind).parameters
-    known = flat_parameters()
-    assert list(found) == list(known)
-    assert {name: each.default for name, each in found.items()} == flat_values(Config())
-    assert kind().get_params() == flat_values(Config())
-    assert config_from_flat(**kind().get_params()) == Config()
+    known = flat_parameters(config)
+    assert list(found) == ["config", *known]
+    values = {name: each.value for name, each in known.items()}
+    assert {name: each.default for name, each in found.items()} == {"config": None} | values
+    assert kind().get_params() == {"config": None} | values
+    assert config.replace(**values) == config == kind()._new_model().config
     for name, each in known.items():
-        assert f"{name} : default {each.default!r}\n        {each.meaning}" in kind.__doc__
+        assert f"{name} : default {each.value!r}\n        {each.meaning}" in kind.__doc__
     with pytest.raises(TypeError, match="unexpected keyword argument 'max_boxs'"):
         kind(max_boxs=3)
+    with pytest.raises(InputError, match=f"{kind.__name__} has no 'max_boxs'; there are config, "):
+        kind().set_params(max_boxs=3)
+
+
+def test_parameters_are_set_on_top_of_a_configuration():
+    config = presets.paper("sea")
+    classifier = DEVFNNClassifier(config=config, labels__budget=0.5)
+    classifier = clone(classifier).set_params(drift__significance=0.3, missing="skip")
+    expected = config.replace(labels__budget=0.5, drift__significance=0.3, missing="skip")
+    assert classifier._new_model().config == expected
+    assert get_tags(DEVFNNClassifier(config=expected)).input_tags.allow_nan
+    with pytest.raises(InputError, match="the network has no clouds; add Layer"):
+        classifier.set_params(clouds__max_rules=3)._new_model()
+    with pytest.raises(InputError, match=r"config must be a devfnn\.Config, not 'paper'"):
+        DEVFNNClassifier(config="paper")._new_model()
 
 
 @pytest.mark.parametrize(
     ("classifier", "core"),
     [
         (DEVFNNClassifier(seed=3), DEVFNN(Config(seed=3))),
-        (DEVFNNClassifier(network="stacked"), DEVFNN(Config(network="stacked"))),
+        (DEVFNNClassifier(config=presets.stacked()), DEVFNN(presets.stacked())),
         (DEVFNNClassifier(lags=2), DEVFNN(Config(lags=2))),
         (GClassClassifier(), GClass()),
     ],
@@ -173,22 +192,33 @@ def test_names_reach_the_rules_through_a_pipeline(stream):
 
 def test_the_best_of_a_grid_is_stored_with_its_numpy_numbers(stream, tmp_path):
     X, y = stream
-    search = GridSearchCV(DEVFNNClassifier(), {"max_boxes": np.arange(1, 3)}, cv=2).fit(X, y)
+    grid = {"boxes__max_rules": np.arange(1, 3), "drift__significance": [1e-4]}
+    search = GridSearchCV(DEVFNNClassifier(), grid, cv=2).fit(X, y)
     assert search.best_score_ > 0.8
     search.best_estimator_.save(tmp_path / "model")
     loaded = DEVFNNClassifier.load(tmp_path / "model")
-    assert loaded.max_boxes == search.best_params_["max_boxes"]
+    assert loaded.boxes__max_rules == search.best_params_["boxes__max_rules"]
+    assert loaded.config is None
     assert np.array_equal(loaded.predict(X), search.predict(X))
 
 
-@pytest.mark.parametrize("kind", [DEVFNNClassifier, GClassClassifier])
-def test_a_stored_classifier_goes_on(kind, stream, tmp_path):
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        DEVFNNClassifier(boxes__max_rules=7),
+        DEVFNNClassifier(config=presets.stacked().replace(gaussian__max_rules=7)),
+        GClassClassifier(gaussian__max_rules=7),
+    ],
+    ids=["default", "stacked", "gclass"],
+)
+def test_a_stored_classifier_goes_on(classifier, stream, tmp_path):
     (X, y), *rest = chunks(pd.DataFrame(stream[0], columns=["a", "b", "c"]), stream[1])
-    original = kind(max_rules=7).partial_fit(X, y, [*NAMES, "huge"])
+    kind, config = type(classifier), classifier._new_model().config
+    original = classifier.partial_fit(X, y, [*NAMES, "huge"])
     original.save(tmp_path / "model")
     loaded = kind.load(tmp_path / "model", classes=[*NAMES, "huge"])
     for copy in (loaded, pickle.loads(pickle.dumps(original))):
-        assert copy.get_params()["max_rules"] == 7
+        assert clone(copy)._new_model().config == config
         same = clone(copy).partial_fit(X, y, [*NAMES, "huge"])
         for part in rest:
             copy.partial_fit(*part)
@@ -218,7 +248,7 @@ def test_a_model_without_names_is_loaded_without(stream, tmp_path):
         (lambda model, X, y: model.set_params(seed=5).partial_fit(X, y), "seed changed after"),
         (lambda model, X, y: clone(model).set_params(seed=-1).fit(X, y), "seed must be between"),
         (lambda model, X, y: model.fit(X[:, :2], X[:, 2]), "Unknown label type"),
-        (lambda model, X, y: GClassClassifier(max_layers=3).fit(X, y), "leave max_layers out"),
+        (lambda model, X, y: GClassClassifier(config=Config()).fit(X, y), "needs a gaussian layer"),
     ],
 )
 def test_what_is_refused_changes_nothing(act, message, stream):

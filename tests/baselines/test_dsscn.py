@@ -22,8 +22,7 @@ from devfnn.baselines.dsscn.layers import (
 )
 from devfnn.baselines.dsscn.monitoring import FeatureWeights, cut_of, judge_means, unlikeness
 from devfnn.errors import InputError
-from devfnn.model.config import Config
-from devfnn.model.mechanisms.drift import ErrorTrack, Level, find_drift
+from devfnn.model.mechanisms.drift import Level, drift_in_stream, dynamic_significance
 
 CALM = {"drift_cap": 1e-12, "warning_cap": 1e-12}
 """No drift is ever found."""
@@ -175,13 +174,14 @@ def test_a_fall_of_the_feature_means_adds_exactly_one_layer():
 
 def test_flipped_labels_add_no_layer_though_the_errors_show_a_drift():
     rng = np.random.default_rng(7)
-    model, track, levels, config = DSSCN(), ErrorTrack(), [], Config(drift_test="stream")
+    model, track, levels = DSSCN(), np.zeros(4, np.int64), []
     for chunk in range(20):
         X, y = labelled(rng)
         y = 1 - y if chunk >= 15 else y
         if chunk:
             errors = (model.predict(X) != y).astype(np.int64)
-            levels.append(find_drift(errors, track, chunk, config).level)
+            caps = [dynamic_significance(chunk, 200.0, cap) for cap in (1e-4, 1e-3)]
+            levels.append(drift_in_stream(track, errors, *caps, one_sided=True).level)
         events = model.learn(X, y)
         assert not any(event.kind == "LayerAdded" for event in events)
     assert model.n_layers == 1

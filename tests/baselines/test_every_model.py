@@ -277,7 +277,8 @@ def test_growth_has_an_end(name):
     options = {"pnn": {"block_chunks": 3}, "den": {"block_chunks": 3}, "hat": {"block_chunks": 3}}
     small = options.get(name, {})
     if MODELS[name].takes_config:
-        small = {"max_clouds": 20, "max_pool": 12, "max_boxes": 4, "max_kept": 1}
+        own = {"clouds__max_rules": 20, "rules__max_rules": 12, "boxes__max_rules": 4}
+        small = own | {"growing__max_kept": 1} if name == "devfnn" else {}
     if name == "dsscn":
         small = {"max_nodes": 5, "max_layers": 3, "max_buffer": 500}
     unknown = from_arrays(*rows(), feature_names=list("abc"))

@@ -63,7 +63,6 @@ def test_our_models_learn_a_stream(stream, name):
 @pytest.mark.parametrize(
     ("name", "kind", "consequent", "is_one_rule"),
     [
-        ("devfnn", DEVFNN, "logistic", False),
         ("sdevfnn", DEVFNN, "logistic", False),
         ("gclass", GClass, "logistic", False),
         ("rls", GClass, "least_squares", True),
@@ -71,14 +70,21 @@ def test_our_models_learn_a_stream(stream, name):
     ],
 )
 def test_our_models_are_what_they_are_called(stream, name, kind, consequent, is_one_rule):
-    model = make_model(name, stream, config=Config(memory=0.99), seed=7)
+    start = presets.stacked().replace(gaussian__memory=0.99)
+    model = make_model(name, stream, config=start, seed=7)
     assert type(model) is kind
     assert model.feature_names == ["width", "height"]
-    assert model.config.consequent == consequent
-    assert model.config.memory == 0.99
+    own = model.config.gaussian
+    assert (own.consequent, own.memory, own.growing) == (consequent, 0.99, not is_one_rule)
     assert model.config.seed == 7
-    assert model.config.rule_growing is not is_one_rule
-    assert model.config.active_learning is not is_one_rule
+    assert model.config.labels.choice == ("all" if is_one_rule else "layer")
+
+
+def test_models_start_from_presets_of_their_own(stream):
+    assert make_model("devfnn", stream).config == presets.default()
+    assert make_model("gclass", stream).config == GClass(presets.stacked()).config
+    with pytest.raises(InputError, match="GClass needs a gaussian layer"):
+        make_model("gclass", stream, config=presets.default())
 
 
 def test_the_seed_is_that_of_the_configuration_unless_given(stream):
@@ -88,7 +94,7 @@ def test_the_seed_is_that_of_the_configuration_unless_given(stream):
 
 
 def test_options_of_our_models_are_parameters(stream):
-    assert make_model("devfnn", stream, options={"max_rules": 3}).config.max_rules == 3
+    assert make_model("devfnn", stream, options={"boxes__max_rules": 3}).config.boxes.max_rules == 3
     with pytest.raises(InputError, match="no parameter is called 'trees'"):
         make_model("devfnn", stream, options={"trees": 3})
 
@@ -101,10 +107,9 @@ def test_a_model_without_options_says_so(stream, name):
 
 def test_the_static_network_is_that_of_the_table(stream):
     model = make_model("sdevfnn", stream)
-    changes = {"rules": "fixed", "training": "winner", "seed": 0}
-    assert model.config == presets.static().replace(**changes)
+    assert model.config == presets.paper_static()
     evolving = make_model("sdevfnn-evolving", stream)
-    assert evolving.config == model.config.replace(rules="evolving")
+    assert evolving.config == model.config.replace(gaussian__rules="evolving")
 
 
 @pytest.mark.parametrize("name", NETWORKS)

@@ -135,7 +135,12 @@ def test_nothing_but_failures_is_a_comparison_too(invoke, here, in_one_process):
 
 
 def test_parameters_are_set_by_model(invoke, here, in_one_process):
-    sets = ("--set", "devfnn@static:max_rules=2", "--set", "devfnn@static:vote=hard")
+    sets = (
+        "--set",
+        "devfnn@static:gaussian.max_rules=2",
+        "--set",
+        "devfnn@static:voting.floor=0.1",
+    )
     models = ("--models", "devfnn,devfnn@static", "--streams", "sea", *SMALL)
     result = invoke("compare", *models, *sets, "--output", "out", "--quiet")
     assert result.exit_code == 0, result.output
@@ -144,8 +149,8 @@ def test_parameters_are_set_by_model(invoke, here, in_one_process):
         read_result(here / "out" / "runs" / f"{model}__sea__0.json")
         for model in ("devfnn", "devfnn@static")
     )
-    assert static["settings"]["changes"] == {"max_rules": 2, "vote": "hard"}
-    assert (static["config"]["max_rules"], static["config"]["growing"]) == (2, False)
+    assert static["settings"]["changes"] == {"gaussian__max_rules": 2, "voting__floor": 0.1}
+    assert (static["config"]["gaussian"]["max_rules"], static["config"]["growing"]) == (2, None)
     assert plain["settings"]["changes"] == {}
 
 

@@ -9,9 +9,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from devfnn import DEVFNN
+from devfnn import DEVFNN, presets
 from devfnn.cli.inspect import explain
-from scenes import config_of, each_network, flipped, run
+from scenes import flipped, run
 
 app = typer.Typer()
 app.command()(explain)
@@ -27,7 +27,7 @@ def invoke():
 def prepared(folder, network):
     """A model in a file, and rows in another."""
     X, y = flipped(5)
-    model = DEVFNN(config_of(network), feature_names=["heat", "wind", "dust"])
+    model = DEVFNN(presets.by_name(network), feature_names=["heat", "wind", "dust"])
     run(model, X, np.where(y, "rain", "dry"))
     model.save(folder / "model")
     lines = ["heat,wind,dust", *(",".join(map(repr, row)) for row in X[:20].tolist())]
@@ -35,7 +35,7 @@ def prepared(folder, network):
     return model, X
 
 
-@each_network
+@pytest.mark.parametrize("network", ["default", "stacked"])
 def test_a_row_is_explained(invoke, tmp_path, network):
     model, X = prepared(tmp_path, network)
     files = ("--json", tmp_path / "why.json", "--csv", tmp_path / "why.csv")

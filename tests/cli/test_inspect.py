@@ -8,13 +8,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from devfnn import DEVFNN, Config
+from devfnn import DEVFNN, Config, presets
 from devfnn.cli.inspect import inspect
-from devfnn.kernels.concept_state import FIRST_KEPT
 from devfnn.model.gclass import GClass
 from devfnn.model.rules import Rule
 from devfnn.streams import sea
-from scenes import NETWORKS, stacked
+
+SMALL = {"default": {"boxes__max_rules": 5}, "stacked": {"gaussian__max_rules": 5}}
+FIRST_KEPT = len(Config().layers)
 
 app = typer.Typer()
 app.command()(inspect)
@@ -32,11 +33,11 @@ def shown(result):
     return " ".join(result.output.replace("│", " ").split())
 
 
-@pytest.fixture(scope="module", params=NETWORKS)
+@pytest.fixture(scope="module", params=SMALL)
 def model(request):
     """A model that has learned a little."""
     stream = sea(3000)
-    config = Config(max_rules=5).replace(network=request.param)
+    config = presets.by_name(request.param).replace(**SMALL[request.param])
     learned = DEVFNN(config, feature_names=stream.feature_names)
     for chunk in stream:
         learned.learn(chunk.X, chunk.y)
@@ -55,7 +56,7 @@ def test_a_model_is_shown_with_features_layers_and_rules(invoke, file, model):
     assert result.exit_code == 0, result.output
     for text in (
         "model DEVFNN",
-        "max_rules=5",
+        ".max_rules=5",
         f"3,000 rows, {model.n_labels_used:,} labels used",
         "classes 2: ",
         f"numbers in rules {model.n_parameters:,}",
@@ -73,8 +74,8 @@ def test_json_has_everything(invoke, file, model, tmp_path):
     assert result.exit_code == 0, result.output
     data = json.loads((tmp_path / "model.json").read_text())
     assert data["class"] == "DEVFNN"
-    changed = {"network": "stacked"} if model.config.network == "stacked" else {}
-    assert data["changed"] == changed | {"max_rules": 5}
+    assert data["preset"] == ("stacked" if model.config.has("gaussian") else "default")
+    assert data["changed"] == SMALL[data["preset"]]
     assert data["config"] == model.config.to_dict()
     assert [feature["name"] for feature in data["features"]] == ["f1", "f2", "f3"]
     assert {feature["state"] for feature in data["features"]} == {"in use"}
@@ -112,7 +113,7 @@ def test_so_many_rules_are_shown(invoke, file, model):
     assert f"{n_rules - 1} more: --rules {n_rules}" in text
 
 
-def test_the_layers_of_a_concept_network_are_called_by_what_they_are(invoke, tmp_path):
+def test_the_layers_are_called_by_what_they_are(invoke, tmp_path):
     model = kept_model()
     model.save(tmp_path / "x.model")
     text = shown(invoke(tmp_path / "x.model", "--json", tmp_path / "x.json"))
@@ -139,7 +140,7 @@ def test_the_last_labels_are_no_features(invoke, tmp_path):
 
 
 def kept_model():
-    """A concept network that keeps a layer, which waits for its concept."""
+    """A network that keeps a layer, which waits for its concept."""
     rng = np.random.default_rng(0)
     X = rng.random((8000, 3))
     y = (X[:, 0] + X[:, 1] > 1.0) ^ (np.arange(8000) > 4000)
@@ -160,11 +161,11 @@ def test_rules_of_a_layer_that_waits_are_shown_on_wish(invoke, tmp_path):
 
 def test_archived_rules_are_shown_on_wish(invoke, tmp_path):
     stream = sea(3000)
-    copy = DEVFNN(stacked(max_rules=5))
+    copy = DEVFNN(presets.stacked().replace(gaussian__max_rules=5))
     for chunk in stream:
         copy.learn(chunk.X, chunk.y)
     rule = copy.rules()[0]
-    copy._network.layers.status[rule.layer, rule.rule] = 2
+    copy._network.state.gaussians.status[rule.layer, rule.rule] = 2
     copy.save(tmp_path / "x.model")
     assert "and 1 archived" in shown(invoke(tmp_path / "x.model"))
     assert ", archived]" not in shown(invoke(tmp_path / "x.model"))
@@ -177,7 +178,7 @@ def test_features_that_are_not_in_use_are_said_to_be_so(invoke, tmp_path):
     X[:, 1] = 3.0
     X[:, 2] = np.arange(4000)
     y = (X[:, 0] > 0.5).astype(int)
-    model = DEVFNN(Config(feature_mask=True, feature_threshold=0.8))
+    model = DEVFNN(Config().replace(feature_mask={"threshold": 0.8}))
     for start in range(0, 4000, 200):
         model.learn(X[start : start + 200], y[start : start + 200])
     model.save(tmp_path / "x.model")
@@ -194,7 +195,7 @@ def test_features_that_are_not_in_use_are_said_to_be_so(invoke, tmp_path):
 
 
 def test_a_single_layer_without_scaling_is_compared_with_its_own_defaults(invoke, tmp_path):
-    model = GClass(Config(scaling="none"))
+    model = GClass(presets.stacked().replace(scaling="none"))
     rng = np.random.default_rng(0)
     X = rng.random((300, 2))
     model.learn(X, np.where(X[:, 0] > 0.5, "high", "low"))

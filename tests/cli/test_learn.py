@@ -110,11 +110,11 @@ def test_a_file_is_learned_by_names_of_its_columns(invoke, tmp_path):
     other = [f"{b},7,{label},{a}" for (a, b), label in zip(X.tolist(), y, strict=True)]
     (tmp_path / "second.csv").write_text("b,other,kind,a\n" + "\n".join(other[600:]) + "\n")
     model = tmp_path / "x.model"
-    result = invoke(model, tmp_path / "first.csv", "--new", "--set", "max_rules=3")
+    result = invoke(model, tmp_path / "first.csv", "--new", "--set", "boxes.max_rules=3")
     assert result.exit_code == 0, result.output
     result = invoke(model, tmp_path / "second.csv", "--label", "kind")
     assert result.exit_code == 0, result.output
-    expected = DEVFNN(Config(max_rules=3), feature_names=["a", "b"])
+    expected = DEVFNN(Config().replace(boxes__max_rules=3), feature_names=["a", "b"])
     for start, stop in ((0, 500), (500, 600), (600, 1100), (1100, 1200)):
         expected.learn(X[start:stop], y[start:stop])
     assert dump(DEVFNN.load(model)) == dump(expected)
@@ -209,7 +209,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(
     [
         (["no.model", "sea"], 1, "there is no model file 'no.model'; --new makes one"),
         (["sea.model", "sea", "--new"], 2, "exists: without --new it continues to learn"),
-        (["sea.model", "sea", "--set", "max_rules=3"], 2, "--set is for a new model"),
+        (["sea.model", "sea", "--set", "boxes.max_rules=3"], 2, "--set is for a new model"),
         (["x.model", "sea", "--new", "--set", "colour=3"], 2, "no parameter is called 'colour'"),
         (["sea.model", "rows.csv", "--label", "none"], 2, "labels are needed to learn"),
         (["sea.model", "no.csv"], 2, "there is no file and no stream"),

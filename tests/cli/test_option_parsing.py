@@ -4,13 +4,38 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import pytest
 
-from devfnn.cli.option_parsing import form, parse_options
+from devfnn.cli.option_parsing import form, parse_options, parse_parameters
 from devfnn.errors import InputError
 from devfnn.streams.generators.catalogue import GENERATORS
 from devfnn.streams.opening import option_types
 
 Column = str | int
 Shares = Mapping[Hashable, float | tuple[float, float]] | None
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("drift.significance=1e-6", "drift__significance", 1e-6),
+        ("drift__every=1e2", "drift__every", 100),
+        ("drift.horizon=None", "drift__horizon", None),
+        ("scaling=none", "scaling", "none"),
+        ("clouds=none", "clouds", None),
+        ("merging=false", "merging", None),
+        ("feature_mask=true", "feature_mask", {}),
+        ("voting=equal", "voting", {"form": "equal"}),
+        ("clouds=many", "clouds", "many"),
+    ],
+)
+def test_parameters_of_sections_may_have_a_dot(text, name, value):
+    assert parse_parameters([text]) == parse_parameters([text], "devfnn@paper") == {name: value}
+
+
+def test_parameters_of_other_models_are_theirs():
+    assert parse_parameters(["merging=false", "a.b=none"], "dsscn") == {
+        "merging": False,
+        "a.b": "none",
+    }
 
 
 @pytest.mark.parametrize(

@@ -108,11 +108,13 @@ def test_the_same_seed_gives_the_same_run(invoke, tmp_path):
 def test_parameters_and_presets_reach_the_model(invoke, tmp_path):
     file = tmp_path / "result.json"
     result = invoke(
-        *SMALL, "--preset", "static", "--set", "max_rules=2", "--set", "vote=hard", "--json", file
+        *(*SMALL, "--preset", "static", "--json", file),
+        *("--set", "gaussian.max_rules=2", "--set", "voting__ballots=hard"),
     )
     assert result.exit_code == 0, result.output
     config = json.loads(file.read_text())["config"]
-    assert (config["growing"], config["max_rules"], config["vote"]) == (False, 2, "hard")
+    assert (config["growing"], config["gaussian"]["max_rules"]) == (None, 2)
+    assert config["voting"]["ballots"] == "hard"
 
 
 def test_quiet_shows_nothing(invoke):
@@ -280,10 +282,13 @@ def test_options_are_named_as_one_types_them(invoke, tmp_path):
         (["--set", "memory"], "NAME=VALUE is needed, not 'memory'"),
         (["--set", "=1"], "NAME=VALUE is needed"),
         (["--set", "colour=1"], "no parameter is called 'colour'"),
-        (["--set", "memory=3"], "memory must be between 0.5 and 1, not 3"),
-        (["--set", "max_rules=2.5"], "max_rules must be a whole number, not 2.5"),
-        (["--set", "max_rules=nan"], "max_rules must be a whole number, not 'nan'"),
-        (["--set", "growing=1"], "growing must be True or False, not 1"),
+        (["--set", "labels.budget=3"], "budget must be between 0 and 1, not 3"),
+        (["--set", "boxes.max_rules=2.5"], "max_rules must be a whole number, not 2.5"),
+        (["--set", "boxes__max_rules=nan"], "max_rules must be a whole number, not 'nan'"),
+        (["--set", "growing=1"], "growing must be one of KeepLayers, AddLayers, not 1"),
+        (["--set", "growing=none"], "without growing nothing follows from a drift"),
+        (["--set", "voting=best"], "voting has no form 'best'; there are accuracy"),
+        (["--set", "gaussian.vigilance=1"], "the network has no gaussian; add Layer"),
         (["--json", "no/such/folder/result.json"], "does not exist"),
         (["--colour"], "--colour"),
         (["--folds", "0"], "--folds"),
@@ -293,7 +298,6 @@ def test_options_are_named_as_one_types_them(invoke, tmp_path):
         (["--model", "devfn"], "no model is called 'devfn'; did you mean devfnn"),
         (["--model", "majority", "--set", "memory=1"], "majority has no option 'memory'"),
         (["--model", "majority", "--preset", "static"], "majority has no presets"),
-        (["led", "--preset", "paper"], "led"),
         (["--holdout", "1"], "--holdout"),
         (["--warm-up", "-1"], "--warm-up"),
         (["--label-budget", "0"], "label_budget is a share above 0"),

@@ -8,13 +8,12 @@ import types
 import numpy as np
 import pytest
 
-from devfnn import DEVFNN
+from devfnn import DEVFNN, presets
 from devfnn.errors import InputError, NotLearnedError
 from devfnn.evaluation import MEASURES, Prequential, Procedure, Summary, iter_prequential
 from devfnn.events import DriftFound, FeatureAsleep, RuleBorn
 from devfnn.streams import from_arrays, sea
 from devfnn.types import Chunk
-from scenes import stacked
 
 
 class Majority:
@@ -768,11 +767,11 @@ def test_a_loop_that_is_broken_within_a_chunk_says_so():
 
 def test_the_loop_costs_a_twentieth_of_the_time_of_a_stacked_model_at_most():
     stream = Listed(sea(100_000))
-    list(iter_prequential(DEVFNN(stacked()), stream[:3]))
+    list(iter_prequential(DEVFNN(presets.stacked()), stream[:3]))
     shares = []
     for _ in range(5):
         start = time.perf_counter()
-        results = list(iter_prequential(DEVFNN(stacked()), stream))
+        results = list(iter_prequential(DEVFNN(presets.stacked()), stream))
         whole = time.perf_counter() - start
         model = sum(each.seconds_predict + each.seconds_learn for each in results)
         shares.append(whole / model - 1.0)

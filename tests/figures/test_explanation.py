@@ -8,11 +8,11 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from devfnn import DEVFNN
+from devfnn import DEVFNN, presets
 from devfnn.errors import InputError
 from devfnn.figures import contribution_bars, save
 from devfnn.figures.style import BLUE, RED
-from scenes import config_of, each_network, flipped, run
+from scenes import flipped, run
 
 
 @pytest.fixture(scope="module")
@@ -99,10 +99,10 @@ def test_a_single_class_and_no_feature_can_be_drawn(tmp_path):
     save(ax, tmp_path / "why.png")
 
 
-@each_network
+@pytest.mark.parametrize("network", ["default", "stacked"])
 def test_both_networks_can_be_drawn(network, tmp_path):
     X, y = flipped(5)
-    model = DEVFNN(config_of(network))
+    model = DEVFNN(presets.by_name(network))
     run(model, X, y)
     for suffix in ("png", "svg", "pdf"):
         save(contribution_bars(model.explain(X[0])), tmp_path / f"why.{suffix}")
@@ -110,6 +110,6 @@ def test_both_networks_can_be_drawn(network, tmp_path):
 
 def test_scores_are_not_called_log_odds():
     X, y = flipped(5)
-    model = DEVFNN(config_of("stacked", consequent="least_squares"))
+    model = DEVFNN(presets.stacked().replace(gaussian__consequent="least_squares"))
     run(model, X, y)
     assert contribution_bars(model.explain(X[0])).get_xlabel().startswith("score of class ")

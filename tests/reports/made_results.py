@@ -1,6 +1,5 @@
 """Results and comparisons that no run made: plain data of the right form, the same every time."""
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -50,7 +49,7 @@ def made_result(
         per_chunk[measure] = [None, *series[1:].round(4).tolist()]
     confusion = _confusion(random, n_classes, n_rows - chunk_rows)
     events = _events(random, n_events, chunk_rows, drifts, n_chunks)
-    config = dataclasses.asdict(Config(max_rules=12, exploration=0.2))
+    config = Config().replace(boxes__max_rules=12, labels__exploration=0.2).to_dict()
     result: dict[str, Any] = {
         "format": 1,
         "version": "0.1.0",
@@ -61,7 +60,7 @@ def made_result(
         "scaling": "online",
         "seed": seed,
         "settings": {"rows": n_rows, "chunk_rows": 500, "stream": {"noise": 0.1}, "label": None},
-        "command": f"devfnn run sea --rows {n_rows} --seed {seed} --set max_rules=12",
+        "command": f"devfnn run sea --rows {n_rows} --seed {seed} --set boxes.max_rules=12",
         "config": config,
         "feature_names": features,
         "classes": list(range(n_classes)),

@@ -77,7 +77,7 @@ def test_key_figures_stand_at_the_top(run_page):
         ("model size", "104.9 kB"),
     ):
         assert f"{name} {value}" in top
-    assert "devfnn run sea --rows 100000 --seed 0 --set max_rules=12" in top
+    assert "devfnn run sea --rows 100000 --seed 0 --set boxes.max_rules=12" in top
     assert "85 rows at the end do not fill a chunk and were left out" in top
 
 
@@ -152,9 +152,9 @@ def test_parameters_that_differ_from_the_default_come_first_and_are_marked(run_p
     assert "stream.noise 0.1" in settings
     assert "label" not in settings.split("Settings that are not listed were not set.")[0]
     marked = run_page.rawdata_all.split("<mark>")[1:]
-    assert [each.split("</mark>")[0] for each in marked] == ["0.2", "12"]
+    assert [each.split("</mark>")[0] for each in marked] == ["12", "0.2"]
     table = settings.split("parameter value default meaning")[1]
-    assert table.split()[:3] == ["exploration", "0.2", "0.1"]
+    assert table.split()[:3] == ["boxes.max_rules", "12", "20"]
 
 
 def test_versions_are_listed(run_page):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from devfnn.adapters.shared import ModelRules, config_from_flat, flat_parameters, flat_values
+from devfnn.adapters.shared import ModelRules
 from devfnn.arrays import Floats
 from devfnn.baselines.peers import provide_java
 from devfnn.errors import InputError
@@ -52,7 +52,7 @@ class DEVFNN(ModelRules, Classifier):
         All parameters of the model; the default is one configuration for all streams. How missing
         values are treated, and the seed, are not taken from it.
     parameters
-        Parameters of `devfnn.Config` by name, instead of those of `config`.
+        Changes of it, as `Config.replace` takes them: `drift__significance=1e-6`, `clouds=None`.
     """
 
     def __init__(
@@ -65,8 +65,8 @@ class DEVFNN(ModelRules, Classifier):
         nominal = [name for name in self._about["categories"] if name != self._about["target"]]
         if nominal:
             warnings.warn(f"attribute {nominal[0]!r} is nominal; encode it first", stacklevel=2)
-        full = config_from_flat(config, **parameters)
-        full = config_from_flat(full, missing="skip", seed=random_seed)
+        full = (config or Config()).replace(**parameters)
+        full = full.replace(missing="skip", seed=random_seed)
         self._rows = SingleRows(core.DEVFNN(full, self._about["features"][:-1]))
 
     @property
@@ -79,9 +79,8 @@ class DEVFNN(ModelRules, Classifier):
 
     def get_params(self) -> dict[str, Any]:
         """Parameters other than the defaults, as plain data; `from_params` takes them back."""
-        known, own = flat_parameters(), flat_values(self.model.config)
-        changed = {name: value for name, value in own.items() if value != known[name].default}
-        return {name: changed[name] for name in changed if name not in ("missing", "seed")}
+        changes = self.model.config.changes()
+        return {name: changes[name] for name in changes if name not in ("missing", "seed")}
 
     def train(self, instance: Any) -> None:
         """Learn an instance; one without a label changes nothing."""

@@ -10,11 +10,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from devfnn.adapters.shared import ModelRules, config_from_flat
+from devfnn.adapters.shared import ModelRules
 from devfnn.errors import InputError
 from devfnn.formatting import percent
 from devfnn.kernels.state import CUT_ERRORS, CUT_ROWS, TRACK_ERRORS, TRACK_ROWS
-from devfnn.model.config import Config
+from devfnn.model.config import Config, Labels
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.explanation import IN_USE, MISSING, Explanation
 from devfnn.model.mechanisms.drift import Level, Verdict, judge_stream
@@ -61,7 +61,7 @@ class DEVFNNClassifier(ModelRules, base.MiniBatchClassifier):
         Seed of the share of labels that is learned whatever the certainty. None takes the one of
         the configuration: the model is repeatable in any case.
     parameters
-        Parameters of `devfnn.Config` by name, instead of those of `config`.
+        Changes of it, as `Config.replace` takes them: `drift__significance=1e-6`, `clouds=None`.
 
     Examples
     --------
@@ -77,9 +77,9 @@ class DEVFNNClassifier(ModelRules, base.MiniBatchClassifier):
         self.config = config
         self.seed = seed
         self.parameters = parameters
-        full = config_from_flat(config, **parameters)
+        full = (config or Config()).replace(**parameters)
         own_seed = full.seed if seed is None else seed
-        full = config_from_flat(full, missing="skip", seed=own_seed)
+        full = full.replace(missing="skip", seed=own_seed)
         self._rows = SingleRows(DEVFNN(full))
         self._features = Features()
         self._label_name: Any = None
@@ -260,14 +260,14 @@ class ConflictSampler(active.base.ActiveLearningClassifier):
     ----------
     classifier
         The classifier to ask for: a `DEVFNNClassifier`, or any other that gives probabilities.
-    conflict_threshold
+    certainty
         Certainty below which a label is wanted: share of the first class among the first two.
     exploration
         Share of rows whose label is wanted whatever the certainty.
-    label_budget
-        Most labels per row: no window of `budget_window` rows exceeds it. 1 is no limit. The chance
+    budget
+        Most labels per row: no window of `window` rows exceeds it. 1 is no limit. The chance
         of a row follows its uncertainty, so that no part of the stream is without labels.
-    budget_window
+    window
         Rows over which the budget counts.
     seed
         Seed of the choice.
@@ -275,7 +275,7 @@ class ConflictSampler(active.base.ActiveLearningClassifier):
     Examples
     --------
     >>> from river import datasets
-    >>> model = ConflictSampler(DEVFNNClassifier(), label_budget=0.2, seed=1)
+    >>> model = ConflictSampler(DEVFNNClassifier(), budget=0.2, seed=1)
     >>> asked = right = 0
     >>> for x, y in datasets.Phishing():
     ...     label, wants_label = model.predict_one(x)
@@ -292,24 +292,19 @@ class ConflictSampler(active.base.ActiveLearningClassifier):
     def __init__(
         self,
         classifier: base.Classifier,
-        conflict_threshold: float = 0.99,
+        certainty: float = 0.99,
         exploration: float = 0.1,
-        label_budget: float = 1.0,
-        budget_window: int = 100,
+        budget: float = 1.0,
+        window: int = 100,
         seed: int | None = None,
     ) -> None:
         super().__init__(classifier, seed=seed)
-        config_from_flat(  # checks them
-            conflict_threshold=conflict_threshold,
-            exploration=exploration,
-            label_budget=label_budget,
-            budget_window=budget_window,
-        )
-        self.conflict_threshold = conflict_threshold
+        Labels(certainty=certainty, exploration=exploration, budget=budget, window=window)  # checks
+        self.certainty = certainty
         self.exploration = exploration
-        self.label_budget = label_budget
-        self.budget_window = budget_window
-        self._most = math.floor(label_budget * budget_window + 1e-9)
+        self.budget = budget
+        self.window = window
+        self._most = math.floor(budget * window + 1e-9)
         self._n_rows = 0
         self._mean_uncertainty = 0.0
         self._asked: deque[int] = deque()  # rows of the window whose label was asked for
@@ -340,13 +335,13 @@ class ConflictSampler(active.base.ActiveLearningClassifier):
         unsure = 2.0 * (1.0 - certainty(y_pred))
         rate = max(UNCERTAINTY_RATE, 1.0 / self._n_rows)
         self._mean_uncertainty += rate * (unsure - self._mean_uncertainty)
-        while asked and asked[0] <= row - self.budget_window:
+        while asked and asked[0] <= row - self.window:
             asked.popleft()
         reason = self._reason(unsure, bool(y_pred)) if len(asked) < self._most else None
         if reason is None:
             return False
         asked.append(row)
-        left = self._most - len(asked) if self.label_budget < 1.0 else None
+        left = self._most - len(asked) if self.budget < 1.0 else None
         self._queries.append(Query(row, reason, 1.0 - 0.5 * unsure, left))
         return True
 
@@ -355,13 +350,13 @@ class ConflictSampler(active.base.ActiveLearningClassifier):
         if not has_answer:
             return NOTHING_KNOWN
         draw: float = self._rng.random()
-        if self.label_budget < 1.0:
-            explored = self.label_budget * self.exploration
+        if self.budget < 1.0:
+            explored = self.budget * self.exploration
             relative = unsure / max(self._mean_uncertainty, 1e-6)
-            conflict = self.label_budget * (1.0 - self.exploration) * relative
+            conflict = self.budget * (1.0 - self.exploration) * relative
         else:
             explored = self.exploration
-            conflict = 1.0 if 1.0 - 0.5 * unsure < self.conflict_threshold else 0.0
+            conflict = 1.0 if 1.0 - 0.5 * unsure < self.certainty else 0.0
         if draw < conflict:
             return UNSURE
         return BY_CHANCE if draw < conflict + explored else None
@@ -378,7 +373,7 @@ class ConflictSampler(active.base.ActiveLearningClassifier):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"classifier": DEVFNNClassifier()}
-        yield {"classifier": DEVFNNClassifier(), "label_budget": 0.2}
+        yield {"classifier": DEVFNNClassifier(), "budget": 0.2}
 
 
 def certainty(probabilities: Mapping[Hashable, float]) -> float:

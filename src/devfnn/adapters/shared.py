@@ -14,47 +14,28 @@ from devfnn.parameters import Section
 
 
 class Parameter(NamedTuple):
-    """A parameter of `Config`, as the signature of an adapter lists it."""
+    """A parameter of a configuration, as the signature of an adapter lists it."""
 
     annotation: Any
-    default: Any
+    value: Any
     meaning: str
 
 
-def flat_parameters() -> dict[str, Parameter]:
-    """Parameters of the default network by flat name: those of a section as SECTION__PARAMETER.
+def flat_parameters(config: Config) -> dict[str, Parameter]:
+    """Parameters of a configuration by flat name: those of a section as SECTION__PARAMETER.
 
     Layers and whole sections are no parameters of this kind; a configuration has them.
     """
-    start, found = Config(), dict[str, Parameter]()
-    for field in dataclasses.fields(start):
-        value = getattr(start, field.name)
+    found: dict[str, Parameter] = {}
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
         if isinstance(value, Section):
             for each in dataclasses.fields(value):  # type: ignore[arg-type]
-                about = each.metadata["meaning"]
-                name = f"{field.name}__{each.name}"
-                found[name] = Parameter(each.type, each.default, about)
+                about = (each.type, getattr(value, each.name), each.metadata["meaning"])
+                found[f"{field.name}__{each.name}"] = Parameter(*about)
         elif field.metadata:
-            found[field.name] = Parameter(field.type, field.default, field.metadata["meaning"])
+            found[field.name] = Parameter(field.type, value, field.metadata["meaning"])
     return found
-
-
-def flat_values(config: Config) -> dict[str, Any]:
-    """The parameters of a configuration by flat name, as far as it has them."""
-    values = {}
-    for path in flat_parameters():
-        section, is_inner, name = path.partition("__")
-        own = getattr(config, section)
-        if not is_inner:
-            values[path] = own
-        elif own is not None and hasattr(own, name):
-            values[path] = getattr(own, name)
-    return values
-
-
-def config_from_flat(start: Config | None = None, /, **flat: Any) -> Config:
-    """A configuration with some parameters set by flat name; the others are those of `start`."""
-    return (Config() if start is None else start).replace(**flat)
 
 
 def check_is_core(model: object, what: str) -> None:

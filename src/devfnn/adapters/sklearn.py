@@ -10,14 +10,10 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from devfnn.adapters.shared import (
-    ModelExplanations,
-    config_from_flat,
-    flat_parameters,
-    flat_values,
-)
+from devfnn.adapters.shared import ModelExplanations, flat_parameters
 from devfnn.arrays import Floats, Ints
 from devfnn.errors import InputError
+from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.explanation import Explanation
 from devfnn.model.gclass import GClass
@@ -35,30 +31,38 @@ except ImportError as error:
 
 __all__ = ["DEVFNNClassifier", "GClassClassifier"]
 
-Estimator = TypeVar("Estimator", bound=type)
-
-_PARAMETERS = flat_parameters()
-
-_SIGNATURE = inspect.Signature(
-    [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
-    + [
-        inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.annotation
-        )
-        for name, each in _PARAMETERS.items()
-    ]
-)
-"""From this scikit-learn reads the names of the parameters."""
+Estimator = TypeVar("Estimator", bound=Any)
 
 _ROWS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
 """How scikit-learn converts rows; the model looks for NaN itself, and says where it is."""
 
 
 def _with_parameters(estimator: Estimator) -> Estimator:
-    """List the parameters in the docstring of a class, with the words of `Config`."""
-    lines = [
-        f"{name} : default {p.default!r}\n        {p.meaning}" for name, p in _PARAMETERS.items()
-    ]
+    """Give a class the parameters of its model, in its signature and its docstring.
+
+    From the signature scikit-learn reads their names.
+    """
+    known = flat_parameters(estimator._core().config)
+    defaults = {"config": None} | {name: each.value for name, each in known.items()}
+    kinds = {"config": Config | None} | {name: each.annotation for name, each in known.items()}
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    signature = inspect.Signature(
+        [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+        + [
+            inspect.Parameter(name, keyword, default=default, annotation=kinds[name])
+            for name, default in defaults.items()
+        ]
+    )
+
+    def init(self: Any, **parameters: Any) -> None:
+        given = signature.bind(self, **parameters)
+        given.apply_defaults()
+        # Each under its name and unchecked, as scikit-learn wants it.
+        self.__dict__.update({name: given.arguments[name] for name in defaults})
+
+    init.__signature__ = signature  # type: ignore[attr-defined]
+    estimator.__init__, estimator._defaults = init, defaults
+    lines = [f"{name} : default {p.value!r}\n        {p.meaning}" for name, p in known.items()]
     if estimator.__doc__:  # there is none with python -OO
         estimator.__doc__ = estimator.__doc__.replace("<parameters>", "\n    ".join(lines))
     return estimator
@@ -74,6 +78,10 @@ class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
+    config : Config, optional
+        Where to start from, for other layers and mechanisms than those of the default:
+        `presets.paper()`, `Config().replace(clouds=None)`. Parameters below that are not at their
+        default are set on top of it.
     <parameters>
 
     Attributes
@@ -98,17 +106,20 @@ class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
 
     _core: ClassVar[type[DEVFNN]] = DEVFNN
 
-    def __init__(self, **parameters: Any) -> None:
-        given = _SIGNATURE.bind(self, **parameters)
-        given.apply_defaults()
-        # Each under its name and unchecked, as scikit-learn wants it.
-        self.__dict__.update({name: given.arguments[name] for name in _PARAMETERS})
+    _defaults: ClassVar[dict[str, Any]]
 
-    __init__.__signature__ = _SIGNATURE  # type: ignore[attr-defined]
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; the two underscores of `drift__significance` are part of it."""
+        for name in params:
+            if name not in self._defaults:
+                known = ", ".join(self._defaults)
+                raise InputError(f"{type(self).__name__} has no {name!r}; there are {known}")
+        self.__dict__.update(params)
+        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing == "skip"
+        tags.input_tags.allow_nan = self._missing() == "skip"
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -224,7 +235,10 @@ class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
         the model has seen.
         """
         model = cls._core.load(path)
-        loaded = cls(**flat_values(model.config))
+        start = cls._core().config
+        own = {name: each.value for name, each in flat_parameters(model.config).items()}
+        is_usual = model.config.layers == start.layers and {"config", *own} == set(cls._defaults)
+        loaded = cls(**own) if is_usual else cls(config=model.config)
         if model.classes:
             every = unique_labels(model.classes if classes is None else classes)
             _check_labels(model.classes, every)
@@ -240,13 +254,20 @@ class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
     def _new_model(self) -> DEVFNN:
         """A model that knows nothing yet; parameters that it cannot have are refused."""
         given = self._parameters()
-        model = self._core(config_from_flat(**given), getattr(self, "feature_names_in_", None))
-        for name, value in flat_values(model.config).items():
-            if given[name] not in (value, _PARAMETERS[name].default):
-                kind = type(self).__name__
-                raise InputError(f"a {kind} always has {name}={value!r}; leave {name} out")
-        self._parameters_at_start = given
+        start = given.pop("config")
+        if start is not None and not isinstance(start, Config):
+            raise InputError(f"config must be a devfnn.Config, not {start!r}")
+        changes = {name: given[name] for name in given if given[name] != self._defaults[name]}
+        config = (start or self._core().config).replace(**changes)
+        model = self._core(config, getattr(self, "feature_names_in_", None))
+        self._parameters_at_start = self._parameters()
         return model
+
+    def _missing(self) -> str:
+        """How missing values are treated; `config` may say it, too."""
+        own: str = self.missing
+        is_default = own == self._defaults["missing"]
+        return str(getattr(self.config, "missing", own)) if is_default else own
 
     def _unchanged_model(self) -> DEVFNN:
         """The model; parameters that were set since it began are refused, it is built on them."""
@@ -262,7 +283,7 @@ class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
 
     def _parameters(self) -> dict[str, Any]:
         """As `get_params`, which takes longer than learning a row."""
-        return {name: getattr(self, name) for name in _PARAMETERS}
+        return {name: getattr(self, name) for name in self._defaults}
 
     def _all_classes(self, classes: Any) -> npt.NDArray[Any]:
         """All classes, sorted, from the first call of `partial_fit` on."""
@@ -294,7 +315,7 @@ class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
         """Rows and labels as arrays; with `reset` the features of the rows become the model's."""
         rows, labels = validate_data(self, X, y, reset=reset, **_ROWS)
         check_classification_targets(labels)
-        check_values(rows, self.missing)
+        check_values(rows, self._missing())
         return rows, labels
 
     def _known_probabilities(self, X: Any) -> tuple[Floats, Ints]:
@@ -310,12 +331,13 @@ class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
 class GClassClassifier(DEVFNNClassifier):
     """One layer of evolving fuzzy rules, with scikit-learn's interface: `devfnn.GClass`.
 
-    All is as in `DEVFNNClassifier`, but `network`, `initial_layers`, `max_layers`, `growing`,
-    `merging` and `feature_mask` are those of a single layer, and parameters of the concept network
-    have no effect.
+    All is as in `DEVFNNClassifier`, for a network of one gaussian layer.
 
     Parameters
     ----------
+    config : Config, optional
+        Where to start from: `presets.paper()`, of which the first layer is taken. Parameters below
+        that are not at their default are set on top of it.
     <parameters>
     """
 

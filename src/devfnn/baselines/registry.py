@@ -34,7 +34,9 @@ class ModelEntry:
     is_random: bool = False
     """Whether another seed gives another result."""
     takes_config: bool = False
-    """Whether it has a `Config`; its options are then the parameters in it."""
+    """Whether it has a `Config`; its options are then changes of it."""
+    preset: str = "default"
+    """The preset it starts from if none is named, if it has a `Config`."""
     needs_scaling: bool = False
     """Whether rows must be scaled for it: it neither does that itself nor does well without."""
     takes_gaps: bool = True
@@ -63,7 +65,7 @@ def make_model(
     seed
         Of the model, if it draws anything; by default that of the configuration, else 0.
     options
-        Arguments of the constructor; for DEVFNN and its parts, parameters of `Config`.
+        Arguments of the constructor; for DEVFNN and its parts, changes as of `Config.replace`.
 
     Examples
     --------
@@ -95,7 +97,7 @@ def _entry(name: str) -> ModelEntry:
 
 def _devfnn(
     kind: Callable[..., DEVFNN],
-    start: Callable[[], Config] | None,
+    preset: str,
     fixed: Mapping[str, Any],
     stream: Stream,
     config: Config | None,
@@ -105,10 +107,8 @@ def _devfnn(
 ) -> DEVFNN:
     """DEVFNN or a part of it, from a configuration with some parameters set."""
     changes = dict(fixed) | {"seed": seed} | options
-    base = start() if start is not None else presets.default()
-    if config is not None and (start is None or config.has("gaussian")):
-        base = config
-    return kind(base.replace(**changes), feature_names=stream.feature_names)
+    start = config if config is not None else presets.by_name(preset)
+    return kind(start.replace(**changes), feature_names=stream.feature_names)
 
 
 def _labels_only(name: str, stream: Stream, config: object, seed: int, /, **options: Any) -> Any:
@@ -140,13 +140,15 @@ def _own(
     name: str,
     description: str,
     kind: Any = DEVFNN,
-    start: Callable[[], Config] | None = None,
+    preset: str = "default",
     is_random: bool = True,
     **fixed: Any,
 ) -> ModelEntry:
-    """A model of ours; `start` is its own configuration, if it needs gaussian layers."""
-    make = functools.partial(_devfnn, kind, start, fixed)
-    return ModelEntry(name, description, make, is_random=is_random, takes_config=True)
+    """A model of ours: a preset, and what makes it this model."""
+    make = functools.partial(_devfnn, kind, preset, fixed)
+    return ModelEntry(
+        name, description, make, is_random=is_random, takes_config=True, preset=preset
+    )
 
 
 def _one_rule(name: str, what: str, consequent: str) -> ModelEntry:
@@ -156,7 +158,7 @@ def _one_rule(name: str, what: str, consequent: str) -> ModelEntry:
         "gaussian__growing": False,
         "labels__choice": "all",
     }
-    return _own(name, description, GClass, presets.stacked, False, **fixed)
+    return _own(name, description, GClass, "stacked", False, **fixed)
 
 
 def _simple(name: str, description: str) -> ModelEntry:
@@ -188,22 +190,22 @@ _ENTRIES = (
     _own("devfnn", "the deep evolving fuzzy neural network"),
     _own(
         "sdevfnn",
-        "static DEVFNN: three layers for good, as many rules in each as there are features",
-        start=presets.static,
+        "static DEVFNN as printed: three layers for good, in each as many rules as features",
+        preset="paper",
+        **presets.FIXED_DEPTH,
         gaussian__rules="fixed",
-        training="leader",
     ),
     _own(
         "sdevfnn-evolving",
-        "static DEVFNN whose rules come and go",
-        start=presets.static,
-        training="leader",
+        "static DEVFNN as printed, but rules come and go",
+        preset="paper",
+        **presets.FIXED_DEPTH,
     ),
     _rival("dsscn", "deep stacked stochastic configuration network"),
     _rival("pnn", "progressive neural network: a column for each task"),
     _rival("den", "dynamically expandable network: units are added and split for each task"),
     _rival("hat", "hard attention to the task: a network with gates for each task"),
-    _own("gclass", "one layer of it: evolving fuzzy rules", GClass, presets.stacked),
+    _own("gclass", "one layer of it: evolving fuzzy rules", GClass, "stacked"),
     _one_rule("rls", "least squares", "least_squares"),
     _one_rule("logistic", "logistic regression", "logistic"),
     _simple("majority", "the label that came most often so far"),

@@ -81,7 +81,7 @@ def compare(
             about = (name, own_label, data_dir, options_of.get(name))
             chosen.append(inputs.stream_settings(*about, **limits))
         parameters = {
-            model: parse_parameters(pairs)
+            model: parse_parameters(pairs, model)
             for model, pairs in pairs_by_name(changes, model_names, "MODEL").items()
         }
         procedure = Procedure(

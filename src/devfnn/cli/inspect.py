@@ -19,6 +19,7 @@ from devfnn.cli.output import (
 from devfnn.display.models import model_tables, rules_table
 from devfnn.errors import DataError
 from devfnn.formatting import distinct
+from devfnn.model import presets
 from devfnn.model.explanation import Explanation
 from devfnn.model.rules import Rule
 
@@ -48,14 +49,22 @@ def inspect(
 
 
 def _about(model: devfnn.DEVFNN, path: pathlib.Path) -> dict[str, Any]:
-    """The file, and which parameters differ from the default."""
-    own, usual = model.config.to_dict(), type(model)().config.to_dict()
+    """The file, the preset that is nearest, and which parameters differ from it."""
+    starts = {name: type(model)(presets.by_name(name)).config for name in _presets_of(model)}
+    changes = {name: model.config.changes(start) for name, start in starts.items()}
+    preset = min(changes, key=lambda name: len(changes[name]))
     return {
         "version": devfnn.__version__,
         "file": str(path),
         "file_bytes": path.stat().st_size,
-        "changed": {name: value for name, value in own.items() if value != usual[name]},
+        "preset": preset,
+        "changed": changes[preset],
     }
+
+
+def _presets_of(model: devfnn.DEVFNN) -> list[str]:
+    """Presets that a model may start from."""
+    return ["stacked", "paper"] if isinstance(model, devfnn.GClass) else list(presets.PRESETS)
 
 
 def _write_rules(table: CsvFile, rules: Sequence[Rule], classes: Sequence[Hashable]) -> None:

@@ -1,10 +1,10 @@
 r"""Values as they are typed: `--set NAME=VALUE`, `--with NAME=VALUE`, and names between commas.
 
-Parameters of `--set` have the plainest type that fits, and the model checks them. Options of
-`--with` have the types of the stream's own signature: a text is a text, and `\t` a tab; `none` is
-None. Lists are written a,b and mappings a:1,b:2. Inside of them other signs are used: pairs in a
-list 2.2:0,2.5:-4, a range in a mapping 1:0.05..0.25, a list in a mapping colour:red|green. Quotes
-keep a comma: ignore='"a,b",c'.
+Parameters of `--set` have the plainest type that fits, and the model checks them: drift.every=20,
+clouds=none. Options of `--with` have the types of the stream's own signature: a text is a text, and
+`\t` a tab; `none` is None. Lists are written a,b and mappings a:1,b:2. Inside of them other signs
+are used: pairs in a list 2.2:0,2.5:-4, a range in a mapping 1:0.05..0.25, a list in a mapping
+colour:red|green. Quotes keep a comma: ignore='"a,b",c'.
 """
 
 import contextlib
@@ -15,7 +15,9 @@ import typing
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
+from devfnn.baselines.registry import MODELS
 from devfnn.errors import InputError
+from devfnn.model.config import SECTIONS
 
 Plain = bool | int | float | str
 
@@ -91,13 +93,36 @@ def pairs_by_name(texts: Iterable[str], names: Sequence[str], what: str) -> dict
 # ---- parameters of models: --set
 
 
-def parse_parameters(texts: Iterable[str] | None) -> dict[str, Plain]:
-    """NAME=VALUE pairs with values of the plainest type that fits.
+def parse_parameters(texts: Iterable[str] | None, model: str = "devfnn") -> dict[str, Any]:
+    """NAME=VALUE pairs with values of the plainest type that fits, for a model of this name.
 
-    >>> parse_parameters(["max_rules=1e2", "vote=hard"])
-    {'max_rules': 100, 'vote': 'hard'}
+    For DEVFNN and its parts they are as `Config.replace` takes them: a parameter of a section is
+    SECTION.PARAMETER or SECTION__PARAMETER, and a whole section may be none, or the name of one of
+    its forms; true is the first of them.
+
+    >>> parse_parameters(["boxes.max_rules=1e2", "training=all", "scaling=none"])
+    {'boxes__max_rules': 100, 'training': 'all', 'scaling': 'none'}
+    >>> parse_parameters(["drift.warning=none", "clouds=none", "voting=equal", "feature_mask=true"])
+    {'drift__warning': None, 'clouds': None, 'voting': {'form': 'equal'}, 'feature_mask': {}}
     """
-    return {name: parse_plain(value) for name, value in map(parse_pair, texts or ())}
+    pairs = [parse_pair(text) for text in texts or ()]
+    entry = MODELS.get(model.partition("@")[0])
+    if entry is not None and not entry.takes_config:
+        return {name: parse_plain(value) for name, value in pairs}
+    pairs = [(name.replace(".", "__"), value) for name, value in pairs]
+    return {name: _parse_parameter(name, value) for name, value in pairs}
+
+
+def _parse_parameter(name: str, text: str) -> Any:
+    is_none = text.lower() == "none"
+    if name not in SECTIONS:
+        return None if is_none and "__" in name else parse_plain(text)
+    value = parse_plain(text)
+    if is_none or value is False:
+        return None
+    if value is True:
+        return {}
+    return {"form": value} if isinstance(value, str) and len(SECTIONS[name]) > 1 else value
 
 
 def parse_plain(text: str) -> Plain:

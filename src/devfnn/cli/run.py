@@ -26,8 +26,9 @@ class Preset(enum.StrEnum):
     """Configurations to start from."""
 
     default = "default"
-    paper = "paper"
+    stacked = "stacked"
     static = "static"
+    paper = "paper"
 
 
 @command
@@ -37,7 +38,7 @@ def run(
     name: inputs.Name = "sea",
     model: str = typer.Option("devfnn", help="Which model; `devfnn models` lists them."),
     preset: Preset | None = typer.Option(
-        None, help="Configuration of DEVFNN; paper is for the streams of its Table 1."
+        None, help="Configuration of DEVFNN; paper has the authors' values for their streams."
     ),
     scaling: running.Scaling | None = typer.Option(
         None, help="dataset looks ahead, as the paper does, and is its preset's default."
@@ -102,7 +103,7 @@ def run(
             stream=stream,
             model=model,
             preset=preset,
-            changes=parse_parameters(changes),
+            changes=parse_parameters(changes, model),
             scaling=scaling,
             procedure=Procedure(
                 by_row=by_row,

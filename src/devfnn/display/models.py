@@ -1,5 +1,6 @@
 """Tables of a model: what it is, its features, layers and rules, and what learning changed."""
 
+import itertools
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
@@ -9,7 +10,7 @@ import rich.table
 
 from devfnn.display.streams import number
 from devfnn.display.tables import facts_table, literal, simple_table
-from devfnn.formatting import NO_VALUE, count, listed, percent, size
+from devfnn.formatting import NO_VALUE, change_text, count, listed, percent, size
 from devfnn.model.rules import Rule
 
 MOST_FEATURES = 30
@@ -39,9 +40,10 @@ def _facts(about: Mapping[str, Any]) -> dict[str, str]:
     classes = [str(label) for label in about["classes"]]
     n_merged = len(about["layers"]) - len(layers)
     n_archived = sum(layer["archived"] for layer in layers)
-    changed = ", ".join(f"{name}={value}" for name, value in about["changed"].items())
+    changed = ", ".join(itertools.starmap(change_text, about["changed"].items()))
+    preset = "" if about["preset"] == "default" else f", preset {about['preset']}"
     return {
-        "model": about["class"],
+        "model": about["class"] + preset,
         "parameters changed": changed or "none",
         "learned": f"{about['rows']:,} rows, {about['labels_used']:,} labels used",
         "classes": f"{len(classes):,}: {listed(classes, MOST_CLASSES)}" if classes else "none yet",

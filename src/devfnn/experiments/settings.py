@@ -28,8 +28,6 @@ LONGEST_DELAY = 2**62
 
 SCALINGS = ("online", "dataset", "none")
 
-PRESETS = ("default", "paper", "static")
-
 Progress = Callable[[int, int | None], object]
 
 
@@ -122,10 +120,9 @@ class RunSettings:
     model
         A name of `devfnn.baselines.MODELS`.
     preset
-        Where DEVFNN starts from: default, static, or paper for the streams of its Table 1. Other
-        models have none.
+        Where DEVFNN starts from: default, stacked, static or paper. Other models have none.
     changes
-        Parameters of `Config`, or of another model's constructor.
+        Changes as of `Config.replace`, or parameters of another model's constructor.
     scaling
         online: without look-ahead. dataset: by the range of the whole stream, which looks ahead, as
         the paper does. none: as it is. By default DEVFNN, the paper's rivals and models of
@@ -145,8 +142,9 @@ class RunSettings:
     def __post_init__(self) -> None:
         if self.scaling is not None and self.scaling not in SCALINGS:
             raise InputError(f"scaling is one of {', '.join(SCALINGS)}, not {self.scaling!r}")
-        if self.preset is not None and self.preset not in PRESETS:
-            raise InputError(f"a preset is one of {', '.join(PRESETS)}, not {self.preset!r}")
+        if self.preset is not None and self.preset not in presets.PRESETS:
+            known = ", ".join(presets.PRESETS)
+            raise InputError(f"a preset is one of {known}, not {self.preset!r}")
         is_random(self.model)  # which refuses names of no model, before data are fetched
         if self.preset not in (None, "default") and not self.takes_config:
             raise InputError(f"{self.model} has no presets; they are for DEVFNN and its parts")
@@ -156,7 +154,7 @@ class RunSettings:
             stream = dataclasses.replace(self.stream, delay_labels=0)
             object.__setattr__(self, "stream", stream)
             object.__setattr__(self, "procedure", dataclasses.replace(self.procedure, delay=delay))
-        if self.preset == "paper" and self.stream.name in PAPER_OPTIONS:
+        if self.preset_name == "paper" and self.stream.name in PAPER_OPTIONS:
             options = PAPER_OPTIONS[self.stream.name] | dict(self.stream.options)
             object.__setattr__(self, "stream", dataclasses.replace(self.stream, options=options))
 
@@ -168,14 +166,14 @@ class RunSettings:
     @property
     def preset_name(self) -> str | None:
         """The preset, also where it goes without saying."""
-        return (self.preset or "default") if self.takes_config else None
+        return (self.preset or MODELS[self.model].preset) if self.takes_config else None
 
     @property
     def scaling_name(self) -> str:
         """The scaling, also where it goes without saying."""
         if self.scaling is not None:
             return self.scaling
-        if self.preset == "paper":
+        if self.preset_name == "paper" and self.stream.name != STANDARD_INPUT:  # read only once
             return "dataset"
         entry = MODELS[self.model]
         return "online" if entry.takes_config or entry.needs_scaling else "none"
@@ -184,7 +182,8 @@ class RunSettings:
         """The configuration of DEVFNN and its parts; None for other models."""
         if not self.takes_config:
             return None
-        config = self._preset().replace(seed=self.stream.seed)
+        config = presets.by_name(str(self.preset_name), self.stream.name)
+        config = config.replace(seed=self.stream.seed)
         if self.scaling_name != "online":
             config = config.replace(scaling="none")
         return config.replace(**self.changes)
@@ -205,11 +204,6 @@ class RunSettings:
             seed=self.stream.seed,
             options=dict(self.changes),  # again: they win over what makes a part of DEVFNN
         )
-
-    def _preset(self) -> Config:
-        if self.preset == "paper":
-            return presets.paper(self.stream.name)
-        return presets.static() if self.preset == "static" else presets.default()
 
     def to_dict(self) -> dict[str, Any]:
         """The settings as plain data, as JSON has them."""

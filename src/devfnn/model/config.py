@@ -430,6 +430,23 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
                 data[field.name] = plain_value(field, value)
         return data
 
+    def changes(self, start: "Config | None" = None) -> dict[str, Any]:
+        """What `replace` makes this of `start` with, as plain data; the default if not given.
+
+        >>> Config().replace(labels__budget=0.1, memory=None).changes()
+        {'memory': None, 'labels__budget': 0.1}
+        """
+        found: dict[str, Any] = {}
+        before = (start or Config()).to_dict()
+        for name, value in self.to_dict().items():
+            usual = before[name]
+            if isinstance(value, dict) and usual and value.get("form") == usual.get("form"):
+                changed = [key for key in value if value[key] != usual[key]]
+                found |= {f"{name}__{key}": value[key] for key in changed}
+            elif value != usual:
+                found[name] = value
+        return found
+
     @staticmethod
     def from_dict(data: Any) -> "Config":
         """The configuration that `to_dict` gave; raises InputError."""

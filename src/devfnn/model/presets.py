@@ -1,6 +1,8 @@
 """Named configurations: the default, our own stacked networks, the paper's runs."""
 
 import statistics
+from collections.abc import Callable
+from typing import Any
 
 from devfnn.model.config import (
     AddLayers,
@@ -15,8 +17,13 @@ from devfnn.model.config import (
 )
 from devfnn.model.layers.gaussian import Gaussian
 
-STATIC_DEPTH = 3
-"""Layers of a static network, in the paper and here."""
+FIXED_DEPTH: dict[str, Any] = {
+    "layers": (Layer("gaussian", name="rules", inputs="all"),) * 3,
+    "drift": None,
+    "growing": None,
+    "merging": None,
+}
+"""Three layers for good, in the paper and here."""
 
 _PAPER_STREAMS = {
     "sea": (0.1, 0.1, 0.9, 0.5, 0.9, 0.08, 0.1, 1.0, 200),
@@ -56,15 +63,7 @@ def static() -> Config:
 
     Ours, with logistic rules. `paper_static` is the static network of the paper's table.
     """
-    layer = Layer("gaussian", name="rules", inputs="all")
-    return stacked().replace(
-        layers=(layer,) * STATIC_DEPTH,
-        training="all",
-        drift=None,
-        growing=None,
-        merging=None,
-        labels__certainty=0.95,
-    )
+    return stacked().replace(**FIXED_DEPTH, training="all", labels__certainty=0.95)
 
 
 def name_in_paper(stream: str) -> str | None:
@@ -135,14 +134,25 @@ def paper_static(stream: str = "") -> Config:
     >>> len(paper_static("sea").layers), paper_static("sea").voting.step
     (3, 0.1)
     """
-    start = paper(stream)
-    return start.replace(
-        layers=start.layers * STATIC_DEPTH,
-        drift=None,
-        growing=None,
-        merging=None,
-        gaussian__rules="fixed",
-    )
+    return paper(stream).replace(**FIXED_DEPTH, gaussian__rules="fixed")
+
+
+PRESETS: dict[str, Callable[[], Config]] = {
+    "default": default,
+    "stacked": stacked,
+    "static": static,
+    "paper": paper,
+}
+"""Presets that users know by name."""
+
+
+def by_name(name: str, stream: str = "") -> Config:
+    """One of `PRESETS`, for a stream.
+
+    >>> by_name("paper", "sea") == paper("sea")
+    True
+    """
+    return paper(stream) if name == "paper" else PRESETS[name]()
 
 
 def _usual(values: tuple[float, ...]) -> float:

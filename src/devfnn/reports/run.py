@@ -11,8 +11,8 @@ from devfnn.errors import InputError
 from devfnn.events import Event
 from devfnn.figures.rules import features_by_contrast, features_to_draw, rules_of, rules_to_draw
 from devfnn.figures.style import new_figure
-from devfnn.formatting import NO_VALUE, count, percent, seconds, size
-from devfnn.model.config import Config
+from devfnn.formatting import NO_VALUE, count, flat_names, percent, seconds, size
+from devfnn.model.config import SECTIONS, Config
 from devfnn.reports.measures import measure_rows
 from devfnn.reports.page import (
     HALF,
@@ -316,17 +316,34 @@ def _rules(result: Result) -> dict[str, Any]:
 
 def _config_rows(result: Result) -> list[dict[str, Any]]:
     """Parameters of the model, what they mean, and which differ from the default."""
-    fields = {field.name: field for field in dataclasses.fields(Config)}
+    usual = flat_names(Config().to_dict())
     rows = []
-    for name, value in (result.get("config") or {}).items():
-        field = fields.get(name)
+    for name, value in flat_names(result.get("config") or {}).items():
+        about = _about_parameter(name)
+        default = usual.get(name, about.default if about else None)
+        is_known = name in usual or about is not None or name in SECTIONS
+        is_gone = name in SECTIONS and name not in usual  # the default has it
         rows.append(
             {
                 "name": name,
-                "value": plain(value),
-                "default": plain(field.default) if field else NO_VALUE,
-                "is_changed": field is not None and value != field.default,
-                "meaning": sentence(field.metadata["meaning"]) if field else "",
+                "value": plain(_named_layers(value)),
+                "default": plain(_named_layers(default)) if is_known else NO_VALUE,
+                "is_changed": is_known and (is_gone or value != default),
+                "meaning": sentence(about.metadata["meaning"]) if about else "",
             }
         )
     return sorted(rows, key=lambda row: not row["is_changed"])
+
+
+def _about_parameter(name: str) -> "dataclasses.Field[Any] | None":
+    """Where a parameter is declared, if it is one."""
+    section, _, own = name.rpartition(".")
+    kinds: Any = SECTIONS.get(section, ()) if section else (Config,)
+    fields = (field for kind in kinds for field in dataclasses.fields(kind))
+    return next((field for field in fields if field.name == own and field.metadata), None)
+
+
+def _named_layers(value: Any) -> Any:
+    """Layers by their names; other values as they are."""
+    is_list = isinstance(value, list) and all(isinstance(each, dict) for each in value)
+    return [each.get("name", "") for each in value] if is_list else value
