@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args, get_origin
 import numpy as np
 import pytest
 
-from build import count
+from scenes import count
 from devfnn import DEVFNN, Config, GClass
 from devfnn.storage import dump, parse
 from sound import assert_sound
@@ -16,17 +16,17 @@ SMALL = {
     "seed": 1000,
     "chunk_rows": 120,
     "lags": 4,
-    "max_boxes": 9,
-    "split_every": 60,
-    "max_clouds": 12,
-    "max_kept": 4,
-    "max_pool": 40,
-    "max_rules": 8,
-    "archive_size": 5,
+    "boxes__max_rules": 9,
+    "boxes__every": 60,
+    "clouds__max_rules": 12,
+    "growing__max_kept": 4,
+    "rules__max_rules": 40,
+    "gaussian__max_rules": 8,
+    "gaussian__archive_size": 5,
     "initial_layers": 4,
-    "max_layers": 6,
-    "buffer_rows": 400,
-    "budget_window": 300,
+    "growing__max_layers": 6,
+    "growing__buffer_rows": 400,
+    "labels__window": 300,
 }
 """Whole numbers that are drawn below this, so that a story stays short."""
 

@@ -79,7 +79,7 @@ def test_missing_values_and_labels_of_all_types_are_no_hindrance(network):
     assert classes == model.classes
     assert [type(label) for label in classes] == [type(label) for label in model.classes]
     assert [Rule.from_dict(rule) for rule in data["rules"]] == model.rules(archived=True)
-    if network == "concepts":
+    if network == "default":
         assert any(None in pair for rule in data["rules"] for pair in rule["bounds"] or ())
 
 
@@ -94,9 +94,9 @@ def test_numbers_that_json_does_not_know_are_none():
 
 def test_archived_rules_and_merged_layers_are_said_to_be_so():
     X, y = flipped(40)
-    model = DEVFNN(stacked(**EAGER, merge_threshold=0.9))
+    model = DEVFNN(stacked(**EAGER, merging__threshold=0.9))
     run(model, X, y)
-    model._network.layers.status[-1, 0] = 2
+    model._network.state.gaussians.status[-1, 0] = 2
     data = through_json(model)
     states = [layer["state"] for layer in data["layers"]]
     assert [layer["is_merged"] for layer in data["layers"]] == [each == "merged" for each in states]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from build import count
+from scenes import count
 from devfnn import DEVFNN, Config, InputError
 from devfnn.evaluation import Procedure
 from devfnn.events import Event, FeatureAwake, RangeChanged
@@ -66,7 +66,7 @@ def known(model: DEVFNN) -> Any:
 
 def taught(network: str, lags: int = 2, **changes: Any) -> DEVFNN:
     """A model that learned a stream of two classes row by row."""
-    model = DEVFNN(Config(network=network, lags=lags, **changes), ["a", "b", "c"])
+    model = DEVFNN(config_of(network, lags=lags, **changes), ["a", "b", "c"])
     X, y = stretches(n_classes=2)
     model.learn_rows(X, y)
     return model
@@ -119,7 +119,7 @@ def test_rows_one_by_one_see_the_labels_of_the_rows_before(
 
 @each_network
 def test_a_label_not_known_yet_is_one_half(network: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, (X, _) = DEVFNN(Config(network=network, lags=2)), stretches(3)
+    model, (X, _) = DEVFNN(config_of(network, lags=2)), stretches(3)
     model.learn_one(X[0], "calm")
     given = inputs_of(monkeypatch, model)
     model.predict(X[1:2])
@@ -169,7 +169,7 @@ def fed(model: DEVFNN, X: Floats, y: list[str], cuts: list[int], **given: Any) -
 @pytest.mark.parametrize("scaling", ["online", "none"])
 @pytest.mark.parametrize("lags", [1, 4])
 def test_learning_rows_is_a_loop_of_learning_one(network: str, scaling: str, lags: int) -> None:
-    config = Config(network=network, lags=lags, scaling=scaling, chunk_rows=70)
+    config = config_of(network, lags=lags, scaling=scaling, chunk_rows=70)
     X, y = stretches()
     weights = np.random.default_rng(1).choice([0.0, 1.0, 2.0], len(y))
     looped, at_once, cut = DEVFNN(config), DEVFNN(config), DEVFNN(config)
@@ -186,7 +186,7 @@ def test_learning_rows_is_a_loop_of_learning_one(network: str, scaling: str, lag
 
 @each_network
 def test_batches_of_chosen_rows_may_be_cut_anywhere(network: str) -> None:
-    config, (X, y) = Config(network=network, lags=3, chunk_rows=70), stretches()
+    config, (X, y) = config_of(network, lags=3, chunk_rows=70), stretches()
     chosen = np.random.default_rng(1).random(len(y)) < 0.5
     whole, cut = DEVFNN(config), DEVFNN(config)
     assert fed(whole, X, y, [], chosen=chosen) == fed(
@@ -233,7 +233,7 @@ def test_a_refused_call_changes_nothing(network: str) -> None:
 @pytest.mark.parametrize("missing", ["error", "skip"])
 @pytest.mark.parametrize("after", [5, 40, 250])  # before and after the scaling map has settled
 def test_a_class_may_appear_later(network: str, missing: str, after: int) -> None:
-    config = Config(network=network, lags=2, missing=missing, chunk_rows=70, feature_mask=True)
+    config = config_of(network, lags=2, missing=missing, chunk_rows=70, feature_mask={})
     X, y = stretches()
     two = [label if label != "storm" else "calm" for label in y[2:after]]
     labels = ["calm", "rough", *two, "storm", *y[after + 1 :]]
@@ -246,7 +246,7 @@ def test_a_class_may_appear_later(network: str, missing: str, after: int) -> Non
     assert at_once.feature_names == ["x0", "x1", "x2"] and at_once.feature_mask.shape == (3,)
     if missing == "error":  # then nothing that is kept may be missing
         kept: Any = at_once._network
-        gathered = kept.gathered if network == "concepts" else kept.gathered.rows
+        gathered = kept.gathered if network == "default" else kept.gathered.rows
         assert np.isfinite(gathered.X).all() and np.isfinite(kept.scaler.first_rows).all()
 
 
@@ -341,7 +341,7 @@ def test_rules_name_the_labels_before(network: str) -> None:
 
 @each_network
 def test_events_name_the_labels_before(network: str) -> None:
-    model = DEVFNN(Config(network=network, lags=2), ["a", "b", "c"])
+    model = DEVFNN(config_of(network, lags=2), ["a", "b", "c"])
     X, _ = stretches(400)
     events = model.learn_rows(X, ["calm"] * 200 + ["rough"] * 200)
     ranges = {event.feature for event in of_kind(events, RangeChanged)}
@@ -360,7 +360,7 @@ def rate(model: DEVFNN, **changes: Any) -> float:
 @each_network
 @pytest.mark.parametrize("scaling", ["online", "none"])
 def test_the_last_labels_help_where_labels_stay_the_same(network: str, scaling: str) -> None:
-    config = Config(network=network, scaling=scaling)
+    config = config_of(network, scaling=scaling)
     without, with_lags = (rate(DEVFNN(config.replace(lags=lags))) for lags in (0, 2))
     assert without < 0.7 and with_lags > 0.8
 

@@ -16,7 +16,9 @@ def grown(**changes: object) -> tuple[DEVFNN, Floats]:
     X, _ = sloped(20)
     y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
     units = np.array([50.0, 1e-3, 1.0])
-    model = DEVFNN(Config(chunk_rows=CHUNK, split_evidence=5.0).replace(**changes), ["a", "b", "c"])
+    model = DEVFNN(
+        default(chunk_rows=CHUNK, boxes__evidence=5.0).replace(**changes), ["a", "b", "c"]
+    )
     run(model, X * units, y.astype(np.int64))
     return model, X * units
 
@@ -31,7 +33,7 @@ def said(model: DEVFNN, X: Floats) -> Floats:
 def test_lines_and_boxes_say_the_same_after_a_jump_of_a_feature(shift: float) -> None:
     model, X = grown()
     network, start = model._known(), 0
-    assert network.state.n_members[BOX_LAYER] > 1
+    assert network.state.pool.n_members[BOX_LAYER] > 1
     before = said(model, X)
     outside = X[:60] + np.array([shift, 0.0, 0.0])
     n_events = 0
@@ -64,7 +66,7 @@ def test_what_is_known_of_a_tiny_corner_does_not_shout_over_a_range_a_thousand_t
     y = X.sum(axis=1) > 1.0
     X[1500:, 1] = 1000.0 * X[1500:, 1]
     y[1500:] = X[1500:, 0] > 0.5
-    model = DEVFNN(Config(active_learning=False))
+    model = DEVFNN(default(labels__choice="all"))
     for start in range(0, 3000, 500):
         model.learn(X[start : start + 500], y[start : start + 500])
     assert (model.predict(X[2000:]) == y[2000:]).mean() > 0.9

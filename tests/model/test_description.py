@@ -56,9 +56,9 @@ def learned(network):
     X, y = flipped(40)
     names = ["temperature", "wind", "dust in µg"]
     if network == "stacked":
-        config = stacked(**EAGER, merging=False, augmentation="all", training="all")
+        config = stacked(**EAGER, merging=None, layers__inputs="all", growing__inputs="all", training="all")
     else:
-        config = config_of(network, vote_power=0.01)
+        config = config_of(network, voting__power=0.01)
     model = DEVFNN(config, feature_names=names)
     stripes = (4.0 * X[:, 2]).astype(int) % 2
     run(model, X, y if network == "stacked" else stripes)
@@ -186,7 +186,7 @@ def test_what_speaks_for_a_class_as_it_grows():
 @each_network
 def test_slopes_are_what_moving_a_feature_over_its_range_adds(network):
     X, _ = flipped(5)
-    config = config_of(network, initial_layers=1, rule_growing=False, max_clouds=0)
+    config = config_of(network, layers=stack_of(1), gaussian__growing=False, clouds=None)
     model = DEVFNN(config.replace(scaling="none"))
     model.learn(X, (X[:, 0] > 0.5).astype(int))
     low, high = (model.explain([value, 0.5, 0.5]).layers[0] for value in (0.0, 1.0))
@@ -200,14 +200,14 @@ def test_slopes_are_what_moving_a_feature_over_its_range_adds(network):
 @each_network
 def test_every_rule_has_what_a_reader_asks_for(network):
     for rule in learned(network).rules(archived=True):
-        is_cloud = network == "concepts" and rule.layer == CLOUD_LAYER
+        is_cloud = network == "default" and rule.layer == CLOUD_LAYER
         assert (rule.age is None) == is_cloud
         assert rule.firing_share is None or 0.0 <= rule.firing_share <= 1.0
         assert Rule.from_dict(json.loads(json.dumps(rule.to_dict()))) == rule
 
 
 def test_firing_shares_of_rival_layers_are_shares_of_their_rows():
-    rules = learned("concepts").rules(archived=True)
+    rules = learned("default").rules(archived=True)
     for layer in (0, BOX_LAYER, CLOUD_LAYER):
         assert sum(r.firing_share for r in rules if r.layer == layer) == pytest.approx(1.0)
 
@@ -215,7 +215,7 @@ def test_firing_shares_of_rival_layers_are_shares_of_their_rows():
 def test_clouds_fire_of_late_and_boxes_since_their_layer_began():
     X = np.random.default_rng(0).random((12000, 2))
     X[:, 0] = 0.5 * X[:, 0] + 0.5 * (np.arange(12000) >= 6000)
-    model = DEVFNN(config_of("concepts", growing=False, active_learning=False))
+    model = DEVFNN(default(, growing=None, drift=None, labels__choice="all"))
     run(model, X, (4.0 * X[:, 0]).astype(int) % 2)
     past = {BOX_LAYER: 0.0, CLOUD_LAYER: 0.0}
     for rule in model.rules(archived=True):
@@ -254,7 +254,7 @@ def test_a_description_names_layers_and_all_their_rules(network):
 
 
 def test_a_description_counts_rules_that_it_does_not_name():
-    model = learned("concepts")
+    model = learned("default")
     every, few = (model.describe(most=most).splitlines() for most in (None, 2))
     sizes = collections.Counter(rule.layer for rule in model.rules(archived=True))
     larger = {layer: size for layer, size in sizes.items() if size > 2}
@@ -305,7 +305,7 @@ def test_sleeping_features_are_said_to_be_so():
 
 def test_a_stacked_layer_is_said_to_be_merged_into_which_and_when():
     X, y = flipped(40)
-    model = DEVFNN(stacked(**EAGER, merge_threshold=0.9))
+    model = DEVFNN(stacked(**EAGER, merging__threshold=0.9))
     run(model, X, y)
     merged = model.history().of_kind("LayersMerged")
     assert merged
@@ -321,11 +321,11 @@ def test_a_stacked_layer_is_said_to_be_merged_into_which_and_when():
 
 
 def test_a_kept_layer_that_says_the_same_is_said_to_be_merged():
-    model = learned("concepts")
+    model = learned("default")
     state, first, second = model._network.state, FIRST_KEPT, FIRST_KEPT + 1
     assert [keep_layer(state, STEADY_LINE, 0, empty_diary(1)) for _ in range(2)] == [first, second]
-    state.scores[[first, second]] = 0.9, 0.8
-    state.compared[first, second] = 1e6
+    state.layers.scores[[first, second]] = 0.9, 0.8
+    state.layers.compared[first, second] = 1e6
     (event,) = merge_layers(model._network, model.config)
     model._logbook.note([event], event.row)
     said = f"Layer {second} was merged into layer {first} at row {event.row:,}"
@@ -335,7 +335,7 @@ def test_a_kept_layer_that_says_the_same_is_said_to_be_merged():
 def test_boxes_that_were_joined_are_said_to_be_merged():
     X = np.random.default_rng(0).random((20000, 1))
     y = (X[:, 0] * 4.0).astype(int) % 2
-    model = DEVFNN(config_of("concepts", join_evidence=1e9))
+    model = DEVFNN(default(, boxes__join_evidence=1e9))
     events = run(model, X, y)
     joined = [event for event in events if event.kind == "RulePruned"]
     assert joined
@@ -348,7 +348,7 @@ def test_boxes_that_were_joined_are_said_to_be_merged():
 
 
 def test_of_many_mergers_the_first_are_counted():
-    model = learned("concepts")
+    model = learned("default")
     reason = IS_LIKE.format(3)
     events = [RulePruned(row, BOX_LAYER, 4, reason, 0.1, 0.2, 9.0) for row in range(13)]
     model._logbook = Logbook()
