@@ -1,5 +1,6 @@
 """Streams made for one mechanism each, the networks that learn them, and a way to run them."""
 
+import dataclasses
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ from devfnn.arrays import Floats, Ints
 from devfnn.events import Event
 from devfnn.model import presets
 from devfnn.model.config import Layer
+from devfnn.parameters import Section
 
 IS_COMPILED = not numba.config.DISABLE_JIT
 
@@ -55,6 +57,19 @@ def stack_of(n_layers: int, plain_first: bool = True, inputs: Any = "settled") -
     return tuple(
         Layer("gaussian", name="rules", inputs=inputs, single_rule=is_plain) for is_plain in plain
     )
+
+
+def fields_of(config: Config) -> dict[str, "dataclasses.Field[Any]"]:
+    """The parameters that a configuration has, by flat name; without those of layers."""
+    found = {}
+    for field in dataclasses.fields(config):
+        section = getattr(config, field.name)
+        if isinstance(section, Section):
+            own = dataclasses.fields(section)  # type: ignore[arg-type]
+            found |= {f"{field.name}__{each.name}": each for each in own}
+        elif field.metadata:
+            found[field.name] = field
+    return found
 
 
 def change(model: DEVFNN, **changes: Any) -> None:

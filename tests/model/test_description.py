@@ -7,16 +7,16 @@ import re
 
 import numpy as np
 import pytest
-
-from devfnn import DEVFNN
-from devfnn.events import LayerDropped, RulePruned
 from devfnn.kernels.concept_state import BOX_LAYER, CLOUD_LAYER, FIRST_KEPT, STEADY_LINE
 from devfnn.kernels.drifts import keep_layer
 from devfnn.model.concepts.learning import empty_diary
 from devfnn.model.concepts.structure import merge_layers
+from devfnn.model.mergers import IS_LIKE, mergers_in
+
+from devfnn import DEVFNN
+from devfnn.events import LayerDropped, RulePruned
 from devfnn.model.description import MOST_MERGERS, Words, in_simpful, leaning, table_of, word
 from devfnn.model.history import Logbook
-from devfnn.model.mergers import IS_LIKE, mergers_in
 from devfnn.model.rules import TERMS, Rule
 from scenes import EAGER, config_of, each_network, flipped, run, stacked
 
@@ -56,7 +56,9 @@ def learned(network):
     X, y = flipped(40)
     names = ["temperature", "wind", "dust in µg"]
     if network == "stacked":
-        config = stacked(**EAGER, merging=None, layers__inputs="all", growing__inputs="all", training="all")
+        config = stacked(
+            **EAGER, merging=None, layers__inputs="all", growing__inputs="all", training="all"
+        )
     else:
         config = config_of(network, voting__power=0.01)
     model = DEVFNN(config, feature_names=names)
@@ -215,7 +217,7 @@ def test_firing_shares_of_rival_layers_are_shares_of_their_rows():
 def test_clouds_fire_of_late_and_boxes_since_their_layer_began():
     X = np.random.default_rng(0).random((12000, 2))
     X[:, 0] = 0.5 * X[:, 0] + 0.5 * (np.arange(12000) >= 6000)
-    model = DEVFNN(default(, growing=None, drift=None, labels__choice="all"))
+    model = DEVFNN(default(growing=None, drift=None, labels__choice="all"))
     run(model, X, (4.0 * X[:, 0]).astype(int) % 2)
     past = {BOX_LAYER: 0.0, CLOUD_LAYER: 0.0}
     for rule in model.rules(archived=True):
@@ -335,7 +337,7 @@ def test_a_kept_layer_that_says_the_same_is_said_to_be_merged():
 def test_boxes_that_were_joined_are_said_to_be_merged():
     X = np.random.default_rng(0).random((20000, 1))
     y = (X[:, 0] * 4.0).astype(int) % 2
-    model = DEVFNN(default(, boxes__join_evidence=1e9))
+    model = DEVFNN(default(boxes__join_evidence=1e9))
     events = run(model, X, y)
     joined = [event for event in events if event.kind == "RulePruned"]
     assert joined

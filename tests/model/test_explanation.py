@@ -7,17 +7,16 @@ import time
 
 import numpy as np
 import pytest
+from devfnn.model.concepts import explaining as of_concepts
+from devfnn.model.concepts.inputs import layer_inputs
+from devfnn.model.concepts.learning import forward as concept_forward
+from devfnn.model.growth import forward as stacked_forward
+from devfnn.model.inputs import scaled
 
 from devfnn import DEVFNN, GClass
 from devfnn.errors import InputError, NotLearnedError
 from devfnn.kernels import clouds
-
-from devfnn.model.concepts import explaining as of_concepts
-from devfnn.model.concepts.inputs import layer_inputs
-from devfnn.model.concepts.learning import forward as concept_forward
 from devfnn.model.explanation import LOG_PROBABILITIES, LOGITS, SCORES
-from devfnn.model.growth import forward as stacked_forward
-from devfnn.model.inputs import scaled
 from scenes import EAGER, config_of, each_network, eventful, flipped, run, stacked
 
 EXACT = 1e-9
@@ -73,7 +72,7 @@ def striped_model(**changes):
     X, _ = flipped(40)
     stripes = (4.0 * X[:, 2]).astype(int) % 2
     y = np.where(np.arange(len(X)) < len(X) // 2, stripes, 1 - stripes)
-    model = DEVFNN(default(, voting__power=0.01, **changes))
+    model = DEVFNN(default(voting__power=0.01, **changes))
     run(model, X, y)
     assert model.n_live_layers > FIRST_KEPT
     return model, X
@@ -195,7 +194,7 @@ def test_lags_and_features_that_come_later(network):
 
 def test_no_clouds_and_a_single_class():
     X, _ = flipped(2)
-    model = DEVFNN(default(, clouds=None))
+    model = DEVFNN(default(clouds=None))
     model.learn(X, ["only"] * len(X))
     check(model, X[:5])
     assert model.explain(X[0]).probabilities.tolist() == pytest.approx([1.0])

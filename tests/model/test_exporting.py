@@ -8,8 +8,8 @@ import pytest
 from devfnn import DEVFNN
 from devfnn.events import Event, RulePruned
 from devfnn.model.description import finite
-from devfnn.model.rules import Rule
 from devfnn.formatting import label_from_json
+from devfnn.model.rules import Rule
 from scenes import EAGER, config_of, each_network, eventful, flipped, run, stacked
 
 LABELS = (1, "1", 2.5, float("inf"), b"\x00", (True, "x"))

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from devfnn.kernels.concept_state import BOX_LAYER, FIRST_KEPT, NO_LAYER
+from devfnn.model.concepts.engine import ConceptEngine
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from devfnn import DEVFNN, Config, Fleet, InputError, load
-from devfnn.kernels.concept_state import BOX_LAYER, FIRST_KEPT, NO_LAYER
 from devfnn.arrays import Floats, Ints
-from devfnn.model.concepts.engine import ConceptEngine
 from devfnn.model.history import Logbook
 from devfnn.storage import dump
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from devfnn import DEVFNN, Config, InputError
+from devfnn.arrays import Flags, Ints
 from devfnn.evaluation import Procedure, iter_prequential
 from devfnn.events import Event
-from devfnn.arrays import Flags, Ints
 from devfnn.model.queries import MOST_QUERIES
 from devfnn.streams import from_arrays
-from scenes import CHUNK, chunks, config_of, each_network, noisy, sloped
+from scenes import CHUNK, NETWORKS, chunks, config_of, default, each_network, noisy, sloped
 
 X, Y = sloped(12)
 HARD = noisy(Y, 0.3)
@@ -276,7 +276,7 @@ def test_the_log_keeps_the_newest() -> None:
 
 
 def test_without_a_budget_nothing_is_learned() -> None:
-    for network in ("default", "stacked"):
+    for network in NETWORKS:
         model = DEVFNN(config_of(network, labels__budget=0.0))
         model.learn(X[:500], Y[:500])
         model.learn_rows(X[500:600], Y[500:600])
@@ -285,9 +285,9 @@ def test_without_a_budget_nothing_is_learned() -> None:
 
 
 def test_a_window_without_room_for_a_label_is_refused() -> None:
-    with pytest.raises(InputError, match="a budget_window of 1000 rows has room for one"):
+    with pytest.raises(InputError, match="a window of 1000 rows has room for one"):
         default(labels__budget=0.001)
-    assert default(labels__budget=0.001, labels__window=1000).label_budget == 0.001
+    assert default(labels__budget=0.001, labels__window=1000).labels.budget == 0.001
 
 
 @each_network

@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scenes import count
-from devfnn import DEVFNN, Config, InputError
+from devfnn import DEVFNN, InputError
+from devfnn.arrays import Floats
 from devfnn.evaluation import Procedure
 from devfnn.events import Event, FeatureAwake, RangeChanged
 from devfnn.experiments import evaluate
-from devfnn.arrays import Floats
 from devfnn.model.lags import columns_of
 from devfnn.storage import dump, parse
 from devfnn.streams import from_arrays
-from scenes import each_network, of_kind
+from scenes import config_of, count, each_network, of_kind
 
 N_ROWS = count(1500, 300)
 NAMES = ("calm", "rough", "storm")
@@ -246,8 +245,7 @@ def test_a_class_may_appear_later(network: str, missing: str, after: int) -> Non
     assert at_once.feature_names == ["x0", "x1", "x2"] and at_once.feature_mask.shape == (3,)
     if missing == "error":  # then nothing that is kept may be missing
         kept: Any = at_once._network
-        gathered = kept.gathered if network == "default" else kept.gathered.rows
-        assert np.isfinite(gathered.X).all() and np.isfinite(kept.scaler.first_rows).all()
+        assert np.isfinite(kept.gathered.rows.X).all() and np.isfinite(kept.scaler.first_rows).all()
 
 
 @each_network

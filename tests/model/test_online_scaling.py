@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from devfnn import DEVFNN, Config
-from devfnn.events import FeatureAsleep, FeatureAwake, RangeChanged
+from devfnn import DEVFNN
 from devfnn.arrays import Floats, Ints
-from scenes import CHUNK, each_network, of_kind, prequential, run, sloped
+from devfnn.events import FeatureAsleep, FeatureAwake, RangeChanged
+from scenes import CHUNK, config_of, each_network, of_kind, prequential, run, sloped
 
 VERBS = ["learn", "learn_rows"]
-CONFIG = Config(chunk_rows=CHUNK)
 
 
 def stretched(n_chunks: int, factor: float, offset: float) -> tuple[Floats, Ints]:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from devfnn.model.inputs import change_map
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,7 +11,6 @@ from build import Stack, batch_of, blobs, stack
 from devfnn import DEVFNN
 from devfnn.arrays import Floats
 from devfnn.kernels.state import ARCHIVED
-from devfnn.model.inputs import change_map
 from devfnn.model.rebasing import chebyshev_basis, rebase_layers, restart_inputs
 from devfnn.model.scaling import Change
 from scenes import stacked

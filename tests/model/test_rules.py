@@ -6,9 +6,6 @@ import json
 
 import numpy as np
 import pytest
-
-from devfnn import DEVFNN
-from devfnn.kernels import clouds
 from devfnn.kernels.concept_state import (
     BOX_LAYER,
     BRISK_LINE,
@@ -18,13 +15,16 @@ from devfnn.kernels.concept_state import (
     QUICK_LINE,
     STEADY_LINE,
 )
-from devfnn.kernels.state import ACTIVE, ARCHIVED
 from devfnn.model.concepts.inputs import layer_inputs
 from devfnn.model.concepts.learning import forward
 from devfnn.model.concepts.rules import MASS_OF_ROW, NO_SAY
+
+from devfnn import DEVFNN
+from devfnn.kernels import clouds
+from devfnn.kernels.state import ACTIVE, ARCHIVED
+from devfnn.formatting import about, alike, percent, share
 from devfnn.model.gclass import GClass
 from devfnn.model.rules import MOST_CLASSES, MOST_INPUTS, Rule
-from devfnn.formatting import about, alike, percent, share
 from scenes import EAGER, config_of, each_network, flipped, run, sloped, stacked
 
 
@@ -55,7 +55,7 @@ def rival_model(**changes):
     """A concept network of several layers, boxes and clouds, one of them kept for later."""
     X, y = flipped(40)
     stripes = (4.0 * X[:, 2]).astype(int) % 2
-    model = DEVFNN(default(, voting__power=0.01, **changes))
+    model = DEVFNN(default(voting__power=0.01, **changes))
     run(model, units_of(X), np.where(np.arange(len(y)) < len(y) // 2, stripes, 1 - stripes))
     assert model.n_live_layers > FIRST_KEPT
     return model
@@ -286,7 +286,7 @@ def ringed_model(**changes):
     """A concept network on a ring, which only curves can tell."""
     X, _ = sloped(20)
     y = np.abs(X[:, 0] - 0.5) < 0.25
-    model = DEVFNN(default(, clouds=None, **changes), ["a", "b", "c"])
+    model = DEVFNN(default(clouds=None, **changes), ["a", "b", "c"])
     run(model, units_of(X), np.where(y, "inside", "outside"))
     return model
 
@@ -322,7 +322,11 @@ def test_a_box_says_between_which_values_it_holds():
 def test_rules_of_a_kept_layer_come_only_if_it_has_a_say_or_on_wish():
     model = rival_model()
     state = model._network.state
-    (kept,) = (layer for layer in range(FIRST_KEPT, state.layers.kinds.size) if state.layers.kinds[layer] >= 0)
+    (kept,) = (
+        layer
+        for layer in range(FIRST_KEPT, state.layers.kinds.size)
+        if state.layers.kinds[layer] >= 0
+    )
     own = int(state.pool.n_members[kept])
     state.layers.scores[kept] = 0.9  # the best there is
     assert sum(rule.layer == kept and not rule.is_archived for rule in model.rules()) == own

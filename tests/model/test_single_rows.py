@@ -9,6 +9,7 @@ import pytest
 
 from devfnn import DEVFNN, Config, InputError
 from devfnn.model.single_rows import SingleRows
+from scenes import default
 
 
 def rows(n_features, n_rows=500):

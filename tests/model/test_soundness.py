@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scenes import count
 from devfnn import DEVFNN, Config
 from devfnn.arrays import Floats, Ints
-from scenes import CHUNK, config_of, each_network, stacked
+from scenes import CHUNK, config_of, count, each_network, stacked
 from sound import assert_sound
 
 N_FEATURES = 9
@@ -63,7 +62,11 @@ def assert_fed_safely(config: Config, n_rows: int, verb: str) -> DEVFNN:
 def test_matrices_stay_positive_definite(
     verb: str, memory: float, consequent: str, scaling: str
 ) -> None:
-    changes: dict[str, Any] = {"gaussian__memory": memory, "gaussian__consequent": consequent, "scaling": scaling}
+    changes: dict[str, Any] = {
+        "gaussian__memory": memory,
+        "gaussian__consequent": consequent,
+        "scaling": scaling,
+    }
     config = stacked(chunk_rows=CHUNK, labels__choice="all", **changes)
     assert_fed_safely(config, count(20_000, 800), verb)
 
@@ -81,13 +84,32 @@ def test_a_long_nasty_stream_does_no_harm_and_is_learned(network: str, verb: str
 @pytest.mark.parametrize(
     "changes",
     [
-        {"gaussian__local_forgetting": 0.5, "gaussian__weight_decay": 1e-2, "gaussian__memory": 0.9},
-        {"gaussian__initial_gain": 1e8, "gaussian__later_gain": 1e8, "gaussian__width_floor": 1e-6, "gaussian__curvature_floor": 1e-6},
+        {
+            "gaussian__local_forgetting": 0.5,
+            "gaussian__weight_decay": 1e-2,
+            "gaussian__memory": 0.9,
+        },
+        {
+            "gaussian__initial_gain": 1e8,
+            "gaussian__later_gain": 1e8,
+            "gaussian__width_floor": 1e-6,
+            "gaussian__curvature_floor": 1e-6,
+        },
         {"gaussian__chunk_memory": 0.0, "gaussian__consequent": "least_squares"},
         {"gaussian__chunk_memory": 0.5, "feature_mask": {}, "feature_mask__threshold": 0.9},
         {"training": "all", "augmentation": "all", "initial_layers": 3, "drift__significance": 0.1},
-        {"gaussian__memory": 0.5, "gaussian__max_population": 2.0, "voting": ByReward(), "voting__step": 1.0},
-        {"gaussian__normalisation": "floor", "gaussian__mixing": "probabilities", "growing__newborn": "scratch", "drift__horizon": 1.0},
+        {
+            "gaussian__memory": 0.5,
+            "gaussian__max_population": 2.0,
+            "voting": ByReward(),
+            "voting__step": 1.0,
+        },
+        {
+            "gaussian__normalisation": "floor",
+            "gaussian__mixing": "probabilities",
+            "growing__newborn": "scratch",
+            "drift__horizon": 1.0,
+        },
     ],
     ids=lambda changes: next(iter(changes)),
 )
@@ -114,7 +136,7 @@ def test_extreme_parameters_do_no_harm_either(verb: str, changes: dict[str, Any]
     ids=lambda changes: next(iter(changes)),
 )
 def test_extreme_parameters_do_no_harm_to_concepts(verb: str, changes: dict[str, Any]) -> None:
-    config = default(, chunk_rows=CHUNK, labels__choice="all").replace(**changes)
+    config = default(chunk_rows=CHUNK, labels__choice="all").replace(**changes)
     assert_fed_safely(config, count(10_000, 400), verb)
 
 

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from devfnn import DEVFNN, Config, GClass
-from devfnn.events import RuleBorn, RulePruned, RuleRecalled
 from devfnn.arrays import Floats
+from devfnn.events import RuleBorn, RulePruned, RuleRecalled
 from devfnn.kernels.state import ACTIVE, ARCHIVED, CONSEQUENT_ONLY, GROWN, TUNED
-from devfnn.model.growth import forward
-from scenes import CHUNK, clusters, flipped, of_kind, prequential, run, sloped, stacked
+from scenes import CHUNK, clusters, flipped, of_kind, prequential, run, sloped, stack_of, stacked
 
 VERBS = ["learn", "learn_rows"]
 UNSCALED = stacked(scaling="none", chunk_rows=CHUNK)
@@ -50,14 +49,16 @@ def test_several_rules_see_what_one_cannot(verb: str) -> None:
     y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)  # no single feature tells anything
     accuracies = []
     for growing in (True, False):
-        model = GClass(UNSCALED.replace(rule_growing=growing))
+        model = GClass(UNSCALED.replace(gaussian__growing=growing))
         run(model, X, y, verb)
         accuracies.append((model.predict(X) == y).mean())
     assert accuracies[0] > accuracies[1] + 0.05
 
 
 def test_there_are_never_more_rules_than_allowed() -> None:
-    model = GClass(UNSCALED.replace(gaussian__max_rules=2, pruning=False, gaussian__vigilance=0.0))
+    model = GClass(
+        UNSCALED.replace(gaussian__max_rules=2, gaussian__pruning=False, gaussian__vigilance=0.0)
+    )
     run(model, *clusters(12, "ab"))
     assert model.n_rules == 2
 
@@ -84,7 +85,7 @@ def test_rules_of_a_place_that_is_left_are_pruned(verb: str) -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_without_pruning_rules_stay(verb: str) -> None:
-    model = GClass(FORGETFUL.replace(pruning=False))
+    model = GClass(FORGETFUL.replace(gaussian__pruning=False))
     events = run(model, *clusters(36, TURNS), verb)
     assert not of_kind(events, RulePruned) and not of_kind(events, RuleRecalled)
     assert model.n_rules == 1 + len(of_kind(events, RuleBorn))
@@ -119,7 +120,7 @@ def test_an_archived_rule_comes_back_when_its_place_does() -> None:
 
 
 def test_without_recall_nothing_is_kept_and_nothing_comes_back() -> None:
-    for changes in ({"recall": False}, {"gaussian__archive_size": 0}):
+    for changes in ({"gaussian__recall": False}, {"gaussian__archive_size": 0}):
         model = GClass(FORGETFUL.replace(**changes))
         events = run(model, *clusters(60, TURNS))
         assert of_kind(events, RulePruned) and not of_kind(events, RuleRecalled)
@@ -151,7 +152,7 @@ def outputs_of(config: Config, X: Floats) -> Floats:
     model = GClass(config)
     run(model, *clusters(10, "ab"))
     assert model.n_rules > 1
-    return forward(model._known(), X, config)[0][:, 0]
+    return model._known().forward(X)[0][:, 0]
 
 
 def test_far_from_all_rules_the_floor_of_the_firing_strength_shows() -> None:

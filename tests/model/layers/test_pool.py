@@ -5,7 +5,7 @@ import pytest
 
 from devfnn import DEVFNN
 from devfnn.arrays import Floats, Ints
-from devfnn.events import RulePruned, RuleSplit
+from devfnn.events import RuleSplit
 from scenes import (
     BOX_LAYER,
     CHUNK,
