@@ -9,8 +9,9 @@ from contract import ROWS, Table, rows
 from devfnn import DEVFNN, GClass, InputError
 from devfnn.events import ClassAdded, RangeChanged
 from devfnn.kernels.state import USED
+from devfnn.model.config import Equal
 from devfnn.storage import dump
-from scenes import config_of, each_network, stacked
+from scenes import config_of, default, each_network, stacked
 
 X, Y = rows()
 
@@ -30,10 +31,9 @@ def test_a_chunk_closes_what_has_gathered_before_it() -> None:
     model = DEVFNN(stacked(chunk_rows=50))
     model.learn(X, Y)
     model.learn_rows(X[:70], Y[:70])
-    gathered = model._known().gathered
-    assert gathered is not None and gathered.count == 20
+    assert len(model._known().gathered.rows) == 20
     model.learn(X, Y)
-    assert model._known().gathered is None
+    assert not len(model._known().gathered.rows)
     assert model._known().n_chunks == 1 + 1 + 1 + 1
 
 
@@ -43,7 +43,7 @@ def test_a_late_class_leaves_what_was_known_as_it_was() -> None:
         model = DEVFNN(config)
         model.learn(X, Y)
         network, before = model._known(), model.predict_proba(X)
-        network.widen(3, 3, model.config)
+        network.widen(3, 3)
         after = model.predict_proba(X)
         np.testing.assert_array_equal(after.argmax(axis=1), before.argmax(axis=1))
         assert after[:, 2].mean() < 2.0 / ROWS

@@ -7,27 +7,34 @@ import time
 
 import numpy as np
 import pytest
-from devfnn.model.concepts import explaining as of_concepts
-from devfnn.model.concepts.inputs import layer_inputs
-from devfnn.model.concepts.learning import forward as concept_forward
-from devfnn.model.growth import forward as stacked_forward
-from devfnn.model.inputs import scaled
 
 from devfnn import DEVFNN, GClass
 from devfnn.errors import InputError, NotLearnedError
-from devfnn.kernels import clouds
+from devfnn.model.config import Equal
 from devfnn.model.explanation import LOG_PROBABILITIES, LOGITS, SCORES
-from scenes import EAGER, config_of, each_network, eventful, flipped, run, stacked
+from scenes import (
+    BOX_LAYER,
+    CLOUD_LAYER,
+    EAGER,
+    FIRST_KEPT,
+    STEADY_LINE,
+    config_of,
+    default,
+    each_network,
+    eventful,
+    flipped,
+    run,
+    stack_of,
+    stacked,
+)
 
 EXACT = 1e-9
 
 
 def outputs_of(model, X):
     """What the kernels say for the layers, (k, L, m)."""
-    network, config = model._network, model.config
-    if config.network == "default":
-        return concept_forward(network, layer_inputs(network, X, config))
-    return stacked_forward(network, scaled(network, X, config), config)[0]
+    network = model._network
+    return network.forward(network.inputs_of(X))[0]
 
 
 def check(model, X):
@@ -68,7 +75,7 @@ def check_layer(layer, output, why):
 
 
 def striped_model(**changes):
-    """A concept network of several layers, boxes and clouds, with kept layers."""
+    """A default network of several layers, boxes and clouds, with kept layers."""
     X, _ = flipped(40)
     stripes = (4.0 * X[:, 2]).astype(int) % 2
     y = np.where(np.arange(len(X)) < len(X) // 2, stripes, 1 - stripes)
@@ -102,12 +109,12 @@ def test_rival_layers_with_boxes_clouds_and_kept_layers():
         {},
         {"gaussian__mixing": "probabilities"},
         {"gaussian__consequent": "least_squares"},
-        {"vote": "hard"},
-        {"augmentation": "all"},
+        {"voting__ballots": "hard"},
+        {"layers": stack_of(2, inputs="all"), "growing__inputs": "all"},
         {"gaussian__normalisation": "floor"},
         {"gaussian__normalisation": "floor", "gaussian__mixing": "probabilities"},
         {"scaling": "none"},
-        {"training": "all", "voting_weights": "equal"},
+        {"training": "all", "voting": Equal()},
     ],
     ids=str,
 )
@@ -208,11 +215,13 @@ def test_a_single_layer_of_rules():
     check(model, X[::100])
 
 
-def test_constants_are_those_of_the_kernel():
-    assert (of_concepts.DOUBT, of_concepts.OUT_OF_REACH) == (clouds.DOUBT, clouds.OUT_OF_REACH)
-
-
 # ---- what features are measured from
+
+
+def one_rule_each(network, **changes):
+    """A network whose layers keep a single rule."""
+    changes |= {"boxes__splitting": False} if network == "default" else {"gaussian__growing": False}
+    return config_of(network, **changes)
 
 
 def at_the_usual(model, layer):
@@ -225,7 +234,7 @@ def at_the_usual(model, layer):
 def test_in_a_usual_row_no_feature_speaks(network):
     X, y = flipped(10)
     X = X**3  # usual values are far from the middle of the range
-    model = DEVFNN(config_of(network, gaussian__growing=False))
+    model = DEVFNN(one_rule_each(network))
     run(model, X, y)
     layer = STEADY_LINE if network == "default" else 0
     why = model.explain(at_the_usual(model, layer)).layers[layer]
@@ -252,7 +261,7 @@ def test_at_the_mean_of_all_clouds_no_feature_speaks():
 @each_network
 def test_without_a_feature_neither_it_nor_its_usual_value_counts(network):
     X, y = flipped(10)
-    model = DEVFNN(config_of(network, missing="skip", gaussian__growing=False))
+    model = DEVFNN(one_rule_each(network, missing="skip"))
     run(model, X**3, y)
     layer = STEADY_LINE if network == "default" else 0
     x = at_the_usual(model, layer)

@@ -7,18 +7,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from devfnn.kernels.concept_state import BOX_LAYER, FIRST_KEPT, NO_LAYER
-from devfnn.model.concepts.engine import ConceptEngine
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from devfnn import DEVFNN, Config, Fleet, InputError, load
 from devfnn.arrays import Floats, Ints
+from devfnn.kernels.state import NO_LAYER
+from devfnn.model import presets
 from devfnn.model.history import Logbook
+from devfnn.model.network import Network
 from devfnn.storage import dump
+from scenes import BOX_LAYER, FIRST_KEPT, default
 
 CLASSES = ["a", "b", "c"]
-PLAIN = {"pruning": False, "merging": None}
+PLAIN = {"boxes__joining": False, "merging": None}
 SMALL = default(
     scaling="none", rules__max_rules=8, boxes__max_rules=4, clouds=None, growing__max_kept=2
 )
@@ -39,7 +41,7 @@ def single(config: Config, n_features: int = 3) -> DEVFNN:
     """A model of its own that knows the classes beforehand, as those of a fleet do."""
     model = DEVFNN(config.replace(**PLAIN))
     model._labels.add(CLASSES)
-    model._network = ConceptEngine.empty(n_features, len(CLASSES), model.config)
+    model._network = Network.empty(n_features, len(CLASSES), model.config)
     return model
 
 
@@ -94,9 +96,9 @@ def test_the_rows_of_these_tests_let_everything_happen():
     ids, X, y = stream(6000, 3)
     fleet = learned(Fleet(3, 3, CLASSES, LIVELY), ids, X, y)
     assert (fleet.n_drifts > 0).all()
-    assert (fleet._states.n_members[:, BOX_LAYER] > 1).all()
-    assert (fleet._states.kinds[:, FIRST_KEPT:] != NO_LAYER).any()
-    assert (fleet._states.n_clouds > 0).all()
+    assert (fleet._states.pool.n_members[:, BOX_LAYER] > 1).all()
+    assert (fleet._states.layers.kinds[:, FIRST_KEPT:] != NO_LAYER).any()
+    assert (fleet._states.clouds.count > 0).all()
 
 
 @pytest.mark.parametrize("config", [SMALL, LIVELY, CHOOSY])
@@ -375,7 +377,7 @@ def test_only_models_that_exist_are_given(fleet, index):
 REFUSED: dict[str, tuple[tuple[Any, ...], str]] = {
     "feature mask": ((2, 3, CLASSES, default(feature_mask={})), "no feature mask"),
     "lags": ((2, 3, CLASSES, Config(lags=1)), "no lags"),
-    "stacked": ((2, 3, CLASSES, Config(network="stacked")), "concept networks"),
+    "stacked": ((2, 3, CLASSES, presets.stacked()), "without gaussian layers"),
     "no models": ((0, 3, CLASSES), "n_models must be a whole number from 1, not 0"),
     "half a model": ((1.5, 3, CLASSES), "n_models must be"),
     "no features": ((2, 0, CLASSES), "n_features must be a whole number from 1"),

@@ -6,26 +6,31 @@ import json
 
 import numpy as np
 import pytest
-from devfnn.kernels.concept_state import (
+
+from devfnn import DEVFNN
+from devfnn.kernels.state import ACTIVE, ARCHIVED
+from devfnn.formatting import about, alike, percent, share
+from devfnn.model.gclass import GClass
+from devfnn.model.network import NO_SAY
+from devfnn.model.rules import MOST_CLASSES, MOST_INPUTS, Rule
+from scenes import (
     BOX_LAYER,
     BRISK_LINE,
     CALM_CURVE,
     CLOUD_LAYER,
+    EAGER,
     FIRST_KEPT,
     QUICK_LINE,
     STEADY_LINE,
+    change,
+    config_of,
+    default,
+    each_network,
+    flipped,
+    run,
+    sloped,
+    stacked,
 )
-from devfnn.model.concepts.inputs import layer_inputs
-from devfnn.model.concepts.learning import forward
-from devfnn.model.concepts.rules import MASS_OF_ROW, NO_SAY
-
-from devfnn import DEVFNN
-from devfnn.kernels import clouds
-from devfnn.kernels.state import ACTIVE, ARCHIVED
-from devfnn.formatting import about, alike, percent, share
-from devfnn.model.gclass import GClass
-from devfnn.model.rules import MOST_CLASSES, MOST_INPUTS, Rule
-from scenes import EAGER, config_of, each_network, flipped, run, sloped, stacked
 
 
 def units_of(X):
@@ -52,7 +57,7 @@ def grown_model(**changes):
 
 
 def rival_model(**changes):
-    """A concept network of several layers, boxes and clouds, one of them kept for later."""
+    """A default network of several layers, boxes and clouds, one of them kept for later."""
     X, y = flipped(40)
     stripes = (4.0 * X[:, 2]).astype(int) % 2
     model = DEVFNN(default(voting__power=0.01, **changes))
@@ -62,6 +67,7 @@ def rival_model(**changes):
 
 
 GROWN = {"stacked": grown_model, "default": rival_model}
+each_grown = pytest.mark.parametrize("grown", GROWN)
 
 
 def plain_rule(**changes):
@@ -119,7 +125,7 @@ def test_least_squares_without_any_positive_output_is_undecided():
 
 def test_centre_and_covariance_are_in_the_units_of_the_user():
     model = grown_model()
-    layers, scaler = model._network.layers, model._network.scaler
+    layers, scaler = model._network.state.gaussians, model._network.scaler
     for rule in model.rules():
         n = rule.n_features
         scaled = layers.covs[rule.layer, rule.rule, :n, :n]
@@ -206,7 +212,7 @@ def test_there_are_no_rules_before_learning():
     assert DEVFNN().rules() == []
 
 
-@pytest.mark.parametrize("grown", GROWN)
+@each_grown
 def test_rules_are_ordered_by_the_vote_of_their_layer_and_then_by_support(grown):
     rules = GROWN[grown]().rules()
     keys = [(-rule.voting_weight, rule.layer, -rule.n_rows) for rule in rules]
@@ -245,7 +251,7 @@ def test_support_is_what_the_rule_has_won():
     assert model.rules()[0].n_rows == 1000.0
 
 
-@pytest.mark.parametrize("grown", GROWN)
+@each_grown
 def test_looking_at_rules_changes_nothing(grown):
     model = GROWN[grown]()
     before = model.__getstate__()
@@ -255,7 +261,7 @@ def test_looking_at_rules_changes_nothing(grown):
     assert model.__getstate__() == before
 
 
-# ---- rules of a concept network
+# ---- rules of the default
 
 
 def test_lines_hold_everywhere_boxes_side_by_side_and_clouds_around_a_place():
@@ -283,7 +289,7 @@ def test_lines_hold_everywhere_boxes_side_by_side_and_clouds_around_a_place():
 
 
 def ringed_model(**changes):
-    """A concept network on a ring, which only curves can tell."""
+    """A default network on a ring, which only curves can tell."""
     X, _ = sloped(20)
     y = np.abs(X[:, 0] - 0.5) < 0.25
     model = DEVFNN(default(clouds=None, **changes), ["a", "b", "c"])
@@ -295,7 +301,7 @@ def test_the_calm_curve_is_one_rule_for_all_rows_that_says_what_its_layer_says_t
     model = ringed_model()
     (rule,) = (rule for rule in model.rules() if rule.layer == CALM_CURVE)
     network = model._network
-    said = forward(network, layer_inputs(network, rule.center[None], model.config))[0, CALM_CURVE]
+    said = network.forward(network.inputs_of(rule.center[None]))[0][0, CALM_CURVE]
     assert [rule.probabilities[label] for label in model.classes] == pytest.approx(said.tolist())
     assert rule.label == "inside"
     assert np.isinf(rule.bounds).all() and not rule.is_archived
@@ -331,7 +337,7 @@ def test_rules_of_a_kept_layer_come_only_if_it_has_a_say_or_on_wish():
     state.layers.scores[kept] = 0.9  # the best there is
     assert sum(rule.layer == kept and not rule.is_archived for rule in model.rules()) == own
     state.layers.scores[kept] = 0.0
-    model.config = model.config.replace(voting__power=100.0)
+    change(model, voting__power=100.0)
     assert not any(rule.layer == kept for rule in model.rules())
     waiting = [rule for rule in model.rules(archived=True) if rule.layer == kept]
     assert len(waiting) == own and all(rule.is_archived for rule in waiting)
@@ -451,9 +457,9 @@ def through_json(rule):
     return Rule.from_dict(json.loads(json.dumps(rule.to_dict(), allow_nan=False)))
 
 
-@pytest.mark.parametrize("grown", GROWN)
+@each_grown
 def test_rules_come_back_from_json_exactly(grown):
-    rules = GROWN[grown](layers__inputs="all", growing__inputs="all").rules(archived=True)
+    rules = GROWN[grown]().rules(archived=True)
     for rule in rules:
         again = through_json(rule)
         assert again == rule
@@ -516,7 +522,3 @@ def test_classes_are_called_by_their_names(network, rng):
     rules = model.rules(class_names={0: "low", 1: "high"})
     assert all(set(rule.probabilities) == {"low", "high"} for rule in rules)
     assert all("low" in rule.text() and "class" not in rule.text() for rule in rules)
-
-
-def test_rows_of_clouds_are_counted_as_the_kernel_weighs_them() -> None:
-    assert MASS_OF_ROW == clouds.MASS_OF_ROW

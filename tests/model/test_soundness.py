@@ -7,7 +7,8 @@ import pytest
 
 from devfnn import DEVFNN, Config
 from devfnn.arrays import Floats, Ints
-from scenes import CHUNK, config_of, count, each_network, stacked
+from devfnn.model.config import ByReward
+from scenes import CHUNK, config_of, count, default, each_network, stack_of, stacked
 from sound import assert_sound
 
 N_FEATURES = 9
@@ -97,13 +98,13 @@ def test_a_long_nasty_stream_does_no_harm_and_is_learned(network: str, verb: str
         },
         {"gaussian__chunk_memory": 0.0, "gaussian__consequent": "least_squares"},
         {"gaussian__chunk_memory": 0.5, "feature_mask": {}, "feature_mask__threshold": 0.9},
-        {"training": "all", "augmentation": "all", "initial_layers": 3, "drift__significance": 0.1},
         {
-            "gaussian__memory": 0.5,
-            "gaussian__max_population": 2.0,
-            "voting": ByReward(),
-            "voting__step": 1.0,
+            "training": "all",
+            "layers": stack_of(3, inputs="all"),
+            "growing__inputs": "all",
+            "drift__significance": 0.1,
         },
+        {"gaussian__memory": 0.5, "gaussian__max_population": 2.0, "voting": ByReward(step=1.0)},
         {
             "gaussian__normalisation": "floor",
             "gaussian__mixing": "probabilities",
@@ -122,9 +123,9 @@ def test_extreme_parameters_do_no_harm_either(verb: str, changes: dict[str, Any]
 @pytest.mark.parametrize(
     "changes",
     [
-        {"forgetting": False},
+        {"memory": None},
         {"scaling": "none"},
-        {"quick_memory": 2.0, "memory__shortest": 8.0, "memory__longest": 2.0},
+        {"layers__memory": 2.0, "memory__shortest": 8.0, "memory__longest": 2.0},
         {"rules__prior": 1e8, "boxes__evidence": 0.0, "boxes__every": 1, "boxes__max_rules": 8},
         {"boxes__doubt": 1e9, "boxes__evidence": 5.0, "boxes__join_evidence": 1e9},
         {"clouds__rate": 1.0, "clouds__birth": 1.0, "clouds__memory": 0.5, "clouds__max_rules": 10},
@@ -135,7 +136,7 @@ def test_extreme_parameters_do_no_harm_either(verb: str, changes: dict[str, Any]
     ],
     ids=lambda changes: next(iter(changes)),
 )
-def test_extreme_parameters_do_no_harm_to_concepts(verb: str, changes: dict[str, Any]) -> None:
+def test_extreme_parameters_do_no_harm_to_the_default(verb: str, changes: dict[str, Any]) -> None:
     config = default(chunk_rows=CHUNK, labels__choice="all").replace(**changes)
     assert_fed_safely(config, count(10_000, 400), verb)
 
