@@ -10,9 +10,9 @@ import pytest
 
 from devfnn import DEVFNN
 from devfnn.events import Event, LayerDropped, RulePruned
+from devfnn.formatting import label_from_json
 from devfnn.kernels.drift import keep_layer
 from devfnn.model.description import MOST_MERGERS, finite, leaning, mergers_in, table_of
-from devfnn.model.formatting import label_from_json
 from devfnn.model.history import Logbook
 from devfnn.model.mechanisms.merging import merge_layers
 from devfnn.model.network import event_buffer

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from devfnn import DEVFNN
+from devfnn.formatting import about, alike, share
 from devfnn.kernels.state import ACTIVE, ARCHIVED
-from devfnn.formatting import about, alike, percent, share
 from devfnn.model.gclass import GClass
 from devfnn.model.network import NO_SAY
 from devfnn.model.rules import MOST_CLASSES, MOST_INPUTS, Rule

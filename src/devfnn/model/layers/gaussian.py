@@ -236,8 +236,8 @@ def switch_inputs(state: State, used: Flags, config: "Config") -> None:
     for layer in range(n_layers):
         wanted = np.ones(own.input_mask.shape[1], np.bool_)
         wanted[: used.size] = used
-        is_configured = layer < len(config.layers)
-        takes = config.layers[layer].inputs if is_configured else _inputs_of_added(config)
+        # Only AddLayers, which says what new layers take in, adds gaussian layers.
+        source: Any = config.layers[layer] if layer < len(config.layers) else config.growing
         for other in range(n_layers - 1):
             start = used.size + other * n_classes
             is_open = source.inputs == "all" or (
@@ -249,11 +249,6 @@ def switch_inputs(state: State, used: Flags, config: "Config") -> None:
         for axis in np.flatnonzero(off):
             decouple_input(own, layer, axis, config.gaussian.width_floor)
         own.input_mask[layer] = wanted
-
-
-def _inputs_of_added(config: "Config") -> str:
-    """What layers that are added take in; where layers are kept instead, none is gaussian."""
-    return getattr(config.growing, "inputs", "features")
 
 
 def _is_settled(layer: int, config: "Config") -> bool:
