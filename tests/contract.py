@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from build import IS_COMPILED, count
 from devfnn import DEVFNN, InputError, NotLearnedError
 from devfnn.arrays import Floats, Ints
+from devfnn.model.config import KeepLayers
+from scenes import IS_COMPILED, count
 
 Factory = Callable[..., DEVFNN]
 """Makes a fresh model; keyword arguments change its configuration."""
@@ -167,8 +168,12 @@ def a_pickled_copy_is_independent(make: Factory) -> None:
 def memory_does_not_creep(make: Factory) -> None:
     if not IS_COMPILED:
         pytest.skip("takes minutes as plain Python")
-    small = {"max_rules": 3, "archive_size": 1, "max_boxes": 3, "max_clouds": 5, "max_kept": 1}
-    model, sizes = taught(make, 12, **small), []
+    small = {"gaussian": 3, "boxes": 3, "clouds": 5}
+    has = make().config.has
+    limits = {f"{kind}__max_rules": size for kind, size in small.items() if has(kind)}
+    limits |= {"gaussian__archive_size": 1} if has("gaussian") else {}
+    limits |= {"growing__max_kept": 1} if isinstance(make().config.growing, KeepLayers) else {}
+    model, sizes = taught(make, 12, **limits), list[tuple[int, int]]()
     tracemalloc.start()
     try:
         for seed in range(12, 36):

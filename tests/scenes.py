@@ -1,34 +1,80 @@
-"""Streams made for one mechanism each, and a way to run a model over them."""
+"""Streams made for one mechanism each, the networks that learn them, and a way to run them."""
 
+import dataclasses
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
+import numba
 import numpy as np
 import pytest
 
 from devfnn import DEVFNN, Config
-from devfnn.events import Event
 from devfnn.arrays import Floats, Ints
+from devfnn.events import Event
+from devfnn.model import presets
+from devfnn.model.config import Layer
+from devfnn.parameters import Section
+
+IS_COMPILED = not numba.config.DISABLE_JIT
 
 CHUNK = 200
-EAGER: dict[str, Any] = {"drift_significance": 1e-2, "warning_significance": 0.1, "horizon": 1.0}
-"""Parameters with which a network grows soon."""
-NETWORKS = ("concepts", "stacked")
-"""The kinds of network that a model can be."""
+EAGER: dict[str, Any] = {"drift__significance": 1e-2, "drift__warning": 0.1, "drift__horizon": 1.0}
+"""Parameters with which a stacked network grows soon."""
+NETWORKS = {"default": presets.default(), "stacked": presets.stacked()}
+"""Networks of all kinds of layers."""
 each_network = pytest.mark.parametrize("network", NETWORKS)
 """For tests of what every model promises."""
+QUICK_LINE, BRISK_LINE, STEADY_LINE, LIVELY_CURVE, CALM_CURVE, BOX_LAYER, CLOUD_LAYER = range(7)
+"""Layers of the default."""
+FIRST_KEPT = 7
+"""The first place for layers that the default keeps."""
 E = TypeVar("E", bound=Event)
 
 
+def count(compiled: int, plain: int) -> int:
+    """How many rows: fewer where kernels run as plain Python, a hundred times slower."""
+    return compiled if IS_COMPILED else plain
+
+
 def config_of(network: str, **changes: Any) -> Config:
-    """A kind of network with its defaults, but for some changes."""
-    return Config().replace(network=network, **changes)
+    """One of these networks, but for some changes."""
+    return NETWORKS[network].replace(**changes)
+
+
+def default(**changes: Any) -> Config:
+    """The default network, but for some changes."""
+    return config_of("default", **changes)
 
 
 def stacked(**changes: Any) -> Config:
     """The network of stacked rule layers, with the levels its scenes were made for."""
-    levels = {"conflict_threshold": 0.95, "drift_significance": 1e-8}
-    return config_of("stacked", **(levels | changes))
+    return config_of("stacked", labels__certainty=0.95, drift__significance=1e-8).replace(**changes)
+
+
+def stack_of(n_layers: int, plain_first: bool = True, inputs: Any = "settled") -> tuple[Layer, ...]:
+    """Gaussian layers, of which the first of several may keep a single rule."""
+    plain = [plain_first and n_layers > 1] + [False] * (n_layers - 1)
+    return tuple(
+        Layer("gaussian", name="rules", inputs=inputs, single_rule=is_plain) for is_plain in plain
+    )
+
+
+def fields_of(config: Config) -> dict[str, "dataclasses.Field[Any]"]:
+    """The parameters that a configuration has, by flat name; without those of layers."""
+    found = {}
+    for field in dataclasses.fields(config):
+        section = getattr(config, field.name)
+        if isinstance(section, Section):
+            own = dataclasses.fields(section)  # type: ignore[arg-type]
+            found |= {f"{field.name}__{each.name}": each for each in own}
+        elif field.metadata:
+            found[field.name] = field
+    return found
+
+
+def change(model: DEVFNN, **changes: Any) -> None:
+    """Let a model go on with other parameters, which users cannot."""
+    model.config = model._known().config = model.config.replace(**changes)
 
 
 def chunks(X: Floats, y: Any, size: int = CHUNK) -> Iterator[tuple[Floats, Any]]:

@@ -3,57 +3,59 @@
 import numpy as np
 
 from devfnn import DEVFNN
-from devfnn.kernels.concept_state import NO_LAYER, NO_OWNER, Concepts
 from devfnn.arrays import Floats
-from devfnn.kernels.state import FREE, Layers
-from devfnn.model.concepts.network import ConceptNetwork
-from devfnn.model.concepts.state import unpacked
-from devfnn.storage.tree import leaves
+from devfnn.kernels.state import FREE, NO_LAYER, NO_OWNER, GaussianState, State
+from devfnn.model.layers.pool import unpacked
 
-UNBOUNDED = ("gathered", "buffer", "first_rows", "state/lows", "state/highs")
-"""Parts of names of arrays that may hold NaN or infinity."""
+UNBOUNDED = ("lows", "highs")
+"""Arrays that may hold infinity."""
 
 
 def assert_sound(model: DEVFNN) -> None:
     """Matrices of all used rules are exactly symmetric and positive definite; all is finite."""
-    network = model._known()
-    is_stacked = not isinstance(network, ConceptNetwork)
-    for name, leaf in leaves(network).items():
-        values = np.asarray(leaf, np.float64)
-        if is_stacked and name.startswith("layers"):
-            is_merged = network.layers.is_merged
-            values = values[~is_merged] if values.shape[:1] == is_merged.shape else values
-        if not any(part in name for part in UNBOUNDED):
-            assert np.isfinite(values).all(), name
-    if is_stacked:
-        assert_sound_layers(network.layers)
-    else:
-        assert_sound_concepts(network.state)
+    state = model._known().state
+    is_merged = state.layers.is_merged
+    for name, part in state._asdict().items():
+        for field, array in part._asdict().items() if part is not None else ():
+            has_merged = name == "gaussians" and array.shape[:1] == is_merged.shape
+            values = array[~is_merged] if has_merged else array
+            assert field in UNBOUNDED or np.isfinite(values).all(), f"{name}/{field}"
+    for stats in (model._known().feature_stats, model._known().output_stats):
+        assert stats is None or all(np.isfinite(array).all() for array in stats)
+    assert ((state.layers.scores >= 0.0) & (state.layers.scores <= 1.0)).all()
+    assert (state.progress.signals >= -10.0).all()
+    if state.gaussians is not None:
+        assert_sound_gaussians(state.gaussians)
+    if state.pool is not None:
+        assert_sound_pool(state)
+    if state.clouds is not None:
+        count = int(state.clouds.count[0])
+        assert (state.clouds.spreads[:count] > 0.0).all()
+        assert (state.clouds.masses[:count] > 0.0).all()
 
 
-def assert_sound_layers(layers: Layers) -> None:
-    """The rules of stacked layers."""
-    for layer, rule in np.argwhere(layers.status != FREE):
-        n = int(layers.n_inputs[layer, 0])
-        assert_positive_definite(layers.gain_covs[layer, rule], 2 * n + 1)
-        assert_positive_definite(layers.inverse_covs[layer, rule], n)
-        assert_positive_definite(layers.covs[layer, rule], n)
-        assert np.isfinite(layers.log_volumes[layer, rule])
+def assert_sound_gaussians(own: GaussianState) -> None:
+    """The rules of gaussian layers."""
+    for layer, rule in np.argwhere(own.status != FREE):
+        n = int(own.n_inputs[layer, 0])
+        assert_positive_definite(own.gain_covs[layer, rule], 2 * n + 1)
+        assert_positive_definite(own.inverse_covs[layer, rule], n)
+        assert_positive_definite(own.covs[layer, rule], n)
+        assert np.isfinite(own.log_volumes[layer, rule])
 
 
-def assert_sound_concepts(state: Concepts) -> None:
-    """The rules of a concept network: every slot has one owner, boxes are not empty."""
-    for rule in np.flatnonzero(state.owners != NO_OWNER).tolist():
-        assert_positive_definite(unpacked(state.gains[rule]), state.caps.size)
-        owner = int(state.owners[rule])
-        assert rule in state.members[owner, : state.n_members[owner]]
-    assert (state.lows < state.highs).all()
-    assert np.count_nonzero(state.owners != NO_OWNER) == state.n_members.sum()
-    assert not state.n_members[state.kinds == NO_LAYER].any()
-    count = int(state.n_clouds[0])
-    assert (state.cloud_spreads[:count] > 0.0).all() and (state.cloud_masses[:count] > 0.0).all()
-    assert (state.variances >= 0.0).all() and (state.course >= -10.0).all()
-    assert ((state.scores >= 0.0) & (state.scores <= 1.0)).all()
+def assert_sound_pool(state: State) -> None:
+    """The rules of lines, curves and boxes: every slot has one owner, boxes are not empty."""
+    pool = state.pool
+    assert pool is not None
+    for rule in np.flatnonzero(pool.owners != NO_OWNER).tolist():
+        assert_positive_definite(unpacked(pool.gains[rule]), pool.caps.size)
+        owner = int(pool.owners[rule])
+        assert rule in pool.members[owner, : pool.n_members[owner]]
+    assert (pool.lows < pool.highs).all()
+    assert np.count_nonzero(pool.owners != NO_OWNER) == pool.n_members.sum()
+    assert not pool.n_members[state.layers.kinds == NO_LAYER].any()
+    assert (pool.variances >= 0.0).all()
 
 
 def assert_positive_definite(matrix: Floats, size: int) -> None:

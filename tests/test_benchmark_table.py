@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from build import IS_COMPILED
+from scenes import IS_COMPILED
 from devfnn import DEVFNN, Config, GClass
 from devfnn.evaluation import Summary, iter_prequential
 from devfnn.arrays import Floats, Ints
@@ -126,11 +126,11 @@ def test_the_baseline_is_what_it_was(stream: str, load_stream: Load) -> None:
 
 LAYER = stacked(
     scaling="none",
-    consequent="least_squares",
-    initial_gain=1e2,
-    later_gain=1e2,
-    memory=1.0,
-    chunk_memory=0.8,
+    gaussian__consequent="least_squares",
+    gaussian__initial_gain=1e2,
+    gaussian__later_gain=1e2,
+    gaussian__memory=1.0,
+    gaussian__chunk_memory=0.8,
 )
 """A single layer with the memory that suits least squares."""
 
@@ -140,17 +140,17 @@ LAYER = stacked(
 def test_a_single_layer_is_not_far_below_least_squares(
     stream: str, memory: float, slack: float, load_stream: Load
 ) -> None:
-    config = LAYER.replace(chunk_memory=memory)
+    config = LAYER.replace(gaussian__chunk_memory=memory)
     reached = accuracy(GClass(config), chunks_of(load_stream, stream, scaled=True))
     assert reached > LEAST_SQUARES[stream] - slack
 
 
 def test_exploration_keeps_a_layer_from_locking_itself_out(load_stream: Load) -> None:
     chunks = chunks_of(load_stream, "electricity", scaled=True)
-    config = LAYER.replace(rule_growing=False, conflict_threshold=0.9)
-    config = config.replace(initial_gain=1e5, chunk_memory=1.0)
-    assert accuracy(GClass(config.replace(exploration=0.1)), chunks) > 70.0
-    assert accuracy(GClass(config.replace(exploration=0.0)), chunks) < 70.0
+    config = LAYER.replace(gaussian__growing=False, labels__certainty=0.9)
+    config = config.replace(gaussian__initial_gain=1e5, gaussian__chunk_memory=1.0)
+    assert accuracy(GClass(config.replace(labels__exploration=0.1)), chunks) > 70.0
+    assert accuracy(GClass(config.replace(labels__exploration=0.0)), chunks) < 70.0
 
 
 def test_the_network_is_not_worse_than_its_simplest_parts(load_stream: Load) -> None:
@@ -159,8 +159,8 @@ def test_the_network_is_not_worse_than_its_simplest_parts(load_stream: Load) -> 
         chunks = chunks_of(load_stream, stream, scaled=True)
         network = accuracy(DEVFNN(Config(scaling="none")), chunks)
         for consequent in ("logistic", "least_squares"):
-            alone = Config(scaling="none", rule_growing=False, active_learning=False)
-            single = accuracy(GClass(alone.replace(consequent=consequent)), chunks)
+            alone = default(scaling="none", gaussian__growing=False, labels__choice="all")
+            single = accuracy(GClass(alone.replace(gaussian__consequent=consequent)), chunks)
             assert network > single - 0.3, (stream, consequent)
 
 

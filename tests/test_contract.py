@@ -1,4 +1,4 @@
-"""Every classifier of the package keeps the contract."""
+"""Every kind of network keeps the contract."""
 
 import functools
 from collections.abc import Callable
@@ -9,7 +9,8 @@ import pytest
 from contract import CHECKS, ROWS, Factory
 from devfnn import DEVFNN, Config, GClass
 from devfnn.model import presets
-from scenes import stacked
+from devfnn.model.config import Layer
+from scenes import default, stacked
 
 
 def factory(kind: type[DEVFNN], config: Config, **changes: Any) -> DEVFNN:
@@ -17,24 +18,26 @@ def factory(kind: type[DEVFNN], config: Config, **changes: Any) -> DEVFNN:
     return kind(config.replace(**changes))
 
 
-MASKED = Config(feature_mask=True, active_learning=False, chunk_rows=ROWS)
-CLASSIFIERS: dict[str, Factory] = {
-    "default": functools.partial(factory, DEVFNN, presets.default()),
-    "stacked": functools.partial(factory, DEVFNN, stacked()),
-    "static": functools.partial(factory, DEVFNN, presets.static()),
-    "fixed rules": functools.partial(factory, DEVFNN, presets.static().replace(rules="fixed")),
-    "paper": functools.partial(factory, DEVFNN, presets.paper("sea")),
-    "least squares": functools.partial(factory, DEVFNN, stacked(consequent="least_squares")),
-    "unscaled": functools.partial(factory, DEVFNN, Config(scaling="none")),
-    "unscaled stack": functools.partial(factory, DEVFNN, stacked(scaling="none")),
-    "masked": functools.partial(factory, DEVFNN, MASKED),
-    "never forgetting": functools.partial(factory, DEVFNN, Config(forgetting=False)),
-    "only lines and boxes": functools.partial(factory, DEVFNN, Config(max_clouds=0)),
-    "one layer": functools.partial(factory, GClass, Config()),
+CONFIGS: dict[str, Config] = {
+    "default": presets.default(),
+    "stacked": stacked(),
+    "static": presets.static(),
+    "fixed rules": presets.static().replace(gaussian__rules="fixed"),
+    "paper": presets.paper("sea"),
+    "least squares": stacked(gaussian__consequent="least_squares"),
+    "unscaled": default(scaling="none"),
+    "unscaled stack": stacked(scaling="none"),
+    "masked": default(feature_mask={}, labels__choice="all", chunk_rows=ROWS),
+    "never forgetting": default(memory=None),
+    "only lines and boxes": default(clouds=None),
+    "a single line": default(layers=[Layer("line")], growing=None, drift=None, merging=None),
 }
+FACTORIES: dict[str, Factory] = {
+    name: functools.partial(factory, DEVFNN, config) for name, config in CONFIGS.items()
+} | {"one layer": functools.partial(factory, GClass, presets.stacked())}
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("name", FACTORIES)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_a_classifier_keeps_the_contract(name: str, check: Callable[[Factory], None]) -> None:
-    check(CLASSIFIERS[name])
+    check(FACTORIES[name])

@@ -52,9 +52,9 @@ def test_every_event_says_what_it_is(kind: type[Event]) -> None:
 def test_events_of_a_run_hold_numbers_of_python_only() -> None:
     X, y = flipped(20)
     X[3000:, 2] *= 40.0
-    masked = {"chunk_rows": CHUNK, "feature_mask": True, "feature_threshold": 0.9}
-    stack = stacked(merge_threshold=0.2, **masked)
-    rivals = config_of("concepts", split_evidence=5.0, **masked)
+    masked = {"chunk_rows": CHUNK, "feature_mask": {}, "feature_mask__threshold": 0.9}
+    stack = stacked(merging__threshold=0.2, **masked)
+    rivals = default(boxes__evidence=5.0, **masked)
     for config, verb in itertools.product((stack, rivals), ("learn", "learn_rows")):
         seen = run(DEVFNN(config), X, np.where(y == 1, "yes", "no"), verb)
         assert len({event.kind for event in seen}) >= 5

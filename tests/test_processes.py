@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from build import IS_COMPILED
+from scenes import IS_COMPILED
 from devfnn import DEVFNN
 from devfnn.kernels import concepts, layers, network, pool, ranges, votes
 from devfnn.kernels.concept_state import FIRST_KEPT
@@ -54,7 +54,7 @@ print(json.dumps([state, counts]))
 """
 
 
-def trained(network: str = "concepts") -> DEVFNN:
+def trained(network: str = "default") -> DEVFNN:
     """A model that has used its kernels, with labels whose hashes differ by process."""
     X, y = sloped(6)
     X[600:, 1] *= 30.0

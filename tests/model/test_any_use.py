@@ -1,5 +1,6 @@
 """Any configuration, any order of calls: two models that get the same rows stay the same, sound."""
 
+import contextlib
 import dataclasses
 from collections.abc import Callable
 from typing import Any, Literal, get_args, get_origin
@@ -7,31 +8,35 @@ from typing import Any, Literal, get_args, get_origin
 import numpy as np
 import pytest
 
-from build import count
-from devfnn import DEVFNN, Config, GClass
+from devfnn import DEVFNN, Config, GClass, InputError
+from devfnn.model import presets
 from devfnn.storage import dump, parse
+from scenes import count, fields_of
 from sound import assert_sound
 
 SMALL = {
     "seed": 1000,
     "chunk_rows": 120,
     "lags": 4,
-    "max_boxes": 9,
-    "split_every": 60,
-    "max_clouds": 12,
-    "max_kept": 4,
-    "max_pool": 40,
-    "max_rules": 8,
-    "archive_size": 5,
-    "initial_layers": 4,
-    "max_layers": 6,
-    "buffer_rows": 400,
-    "budget_window": 300,
+    "boxes__max_rules": 9,
+    "boxes__every": 60,
+    "boxes__join_rows": 500,
+    "clouds__max_rules": 12,
+    "resting__steps": 6,
+    "resting__grace_rows": 900,
+    "growing__max_kept": 4,
+    "growing__max_layers": 6,
+    "growing__buffer_rows": 400,
+    "rules__max_rules": 40,
+    "drift__every": 90,
+    "gaussian__max_rules": 8,
+    "gaussian__archive_size": 5,
+    "labels__window": 300,
 }
 """Whole numbers that are drawn below this, so that a story stays short."""
 
 
-def any_value(field: "dataclasses.Field[Any]", rng: np.random.Generator) -> Any:
+def any_value(name: str, field: "dataclasses.Field[Any]", rng: np.random.Generator) -> Any:
     """A value inside the range of a parameter."""
     if get_origin(field.type) is Literal:
         return str(rng.choice(get_args(field.type)))
@@ -39,18 +44,24 @@ def any_value(field: "dataclasses.Field[Any]", rng: np.random.Generator) -> Any:
         return bool(rng.integers(2))
     low, high = field.metadata["low"], field.metadata["high"]
     if field.type is int:
-        return int(rng.integers(low, SMALL[field.name]))
+        return int(rng.integers(max(low, 7) if name == "rules__max_rules" else low, SMALL[name]))
     if low > 0.0 and high / low > 100.0:
         return float(np.clip(10.0 ** rng.uniform(np.log10(low), np.log10(high)), low, high))
     return float(rng.uniform(low, high))
 
 
-def any_config(rng: np.random.Generator) -> Config:
-    """A configuration of which a quarter is drawn at random."""
-    drawn = {f.name: any_value(f, rng) for f in dataclasses.fields(Config) if rng.random() < 0.25}
+def any_config(start: Config, rng: np.random.Generator) -> Config:
+    """A configuration of which a quarter is drawn at random, as far as it is allowed."""
+    config = start.replace(chunk_rows=int(rng.integers(5, 100)))
     if rng.random() < 0.5:
-        drawn["missing"] = "skip"
-    return Config().replace(**{"chunk_rows": int(rng.integers(5, 100)), **drawn})
+        config = config.replace(missing="skip")
+    if rng.random() < 0.2:
+        config = config.replace(feature_mask={"threshold": 0.9})
+    for name, field in fields_of(config).items():
+        if rng.random() < 0.25:
+            with contextlib.suppress(InputError):  # what does not go together
+                config = config.replace(**{name: any_value(name, field, rng)})
+    return config
 
 
 class Use:
@@ -58,7 +69,13 @@ class Use:
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng, self.n_features = rng, int(rng.integers(1, 6))
-        kind, config = (DEVFNN, GClass)[rng.integers(2)], any_config(rng)
+        kind, start = (
+            (DEVFNN, presets.default()),
+            (DEVFNN, presets.stacked()),
+            (DEVFNN, presets.paper()),
+            (GClass, presets.stacked()),
+        )[rng.integers(4)]
+        config = any_config(start, rng)
         self.model, self.other = kind(config), kind(config)
         self.names = ["a", "b", "c", "d"][: int(rng.integers(1, 5))]
         self.units = 10.0 ** rng.integers(-6, 7, self.n_features)

@@ -90,7 +90,7 @@ def test_a_configuration_cannot_be_changed_and_is_equal_to_its_like() -> None:
     config = Config()
     with pytest.raises(dataclasses.FrozenInstanceError):
         config.memory = 0.5  # type: ignore[misc]
-    assert config == Config() != Config(memory=0.9)
+    assert config == Config() != default(gaussian__memory=0.9)
     assert hash(config) == hash(Config())
     assert Config(**config.to_dict()) == config
 
@@ -98,11 +98,11 @@ def test_a_configuration_cannot_be_changed_and_is_equal_to_its_like() -> None:
 def test_numbers_of_numpy_are_as_good_as_those_of_python() -> None:
     given = Config(
         chunk_rows=np.int64(50),  # type: ignore[arg-type]
-        memory=np.float64(0.99),
-        initial_gain=np.float32(2.0),  # type: ignore[arg-type]
+        gaussian__memory=np.float64(0.99),
+        gaussian__initial_gain=np.float32(2.0),  # type: ignore[arg-type]
         growing=np.bool_(True),  # type: ignore[arg-type]
     )
-    plain = Config(chunk_rows=50, memory=0.99, initial_gain=2.0)
+    plain = default(chunk_rows=50, gaussian__memory=0.99, gaussian__initial_gain=2.0)
     assert given == plain
     model = DEVFNN(given)
     model.learn(*rows(60))
@@ -145,12 +145,14 @@ def test_the_ends_of_every_range_can_learn_and_predict(network: str, name: str) 
 
 
 def test_kernel_settings_follow_the_configuration() -> None:
-    settings = Config(vigilance=0.5, premise_tuning="off", vote="hard").kernel_settings(4)
+    settings = default(
+        gaussian__vigilance=0.5, gaussian__tuning="off", voting__ballots="hard"
+    ).kernel_settings(4)
     assert settings.log_vigilance == math.log(0.5)
     assert (settings.tuning, settings.soft_vote) == (0, False)
     assert settings.coverage.shape == (5,)
     assert not Config(pruning=False).kernel_settings(4).recall_rules
-    assert not Config(initial_layers=1).kernel_settings(4).plain_first
+    assert not Config(layers=stack_of(1)).kernel_settings(4).plain_first
 
 
 def test_radii_hold_the_share_of_a_gaussian_they_should() -> None:

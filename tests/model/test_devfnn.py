@@ -9,8 +9,9 @@ from contract import ROWS, Table, rows
 from devfnn import DEVFNN, GClass, InputError
 from devfnn.events import ClassAdded, RangeChanged
 from devfnn.kernels.state import USED
+from devfnn.model.config import Equal
 from devfnn.storage import dump
-from scenes import config_of, each_network, stacked
+from scenes import config_of, default, each_network, stacked
 
 X, Y = rows()
 
@@ -30,20 +31,19 @@ def test_a_chunk_closes_what_has_gathered_before_it() -> None:
     model = DEVFNN(stacked(chunk_rows=50))
     model.learn(X, Y)
     model.learn_rows(X[:70], Y[:70])
-    gathered = model._known().gathered
-    assert gathered is not None and gathered.count == 20
+    assert len(model._known().gathered.rows) == 20
     model.learn(X, Y)
-    assert model._known().gathered is None
+    assert not len(model._known().gathered.rows)
     assert model._known().n_chunks == 1 + 1 + 1 + 1
 
 
 def test_a_late_class_leaves_what_was_known_as_it_was() -> None:
-    kinds = (stacked(), stacked(consequent="least_squares"), config_of("concepts"))
+    kinds = (stacked(), stacked(gaussian__consequent="least_squares"), default())
     for config in kinds:
         model = DEVFNN(config)
         model.learn(X, Y)
         network, before = model._known(), model.predict_proba(X)
-        network.widen(3, 3, model.config)
+        network.widen(3, 3)
         after = model.predict_proba(X)
         np.testing.assert_array_equal(after.argmax(axis=1), before.argmax(axis=1))
         assert after[:, 2].mean() < 2.0 / ROWS
@@ -71,7 +71,7 @@ def test_rows_of_weight_0_are_passed_over(network: str, verb: str) -> None:
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
 @each_network
 def test_a_row_of_weight_2_counts_more_than_one_of_weight_1(network: str, verb: str) -> None:
-    config = config_of(network, active_learning=False)
+    config = config_of(network, labels__choice="all")
     model, heavier = DEVFNN(config), DEVFNN(config)
     for each, weight in ((model, 1.0), (heavier, 2.0)):
         each.learn(X, Y)
@@ -85,7 +85,7 @@ def test_a_row_of_weight_2_counts_more_than_one_of_weight_1(network: str, verb: 
 def test_chosen_rows_are_all_learned_and_of_the_others_no_label_is_read(
     network: str, verb: str
 ) -> None:
-    easy = config_of(network, exploration=0.0, conflict_threshold=0.6)
+    easy = config_of(network, labels__exploration=0.0, labels__certainty=0.6)
     picked, given_all, unread = DEVFNN(easy), DEVFNN(easy), DEVFNN(easy)
     for model in (picked, given_all, unread):
         for _ in range(3):
@@ -103,7 +103,7 @@ def test_chosen_rows_are_all_learned_and_of_the_others_no_label_is_read(
 
 def test_wants_label_says_what_learn_one_then_takes() -> None:
     for budget in (1.0, 0.3):
-        model = DEVFNN(config_of("concepts", conflict_threshold=0.8, label_budget=budget))
+        model = DEVFNN(default(labels__certainty=0.8, labels__budget=budget))
         model.learn(X, Y)
         answers = []
         for x, label in zip(X[:150], Y[:150], strict=True):
@@ -117,15 +117,15 @@ def test_wants_label_says_what_learn_one_then_takes() -> None:
 
 @pytest.mark.parametrize("kind", [DEVFNN, GClass])
 def test_wants_label_says_what_the_winner_of_a_stack_then_uses(kind: type[DEVFNN]) -> None:
-    model = kind(stacked(conflict_threshold=0.8, voting_weights="equal", training="winner"))
+    model = kind(stacked(labels__certainty=0.8, voting=Equal(), training="leader"))
     model.learn(X, Y)
     answers = []
     for x, label in zip(X[:150], Y[:150], strict=True):
         (wanted,) = model.wants_label(x[None])
         layer = int(np.argmax(model.voting_weights))
-        used = int(model._known().layers.counters[layer, USED])
+        used = int(model._known().state.gaussians.counters[layer, USED])
         model.learn_one(x, int(label))
-        assert model._known().layers.counters[layer, USED] - used == wanted
+        assert model._known().state.gaussians.counters[layer, USED] - used == wanted
         answers.append(bool(wanted))
     assert any(answers) and not all(answers)
 

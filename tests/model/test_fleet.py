@@ -11,33 +11,37 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from devfnn import DEVFNN, Config, Fleet, InputError, load
-from devfnn.kernels.concept_state import BOX_LAYER, FIRST_KEPT, NO_LAYER
 from devfnn.arrays import Floats, Ints
-from devfnn.model.concepts.engine import ConceptEngine
+from devfnn.kernels.state import NO_LAYER
+from devfnn.model import presets
 from devfnn.model.history import Logbook
+from devfnn.model.network import Network
 from devfnn.storage import dump
+from scenes import BOX_LAYER, FIRST_KEPT, default
 
 CLASSES = ["a", "b", "c"]
-PLAIN = {"pruning": False, "merging": False}
-SMALL = Config(scaling="none", max_pool=8, max_boxes=4, max_clouds=0, max_kept=2)
-LIVELY = Config(
+PLAIN = {"boxes__joining": False, "merging": None}
+SMALL = default(
+    scaling="none", rules__max_rules=8, boxes__max_rules=4, clouds=None, growing__max_kept=2
+)
+LIVELY = default(
     scaling="none",
     chunk_rows=50,
-    drift_significance=0.01,
-    split_evidence=3.0,
-    split_every=50,
-    max_clouds=8,
-    vote_rows=50.0,
+    drift__significance=0.01,
+    boxes__evidence=3.0,
+    boxes__every=50,
+    clouds__max_rules=8,
+    voting__rows=50.0,
 )
 ONLINE = LIVELY.replace(scaling="online")
-CHOOSY = LIVELY.replace(label_budget=0.3, missing="skip", seed=5)
+CHOOSY = LIVELY.replace(labels__budget=0.3, missing="skip", seed=5)
 
 
 def single(config: Config, n_features: int = 3) -> DEVFNN:
     """A model of its own that knows the classes beforehand, as those of a fleet do."""
     model = DEVFNN(config.replace(**PLAIN))
     model._labels.add(CLASSES)
-    model._network = ConceptEngine.empty(n_features, len(CLASSES), model.config)
+    model._network = Network.empty(n_features, len(CLASSES), model.config)
     return model
 
 
@@ -92,9 +96,9 @@ def test_the_rows_of_these_tests_let_everything_happen():
     ids, X, y = stream(6000, 3)
     fleet = learned(Fleet(3, 3, CLASSES, LIVELY), ids, X, y)
     assert (fleet.n_drifts > 0).all()
-    assert (fleet._states.n_members[:, BOX_LAYER] > 1).all()
-    assert (fleet._states.kinds[:, FIRST_KEPT:] != NO_LAYER).any()
-    assert (fleet._states.n_clouds > 0).all()
+    assert (fleet._states.pool.n_members[:, BOX_LAYER] > 1).all()
+    assert (fleet._states.layers.kinds[:, FIRST_KEPT:] != NO_LAYER).any()
+    assert (fleet._states.clouds.count > 0).all()
 
 
 @pytest.mark.parametrize("config", [SMALL, LIVELY, CHOOSY])
@@ -145,7 +149,7 @@ def test_models_learn_what_is_different_in_each():
     rng = np.random.default_rng(0)
     ids, X = rng.integers(0, 50, 20_000), 100.0 * rng.random((20_000, 3))
     y = np.where(X[:, 0] > 20.0 + ids, "b", "a")
-    small = Config(max_pool=8, max_boxes=4, max_clouds=0, max_kept=2)
+    small = default(rules__max_rules=8, boxes__max_rules=4, clouds=None, growing__max_kept=2)
     fleet = learned(Fleet(50, 3, CLASSES, small), ids[:15_000], X[:15_000], y[:15_000])
     right = fleet.predict(ids[15_000:], X[15_000:]) == y[15_000:]
     assert right.mean() > 0.95
@@ -216,7 +220,7 @@ def test_the_size_is_that_of_all_models():
 
 def test_a_change_of_the_shared_map_carries_all_models_over():
     ids, X, y = stream(4000, 3)
-    fleet = learned(Fleet(3, 3, CLASSES, ONLINE.replace(max_clouds=0)), ids, X, y)
+    fleet = learned(Fleet(3, 3, CLASSES, ONLINE.replace(clouds=None)), ids, X, y)
     before = fleet.predict_proba(ids, X)
     low, width = fleet._common.scaler.low.copy(), fleet._common.scaler.width.copy()
     fleet.learn(np.zeros(100, np.int64), 1.6 * X[:100], y[:100])  # rows of one model alone
@@ -371,9 +375,9 @@ def test_only_models_that_exist_are_given(fleet, index):
 
 
 REFUSED: dict[str, tuple[tuple[Any, ...], str]] = {
-    "feature mask": ((2, 3, CLASSES, Config(feature_mask=True)), "no feature mask"),
+    "feature mask": ((2, 3, CLASSES, default(feature_mask={})), "no feature mask"),
     "lags": ((2, 3, CLASSES, Config(lags=1)), "no lags"),
-    "stacked": ((2, 3, CLASSES, Config(network="stacked")), "concept networks"),
+    "stacked": ((2, 3, CLASSES, presets.stacked()), "without gaussian layers"),
     "no models": ((0, 3, CLASSES), "n_models must be a whole number from 1, not 0"),
     "half a model": ((1.5, 3, CLASSES), "n_models must be"),
     "no features": ((2, 0, CLASSES), "n_features must be a whole number from 1"),

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from devfnn import DEVFNN, Config, InputError
+from devfnn.arrays import Flags, Ints
 from devfnn.evaluation import Procedure, iter_prequential
 from devfnn.events import Event
-from devfnn.arrays import Flags, Ints
 from devfnn.model.queries import MOST_QUERIES
 from devfnn.streams import from_arrays
-from scenes import CHUNK, chunks, config_of, each_network, noisy, sloped
+from scenes import CHUNK, NETWORKS, chunks, config_of, default, each_network, noisy, sloped
 
 X, Y = sloped(12)
 HARD = noisy(Y, 0.3)
@@ -21,7 +21,7 @@ each_label = pytest.mark.parametrize("y", [Y, HARD], ids=["easy", "hard"])
 
 def bounded(network: str, **changes: object) -> Config:
     """One label in ten, over a hundred rows."""
-    return config_of(network, **({"label_budget": 0.1, "budget_window": WINDOW} | changes))
+    return config_of(network, **({"labels__budget": 0.1, "labels__window": WINDOW} | changes))
 
 
 def fullest(taken: Flags) -> int:
@@ -111,7 +111,7 @@ def test_ways_of_asking_can_be_mixed(network: str) -> None:
 
 
 def test_answers_that_nobody_asked_for_are_refused() -> None:
-    model = DEVFNN(bounded("concepts"))
+    model = DEVFNN(bounded("default"))
     model.ask(X[:3])
     before = model.__getstate__()
     for rows, labels in ((X[:4], Y[:4]), (X[:2], [1, None]), (X[:2], Y[:3])):
@@ -131,7 +131,7 @@ def test_answers_that_nobody_asked_for_are_refused() -> None:
 @pytest.mark.parametrize("lags", [0, 2])
 def test_labels_that_are_not_taken_are_not_read(network: str, verb: str, lags: int) -> None:
     """Whatever they are: no class is opened for them, and no lag remembers them."""
-    config = bounded(network, lags=lags, exploration=0.2)
+    config = bounded(network, lags=lags, labels__exploration=0.2)
     told, others = DEVFNN(config), DEVFNN(config)
     for rows, labels in chunks(X[:1000], Y[:1000], 100):
         wanted = []
@@ -153,7 +153,7 @@ def test_labels_that_are_not_taken_are_not_read(network: str, verb: str, lags: i
 
 @each_network
 def test_a_budget_holds_without_active_learning_too(network: str) -> None:
-    model, taken = DEVFNN(bounded(network, active_learning=False)), []
+    model, taken = DEVFNN(bounded(network, labels__choice="all")), []
     for row, label in zip(X[:500], Y[:500].tolist(), strict=True):
         before = model.n_labels_used
         model.learn_one(row, label)
@@ -213,7 +213,7 @@ def test_without_noting_a_question_the_same_labels_would_be_asked_for_twice(netw
 
 @each_network
 def test_a_query_says_which_row_and_why_and_what_is_left(network: str) -> None:
-    model = DEVFNN(bounded(network, exploration=0.5))
+    model = DEVFNN(bounded(network, labels__exploration=0.5))
     model.learn(X[:500], HARD[:500])
     asked = model.ask(X[500:1100])
     queries = model.queries()
@@ -229,14 +229,14 @@ def test_a_query_says_which_row_and_why_and_what_is_left(network: str) -> None:
 
 @each_network
 def test_without_active_learning_every_row_is_asked_for(network: str) -> None:
-    model = DEVFNN(config_of(network, active_learning=False))
+    model = DEVFNN(config_of(network, labels__choice="all"))
     model.learn(X[:500], Y[:500])
     assert model.ask(X[500:600]).all()
     assert {(query.reason, query.n_left) for query in model.queries()} == {("every row", None)}
 
 
 def test_a_model_that_knows_nothing_says_so() -> None:
-    model = DEVFNN(bounded("concepts"))
+    model = DEVFNN(bounded("default"))
     model.ask(X[:20])
     assert [query.reason for query in model.queries()] == ["nothing known yet"] * MOST
     assert [query.n_left for query in model.queries()] == list(range(MOST))[::-1]
@@ -256,7 +256,7 @@ def test_the_log_and_the_budget_are_saved(network: str, tmp_path: object) -> Non
 
 
 def test_a_model_that_asked_before_it_learned_is_saved_too() -> None:
-    model = DEVFNN(bounded("concepts"))
+    model = DEVFNN(bounded("default"))
     model.ask(X[:7])
     other = copy.deepcopy(model)
     assert other.n_labels_owed == 7 and other.queries() == model.queries()
@@ -266,7 +266,7 @@ def test_a_model_that_asked_before_it_learned_is_saved_too() -> None:
 
 
 def test_the_log_keeps_the_newest() -> None:
-    model = DEVFNN(Config(active_learning=False))
+    model = DEVFNN(default(labels__choice="all"))
     model.learn(X[:100], Y[:100])
     for rows, _ in chunks(X, Y, 500):
         model.ask(rows)
@@ -276,8 +276,8 @@ def test_the_log_keeps_the_newest() -> None:
 
 
 def test_without_a_budget_nothing_is_learned() -> None:
-    for network in ("concepts", "stacked"):
-        model = DEVFNN(config_of(network, label_budget=0.0))
+    for network in NETWORKS:
+        model = DEVFNN(config_of(network, labels__budget=0.0))
         model.learn(X[:500], Y[:500])
         model.learn_rows(X[500:600], Y[500:600])
         assert model.n_labels_used == 0
@@ -285,19 +285,19 @@ def test_without_a_budget_nothing_is_learned() -> None:
 
 
 def test_a_window_without_room_for_a_label_is_refused() -> None:
-    with pytest.raises(InputError, match="a budget_window of 1000 rows has room for one"):
-        Config(label_budget=0.001)
-    assert Config(label_budget=0.001, budget_window=1000).label_budget == 0.001
+    with pytest.raises(InputError, match="a window of 1000 rows has room for one"):
+        default(labels__budget=0.001)
+    assert default(labels__budget=0.001, labels__window=1000).labels.budget == 0.001
 
 
 @each_network
 def test_rows_asked_about_one_by_one_have_their_own_reasons(network: str) -> None:
-    model = DEVFNN(bounded(network, exploration=0.5))
+    model = DEVFNN(bounded(network, labels__exploration=0.5))
     model.learn(X[:500], HARD[:500])
     for row in X[500:1100]:
         model.ask(row[None])
     queries = model.queries()
     assert {query.reason for query in queries} >= {"unsure", "by chance"}
-    if network == "concepts":  # the surer, the more by chance
+    if network == "default":  # the surer, the more by chance
         sure = [query.certainty for query in queries if query.reason == "by chance"]
         assert min(sure) >= max(q.certainty for q in queries if q.reason == "unsure") - 0.1

@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from devfnn import DEVFNN, Config
-from devfnn.events import FeatureAsleep, FeatureAwake, RangeChanged
+from devfnn import DEVFNN
 from devfnn.arrays import Floats, Ints
-from scenes import CHUNK, each_network, of_kind, prequential, run, sloped
+from devfnn.events import FeatureAsleep, FeatureAwake, RangeChanged
+from scenes import CHUNK, config_of, each_network, of_kind, prequential, run, sloped
 
 VERBS = ["learn", "learn_rows"]
-CONFIG = Config(chunk_rows=CHUNK)
 
 
 def stretched(n_chunks: int, factor: float, offset: float) -> tuple[Floats, Ints]:
@@ -26,7 +25,7 @@ def stretched(n_chunks: int, factor: float, offset: float) -> tuple[Floats, Ints
 def test_a_feature_that_leaves_its_range_is_followed(
     network: str, verb: str, change: tuple[float, float]
 ) -> None:
-    model, (X, y) = DEVFNN(CONFIG.replace(network=network)), stretched(60, *change)
+    model, (X, y) = DEVFNN(config_of(network, chunk_rows=CHUNK)), stretched(60, *change)
     changed = of_kind(run(model, X, y, verb), RangeChanged)
     assert {event.feature for event in changed} == ({"x1"} if change != (1.0, 0.0) else set())
     scaler = model._known().scaler
@@ -42,7 +41,7 @@ def test_accuracy_holds_while_the_range_grows_tenfold(network: str) -> None:
     X, _ = sloped(60)
     X[:, 1] *= np.repeat(np.linspace(1.0, 10.0, 60), CHUNK)
     y = (X[:, 0] > 0.5).astype(np.int64)
-    accuracies = prequential(DEVFNN(CONFIG.replace(network=network)), X, y)
+    accuracies = prequential(DEVFNN(config_of(network, chunk_rows=CHUNK)), X, y)
     assert accuracies[5:].min() > 0.9
 
 
@@ -50,7 +49,7 @@ def test_accuracy_holds_while_the_range_grows_tenfold(network: str) -> None:
 @pytest.mark.parametrize("size", [1e9, -1e9, 1e99])
 @each_network
 def test_a_single_outlier_is_not_followed(network: str, verb: str, size: float) -> None:
-    config, (X, y) = CONFIG.replace(network=network), sloped(20)
+    config, (X, y) = config_of(network, chunk_rows=CHUNK), sloped(20)
     model, calm = DEVFNN(config), DEVFNN(config)
     wild = X.copy()
     wild[10 * CHUNK + 7, 1] = size
@@ -64,7 +63,7 @@ def test_a_single_outlier_is_not_followed(network: str, verb: str, size: float) 
 @pytest.mark.parametrize("verb", VERBS)
 @each_network
 def test_an_outlier_among_the_first_rows_does_not_spoil_the_range(network: str, verb: str) -> None:
-    model, (X, y) = DEVFNN(CONFIG.replace(network=network)), sloped(20)
+    model, (X, y) = DEVFNN(config_of(network, chunk_rows=CHUNK)), sloped(20)
     X[3, 1] = 1e9
     run(model, X, y, verb)
     assert model._known().scaler.width[1] < 5.0
@@ -74,7 +73,7 @@ def test_an_outlier_among_the_first_rows_does_not_spoil_the_range(network: str, 
 @pytest.mark.parametrize("verb", VERBS)
 @each_network
 def test_a_constant_feature_sleeps_until_it_varies(network: str, verb: str) -> None:
-    model, (X, y) = DEVFNN(CONFIG.replace(network=network), ["a", "b", "c"]), sloped(40)
+    model, (X, y) = DEVFNN(config_of(network, chunk_rows=CHUNK), ["a", "b", "c"]), sloped(40)
     half = len(y) // 2
     X[:half, 2] = 4.0
     assert not of_kind(run(model, X[:half], y[:half], verb), FeatureAwake)
@@ -97,7 +96,7 @@ def clock(n_rows: int) -> Floats:
 @pytest.mark.parametrize("verb", VERBS)
 @each_network
 def test_a_clock_falls_asleep_and_wakes_when_it_turns_back(network: str, verb: str) -> None:
-    model, (X, y) = DEVFNN(CONFIG.replace(network=network), ["a", "b", "clock"]), sloped(60)
+    model, (X, y) = DEVFNN(config_of(network, chunk_rows=CHUNK), ["a", "b", "clock"]), sloped(60)
     X[:, 2] = clock(len(y))
     turn = 2 * len(y) // 3
     events = run(model, X[:turn], y[:turn], verb)
@@ -113,7 +112,7 @@ def test_a_clock_falls_asleep_and_wakes_when_it_turns_back(network: str, verb: s
 @pytest.mark.parametrize("verb", VERBS)
 @each_network
 def test_a_feature_that_swings_is_no_clock(network: str, verb: str) -> None:
-    model, (X, y) = DEVFNN(CONFIG.replace(network=network)), sloped(60)
+    model, (X, y) = DEVFNN(config_of(network, chunk_rows=CHUNK)), sloped(60)
     time = np.arange(len(y))
     X[:, 2] = (1.0 + time / 1000.0) * np.sin(time / 10.0)  # ever wider, on both sides
     events = run(model, X, y, verb)
@@ -123,7 +122,7 @@ def test_a_feature_that_swings_is_no_clock(network: str, verb: str) -> None:
 @pytest.mark.parametrize("verb", VERBS)
 @each_network
 def test_without_scaling_there_are_no_ranges(network: str, verb: str) -> None:
-    model = DEVFNN(CONFIG.replace(network=network, scaling="none"))
+    model = DEVFNN(config_of(network, chunk_rows=CHUNK, scaling="none"))
     kinds = {event.kind for event in run(model, *stretched(20, 20.0, 0.0), verb)}
     assert not kinds & {"RangeChanged", "FeatureAsleep", "FeatureAwake"}
     assert model.feature_mask.all()
@@ -134,7 +133,7 @@ def test_scaling_makes_units_irrelevant(network: str) -> None:
     X, y = sloped(20)
     units = np.array([1e-9, 1e9, 1.0])
     offsets = np.array([1e-7, -1e10, 0.0])
-    config = CONFIG.replace(network=network)
+    config = config_of(network, chunk_rows=CHUNK)
     plain, other = DEVFNN(config), DEVFNN(config)
     run(plain, X, y)
     run(other, X * units + offsets, y)
@@ -144,7 +143,7 @@ def test_scaling_makes_units_irrelevant(network: str) -> None:
 
 @each_network
 def test_what_was_learned_survives_a_change_of_range(network: str) -> None:
-    model, (X, y) = DEVFNN(CONFIG.replace(network=network)), sloped(20)
+    model, (X, y) = DEVFNN(config_of(network, chunk_rows=CHUNK)), sloped(20)
     run(model, X, y)
     before = model.predict(X)
     wide = np.tile([[0.5, 60.0, 0.5]], (40, 1))

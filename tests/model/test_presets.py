@@ -19,7 +19,7 @@ def test_the_static_network_never_changes_its_depth() -> None:
     kinds = {event.kind for event in run(model, *flipped(10))}
     assert (model.n_layers, model.n_live_layers) == (3, 3)
     assert not kinds & {"LayerAdded", "LayersMerged", "DriftFound"}
-    assert (model._known().layers.counters[:, 0] == 2000).all()
+    assert (model._known().state.gaussians.counters[:, 0] == 2000).all()
 
 
 @pytest.mark.parametrize("stream", STREAMS)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from devfnn.model.inputs import change_map
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,7 +11,6 @@ from build import Stack, batch_of, blobs, stack
 from devfnn import DEVFNN
 from devfnn.arrays import Floats
 from devfnn.kernels.state import ARCHIVED
-from devfnn.model.inputs import change_map
 from devfnn.model.rebasing import chebyshev_basis, rebase_layers, restart_inputs
 from devfnn.model.scaling import Change
 from scenes import stacked
@@ -33,7 +33,11 @@ def moved(rows: Floats, change: Change) -> Floats:
 
 def trained_stack(rng: np.random.Generator, **changes: object) -> Stack:
     """Three layers that have learned, with several rules, one of them archived."""
-    changes = {"first_precision": 30.0, "vigilance": 0.3, "training": "all"} | changes
+    changes = {
+        "gaussian__first_precision": 30.0,
+        "gaussian__vigilance": 0.3,
+        "training": "all",
+    } | changes
     made = stack(3, 2, 3, **changes)
     made.learn_rows(batch_of(*blobs(rng, 200, 3, 2)))
     assert (made.layer(0).status == 1).sum() > 1
@@ -65,7 +69,7 @@ def test_the_basis_relates_the_expansions(
 def test_outputs_of_a_trained_stack_stay_what_they_were(
     rng: np.random.Generator, consequent: str
 ) -> None:
-    made = trained_stack(rng, consequent=consequent)
+    made = trained_stack(rng, gaussian__consequent=consequent)
     rows = blobs(rng, 100, 3, 2)[0]
     before, _ = made.forward(rows)
     rebase_layers(made.layers, CHANGE, True, CONFIG)
@@ -137,7 +141,7 @@ def test_the_uncertainty_of_an_output_stays_what_it_was(rng: np.random.Generator
 def test_an_input_that_starts_anew_leaves_what_it_said_at_the_centre(
     rng: np.random.Generator,
 ) -> None:
-    made = stack(3, 2, rule_growing=False, consequent="least_squares")
+    made = stack(3, 2, gaussian__growing=False, gaussian__consequent="least_squares")
     made.learn(batch_of(*blobs(rng, 200, 3, 2)))
     layer = made.layer()
     rows = rng.random((20, 3))
@@ -195,7 +199,7 @@ def test_what_is_known_of_a_tiny_corner_does_not_shout_over_a_range_a_thousand_t
     rng: np.random.Generator,
 ) -> None:
     # Why re-basing is not exact for ever: a slope learned on [0, 1] says 1000-fold at 1000.
-    model = DEVFNN(stacked(active_learning=False))
+    model = DEVFNN(stacked(labels__choice="all"))
     X = rng.random((3000, 2))
     y = X.sum(axis=1) > 1.0
     X[1500:, 1] = 1000.0 * X[1500:, 1]
@@ -226,7 +230,7 @@ def test_predictions_of_a_model_survive_the_widening_of_a_sleeping_feature(
 def test_predictions_of_a_model_survive_a_widened_range(
     rng: np.random.Generator, consequent: str
 ) -> None:
-    model = DEVFNN(stacked(consequent=consequent))
+    model = DEVFNN(stacked(gaussian__consequent=consequent))
     X = rng.random((600, 3)) * [1.0, 50.0, 1e-3] + [0.0, -7.0, 4.0]
     y = (X[:, 0] + X[:, 1] / 50.0 > 0.9).astype(int)
     model.learn(X[:300], y[:300])

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from build import count
 from devfnn import DEVFNN, Config, GClass
-from devfnn.events import Event, LayerAdded
 from devfnn.arrays import Floats
+from devfnn.events import Event, LayerAdded
+from devfnn.model.config import ByReward
 from devfnn.storage import dump
-from scenes import EAGER, eventful, stacked
+from scenes import EAGER, count, default, eventful, stack_of, stacked
 
 N_ROWS = 700
 
@@ -60,15 +60,17 @@ class Way:
 
 
 SMALL = stacked(chunk_rows=60, **EAGER)
-RIVALS = Config(chunk_rows=60, split_every=40, split_evidence=5.0, drift_significance=1e-2)
+RIVALS = default(chunk_rows=60, boxes__every=40, boxes__evidence=5.0, drift__significance=1e-2)
 WAYS = {
     "default": Way(Config()),
     "rivals": Way(RIVALS),
-    "rivals, all learned": Way(RIVALS.replace(active_learning=False)),
-    "rivals, masked": Way(RIVALS.replace(feature_mask=True, feature_threshold=0.9)),
-    "rivals, few kept": Way(RIVALS.replace(max_kept=1, merge_disagreement=1.0, vote_rows=30.0)),
-    "rivals, never forgetting": Way(RIVALS.replace(forgetting=False, max_clouds=0)),
-    "rivals, budget": Way(RIVALS.replace(label_budget=0.3)),
+    "rivals, all learned": Way(RIVALS.replace(labels__choice="all")),
+    "rivals, masked": Way(RIVALS.replace(feature_mask={}, feature_mask__threshold=0.9)),
+    "rivals, few kept": Way(
+        RIVALS.replace(growing__max_kept=1, merging__share=1.0, voting__rows=30.0)
+    ),
+    "rivals, never forgetting": Way(RIVALS.replace(memory=None, clouds=None)),
+    "rivals, budget": Way(RIVALS.replace(labels__budget=0.3)),
     "rivals, missing": Way(RIVALS.replace(missing="skip"), missing=True),
     "rivals, weighted": Way(RIVALS, weighted=True),
     "rivals, asked for": Way(RIVALS, asked=True),
@@ -76,14 +78,22 @@ WAYS = {
     "rivals, last labels": Way(RIVALS.replace(lags=2)),
     "stacked": Way(stacked()),
     "small steps": Way(SMALL),
-    "all learned": Way(SMALL.replace(active_learning=False)),
-    "least squares": Way(SMALL.replace(consequent="least_squares", memory=0.99)),
-    "deep": Way(SMALL.replace(training="all", initial_layers=3, plain_first=False)),
-    "masked": Way(SMALL.replace(feature_mask=True, feature_threshold=0.9)),
-    "merged": Way(SMALL.replace(merge_threshold=1.0, training="winner", initial_layers=1)),
-    "printed": Way(SMALL.replace(drift_test="chunk", newborn="scratch", voting_weights="reward")),
-    "fading": Way(SMALL.replace(chunk_memory=0.5, local_forgetting=0.2, weight_decay=1e-3)),
-    "budget": Way(SMALL.replace(label_budget=0.3, threshold_step=0.01)),
+    "all learned": Way(SMALL.replace(labels__choice="all")),
+    "least squares": Way(
+        SMALL.replace(gaussian__consequent="least_squares", gaussian__memory=0.99)
+    ),
+    "deep": Way(SMALL.replace(training="all", layers=stack_of(3, plain_first=False))),
+    "masked": Way(SMALL.replace(feature_mask={}, feature_mask__threshold=0.9)),
+    "merged": Way(SMALL.replace(merging__threshold=1.0, training="leader", layers=stack_of(1))),
+    "printed": Way(
+        SMALL.replace(drift__test="chunk", growing__newborn="scratch", voting=ByReward())
+    ),
+    "fading": Way(
+        SMALL.replace(
+            gaussian__chunk_memory=0.5, gaussian__local_forgetting=0.2, gaussian__weight_decay=1e-3
+        )
+    ),
+    "budget": Way(SMALL.replace(labels__budget=0.3, labels__threshold_step=0.01)),
     "missing": Way(SMALL.replace(missing="skip"), missing=True),
     "weighted": Way(SMALL, weighted=True),
     "asked for": Way(SMALL, asked=True),

@@ -8,24 +8,29 @@ import numpy as np
 import pytest
 
 from devfnn import DEVFNN
-from devfnn.kernels import clouds
-from devfnn.kernels.concept_state import (
+from devfnn.formatting import about, alike, share
+from devfnn.kernels.state import ACTIVE, ARCHIVED
+from devfnn.model.gclass import GClass
+from devfnn.model.network import NO_SAY
+from devfnn.model.rules import MOST_CLASSES, MOST_INPUTS, Rule
+from scenes import (
     BOX_LAYER,
     BRISK_LINE,
     CALM_CURVE,
     CLOUD_LAYER,
+    EAGER,
     FIRST_KEPT,
     QUICK_LINE,
     STEADY_LINE,
+    change,
+    config_of,
+    default,
+    each_network,
+    flipped,
+    run,
+    sloped,
+    stacked,
 )
-from devfnn.kernels.state import ACTIVE, ARCHIVED
-from devfnn.model.concepts.inputs import layer_inputs
-from devfnn.model.concepts.learning import forward
-from devfnn.model.concepts.rules import MASS_OF_ROW, NO_SAY
-from devfnn.model.gclass import GClass
-from devfnn.model.rules import MOST_CLASSES, MOST_INPUTS, Rule
-from devfnn.formatting import about, alike, percent, share
-from scenes import EAGER, config_of, each_network, flipped, run, sloped, stacked
 
 
 def units_of(X):
@@ -37,7 +42,7 @@ def single_rule_model(**changes):
     """A network of one layer with one rule, on rows in odd units."""
     X, y = sloped(5)
     X = X if changes.get("scaling") == "none" else units_of(X)
-    model = GClass(stacked(rule_growing=False, **changes), feature_names=["a", "b", "c"])
+    model = GClass(stacked(gaussian__growing=False, **changes), feature_names=["a", "b", "c"])
     run(model, X, np.where(y, "high", "low"))
     return model
 
@@ -45,23 +50,24 @@ def single_rule_model(**changes):
 def grown_model(**changes):
     """A stacked network of several layers and rules."""
     X, y = flipped(40)
-    model = DEVFNN(stacked(**(EAGER | {"merging": False} | changes)))
+    model = DEVFNN(stacked(**(EAGER | {"merging": None} | changes)))
     run(model, units_of(X), y)
     assert model.n_live_layers > 2
     return model
 
 
 def rival_model(**changes):
-    """A concept network of several layers, boxes and clouds, one of them kept for later."""
+    """A default network of several layers, boxes and clouds, one of them kept for later."""
     X, y = flipped(40)
     stripes = (4.0 * X[:, 2]).astype(int) % 2
-    model = DEVFNN(config_of("concepts", vote_power=0.01, **changes))
+    model = DEVFNN(default(voting__power=0.01, **changes))
     run(model, units_of(X), np.where(np.arange(len(y)) < len(y) // 2, stripes, 1 - stripes))
     assert model.n_live_layers > FIRST_KEPT
     return model
 
 
-GROWN = {"stacked": grown_model, "concepts": rival_model}
+GROWN = {"stacked": grown_model, "default": rival_model}
+each_grown = pytest.mark.parametrize("grown", GROWN)
 
 
 def plain_rule(**changes):
@@ -89,9 +95,9 @@ def plain_rule(**changes):
     [
         {},
         {"scaling": "none"},
-        {"consequent": "least_squares"},
-        {"mixing": "probabilities"},
-        {"normalisation": "floor"},
+        {"gaussian__consequent": "least_squares"},
+        {"gaussian__mixing": "probabilities"},
+        {"gaussian__normalisation": "floor"},
     ],
     ids=str,
 )
@@ -105,21 +111,21 @@ def test_a_rule_alone_says_at_its_centre_what_the_model_predicts_there(changes):
 
 def test_a_centre_outside_its_range_is_clipped_as_rows_are():
     model = single_rule_model()
-    model._network.layers.centers[0, 0, :3] = [1.4, 0.5, -0.7]
+    model._network.state.gaussians.centers[0, 0, :3] = [1.4, 0.5, -0.7]
     (rule,) = model.rules()
     assert rule.probabilities == pytest.approx(model.predict_proba_one(rule.center), abs=1e-9)
     assert rule.center[0] > -5000.0 + 1.2 * 1000.0
 
 
 def test_least_squares_without_any_positive_output_is_undecided():
-    model = single_rule_model(consequent="least_squares")
-    model._network.layers.consequents[:] = 0.0
+    model = single_rule_model(gaussian__consequent="least_squares")
+    model._network.state.gaussians.consequents[:] = 0.0
     assert model.rules()[0].probabilities == {"high": 0.5, "low": 0.5}
 
 
 def test_centre_and_covariance_are_in_the_units_of_the_user():
     model = grown_model()
-    layers, scaler = model._network.layers, model._network.scaler
+    layers, scaler = model._network.state.gaussians, model._network.scaler
     for rule in model.rules():
         n = rule.n_features
         scaled = layers.covs[rule.layer, rule.rule, :n, :n]
@@ -149,7 +155,7 @@ def test_other_units_give_the_same_rules_in_those_units(network):
 def test_without_scaling_the_units_stay():
     model = single_rule_model(scaling="none")
     (rule,) = model.rules()
-    np.testing.assert_array_equal(rule.center, model._network.layers.centers[0, 0, :3])
+    np.testing.assert_array_equal(rule.center, model._network.state.gaussians.centers[0, 0, :3])
     np.testing.assert_array_equal(rule.ranges, [[0.0, 1.0]] * 3)
 
 
@@ -170,7 +176,7 @@ def test_a_sleeping_feature_is_left_out(network):
 @each_network
 def test_a_masked_feature_is_left_out(network):
     X, y = sloped(20)
-    model = DEVFNN(config_of(network, feature_mask=True, feature_threshold=0.8))
+    model = DEVFNN(config_of(network, feature_mask={}, feature_mask__threshold=0.8))
     run(model, X, y)
     used = tuple(f"x{place}" for place in np.flatnonzero(model.feature_mask))
     assert len(used) < 3
@@ -187,7 +193,7 @@ def test_before_the_first_map_a_rule_has_no_inputs(network):
 
 
 def test_inputs_from_earlier_layers_are_probabilities():
-    model = grown_model(augmentation="all")
+    model = grown_model(layers__inputs="all", growing__inputs="all")
     deepest = max(model.rules(), key=lambda rule: rule.layer)
     assert deepest.n_features == 3
     says = tuple(f"layer 0 says {label}" for label in model.classes)
@@ -206,7 +212,7 @@ def test_there_are_no_rules_before_learning():
     assert DEVFNN().rules() == []
 
 
-@pytest.mark.parametrize("grown", GROWN)
+@each_grown
 def test_rules_are_ordered_by_the_vote_of_their_layer_and_then_by_support(grown):
     rules = GROWN[grown]().rules()
     keys = [(-rule.voting_weight, rule.layer, -rule.n_rows) for rule in rules]
@@ -218,7 +224,7 @@ def test_rules_are_ordered_by_the_vote_of_their_layer_and_then_by_support(grown)
 
 def test_rules_of_merged_layers_are_left_out():
     model = grown_model()
-    model._network.layers.is_merged[1] = True
+    model._network.state.layers.is_merged[1] = True
     rules = model.rules()
     assert {rule.layer for rule in rules} == set(range(model.n_layers)) - {1}
     assert len(rules) == model.n_rules
@@ -228,7 +234,7 @@ def test_rules_of_merged_layers_are_left_out():
 
 def test_archived_rules_come_on_wish_and_last():
     model = grown_model()
-    status = model._network.layers.status
+    status = model._network.state.gaussians.status
     layer, slot = (int(place[0]) for place in np.nonzero(status == ACTIVE))
     n_before = len(model.rules())
     status[layer, slot] = ARCHIVED
@@ -241,11 +247,11 @@ def test_archived_rules_come_on_wish_and_last():
 
 
 def test_support_is_what_the_rule_has_won():
-    model = single_rule_model(active_learning=False)
+    model = single_rule_model(labels__choice="all")
     assert model.rules()[0].n_rows == 1000.0
 
 
-@pytest.mark.parametrize("grown", GROWN)
+@each_grown
 def test_looking_at_rules_changes_nothing(grown):
     model = GROWN[grown]()
     before = model.__getstate__()
@@ -255,7 +261,7 @@ def test_looking_at_rules_changes_nothing(grown):
     assert model.__getstate__() == before
 
 
-# ---- rules of a concept network
+# ---- rules of the default
 
 
 def test_lines_hold_everywhere_boxes_side_by_side_and_clouds_around_a_place():
@@ -283,10 +289,10 @@ def test_lines_hold_everywhere_boxes_side_by_side_and_clouds_around_a_place():
 
 
 def ringed_model(**changes):
-    """A concept network on a ring, which only curves can tell."""
+    """A default network on a ring, which only curves can tell."""
     X, _ = sloped(20)
     y = np.abs(X[:, 0] - 0.5) < 0.25
-    model = DEVFNN(config_of("concepts", max_clouds=0, **changes), ["a", "b", "c"])
+    model = DEVFNN(default(clouds=None, **changes), ["a", "b", "c"])
     run(model, units_of(X), np.where(y, "inside", "outside"))
     return model
 
@@ -295,7 +301,7 @@ def test_the_calm_curve_is_one_rule_for_all_rows_that_says_what_its_layer_says_t
     model = ringed_model()
     (rule,) = (rule for rule in model.rules() if rule.layer == CALM_CURVE)
     network = model._network
-    said = forward(network, layer_inputs(network, rule.center[None], model.config))[0, CALM_CURVE]
+    said = network.forward(network.inputs_of(rule.center[None]))[0][0, CALM_CURVE]
     assert [rule.probabilities[label] for label in model.classes] == pytest.approx(said.tolist())
     assert rule.label == "inside"
     assert np.isinf(rule.bounds).all() and not rule.is_archived
@@ -322,12 +328,16 @@ def test_a_box_says_between_which_values_it_holds():
 def test_rules_of_a_kept_layer_come_only_if_it_has_a_say_or_on_wish():
     model = rival_model()
     state = model._network.state
-    (kept,) = (layer for layer in range(FIRST_KEPT, state.kinds.size) if state.kinds[layer] >= 0)
-    own = int(state.n_members[kept])
-    state.scores[kept] = 0.9  # the best there is
+    (kept,) = (
+        layer
+        for layer in range(FIRST_KEPT, state.layers.kinds.size)
+        if state.layers.kinds[layer] >= 0
+    )
+    own = int(state.pool.n_members[kept])
+    state.layers.scores[kept] = 0.9  # the best there is
     assert sum(rule.layer == kept and not rule.is_archived for rule in model.rules()) == own
-    state.scores[kept] = 0.0
-    model.config = model.config.replace(vote_power=100.0)
+    state.layers.scores[kept] = 0.0
+    change(model, voting__power=100.0)
     assert not any(rule.layer == kept for rule in model.rules())
     waiting = [rule for rule in model.rules(archived=True) if rule.layer == kept]
     assert len(waiting) == own and all(rule.is_archived for rule in waiting)
@@ -447,9 +457,9 @@ def through_json(rule):
     return Rule.from_dict(json.loads(json.dumps(rule.to_dict(), allow_nan=False)))
 
 
-@pytest.mark.parametrize("grown", GROWN)
+@each_grown
 def test_rules_come_back_from_json_exactly(grown):
-    rules = GROWN[grown](augmentation="all").rules(archived=True)
+    rules = GROWN[grown]().rules(archived=True)
     for rule in rules:
         again = through_json(rule)
         assert again == rule
@@ -512,7 +522,3 @@ def test_classes_are_called_by_their_names(network, rng):
     rules = model.rules(class_names={0: "low", 1: "high"})
     assert all(set(rule.probabilities) == {"low", "high"} for rule in rules)
     assert all("low" in rule.text() and "class" not in rule.text() for rule in rules)
-
-
-def test_rows_of_clouds_are_counted_as_the_kernel_weighs_them() -> None:
-    assert MASS_OF_ROW == clouds.MASS_OF_ROW

@@ -9,6 +9,7 @@ import pytest
 
 from devfnn import DEVFNN, Config, InputError
 from devfnn.model.single_rows import SingleRows
+from scenes import default
 
 
 def rows(n_features, n_rows=500):
@@ -28,7 +29,9 @@ def rows(n_features, n_rows=500):
 @pytest.mark.parametrize("kind", [list, tuple])
 def test_one_by_one_is_the_same_as_together(n_features, scaling, kind):
     X, y = rows(n_features)
-    config = Config(missing="skip", scaling=scaling, max_pool=12, max_clouds=20, chunk_rows=100)
+    config = default(
+        missing="skip", scaling=scaling, rules__max_rules=12, clouds__max_rules=20, chunk_rows=100
+    )
     together, alone = DEVFNN(config), DEVFNN(config)
     single, events = SingleRows(alone), []
     for row, label in zip(map(kind, X.tolist()), y, strict=True):
@@ -41,7 +44,7 @@ def test_one_by_one_is_the_same_as_together(n_features, scaling, kind):
 
 def test_what_was_asked_for_is_learned():
     X, y = rows(2)
-    config = Config(missing="skip", exploration=0.0, conflict_threshold=0.0)
+    config = default(missing="skip", labels__exploration=0.0, labels__certainty=0.0)
     model = DEVFNN(config)
     single = SingleRows(model)
     for row, label in zip(X.tolist(), y, strict=True):

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from build import count
 from devfnn import DEVFNN, Config
 from devfnn.arrays import Floats, Ints
-from scenes import CHUNK, config_of, each_network, stacked
+from devfnn.model.config import ByReward
+from scenes import CHUNK, config_of, count, default, each_network, stack_of, stacked
 from sound import assert_sound
 
 N_FEATURES = 9
@@ -63,8 +63,12 @@ def assert_fed_safely(config: Config, n_rows: int, verb: str) -> DEVFNN:
 def test_matrices_stay_positive_definite(
     verb: str, memory: float, consequent: str, scaling: str
 ) -> None:
-    changes: dict[str, Any] = {"memory": memory, "consequent": consequent, "scaling": scaling}
-    config = stacked(chunk_rows=CHUNK, active_learning=False, **changes)
+    changes: dict[str, Any] = {
+        "gaussian__memory": memory,
+        "gaussian__consequent": consequent,
+        "scaling": scaling,
+    }
+    config = stacked(chunk_rows=CHUNK, labels__choice="all", **changes)
     assert_fed_safely(config, count(20_000, 800), verb)
 
 
@@ -81,13 +85,32 @@ def test_a_long_nasty_stream_does_no_harm_and_is_learned(network: str, verb: str
 @pytest.mark.parametrize(
     "changes",
     [
-        {"local_forgetting": 0.5, "weight_decay": 1e-2, "memory": 0.9},
-        {"initial_gain": 1e8, "later_gain": 1e8, "width_floor": 1e-6, "curvature_floor": 1e-6},
-        {"chunk_memory": 0.0, "consequent": "least_squares"},
-        {"chunk_memory": 0.5, "feature_mask": True, "feature_threshold": 0.9},
-        {"training": "all", "augmentation": "all", "initial_layers": 3, "drift_significance": 0.1},
-        {"memory": 0.5, "max_population": 2.0, "voting_weights": "reward", "vote_step": 1.0},
-        {"normalisation": "floor", "mixing": "probabilities", "newborn": "scratch", "horizon": 1.0},
+        {
+            "gaussian__local_forgetting": 0.5,
+            "gaussian__weight_decay": 1e-2,
+            "gaussian__memory": 0.9,
+        },
+        {
+            "gaussian__initial_gain": 1e8,
+            "gaussian__later_gain": 1e8,
+            "gaussian__width_floor": 1e-6,
+            "gaussian__curvature_floor": 1e-6,
+        },
+        {"gaussian__chunk_memory": 0.0, "gaussian__consequent": "least_squares"},
+        {"gaussian__chunk_memory": 0.5, "feature_mask": {}, "feature_mask__threshold": 0.9},
+        {
+            "training": "all",
+            "layers": stack_of(3, inputs="all"),
+            "growing__inputs": "all",
+            "drift__significance": 0.1,
+        },
+        {"gaussian__memory": 0.5, "gaussian__max_population": 2.0, "voting": ByReward(step=1.0)},
+        {
+            "gaussian__normalisation": "floor",
+            "gaussian__mixing": "probabilities",
+            "growing__newborn": "scratch",
+            "drift__horizon": 1.0,
+        },
     ],
     ids=lambda changes: next(iter(changes)),
 )
@@ -100,21 +123,21 @@ def test_extreme_parameters_do_no_harm_either(verb: str, changes: dict[str, Any]
 @pytest.mark.parametrize(
     "changes",
     [
-        {"forgetting": False},
+        {"memory": None},
         {"scaling": "none"},
-        {"quick_memory": 2.0, "shortest_memory": 8.0, "longest_memory": 2.0},
-        {"prior": 1e8, "split_evidence": 0.0, "split_every": 1, "max_boxes": 8},
-        {"split_doubt": 1e9, "split_evidence": 5.0, "join_evidence": 1e9},
-        {"cloud_rate": 1.0, "cloud_birth": 1.0, "cloud_memory": 0.5, "max_clouds": 10},
-        {"drift_significance": 0.5, "max_kept": 2, "merge_disagreement": 1.0},
-        {"vote_rows": 1.0, "vote_power": 100.0},
-        {"label_noise": 0.9, "label_budget": 0.05},
-        {"feature_mask": True, "feature_threshold": 0.9},
+        {"layers__memory": 2.0, "memory__shortest": 8.0, "memory__longest": 2.0},
+        {"rules__prior": 1e8, "boxes__evidence": 0.0, "boxes__every": 1, "boxes__max_rules": 8},
+        {"boxes__doubt": 1e9, "boxes__evidence": 5.0, "boxes__join_evidence": 1e9},
+        {"clouds__rate": 1.0, "clouds__birth": 1.0, "clouds__memory": 0.5, "clouds__max_rules": 10},
+        {"drift__significance": 0.5, "growing__max_kept": 2, "merging__share": 1.0},
+        {"voting__rows": 1.0, "voting__power": 100.0},
+        {"layers__label_noise": 0.9, "labels__budget": 0.05},
+        {"feature_mask": {}, "feature_mask__threshold": 0.9},
     ],
     ids=lambda changes: next(iter(changes)),
 )
-def test_extreme_parameters_do_no_harm_to_concepts(verb: str, changes: dict[str, Any]) -> None:
-    config = config_of("concepts", chunk_rows=CHUNK, active_learning=False).replace(**changes)
+def test_extreme_parameters_do_no_harm_to_the_default(verb: str, changes: dict[str, Any]) -> None:
+    config = default(chunk_rows=CHUNK, labels__choice="all").replace(**changes)
     assert_fed_safely(config, count(10_000, 400), verb)
 
 

@@ -569,7 +569,9 @@ def plain_section(section: Section) -> dict[str, Any]:
 def _as_section(name: str, value: Any) -> Any:
     """A section from plain data, if it is that; other values as they are."""
     if name == "layers" and isinstance(value, list):
-        return tuple(_section_from(Layer, each) for each in value)
+        return tuple(
+            each if isinstance(each, Layer) else _section_from(Layer, each) for each in value
+        )
     if name not in SECTIONS or not isinstance(value, dict):
         return value
     form = value.get("form", SECTIONS[name][0].form)

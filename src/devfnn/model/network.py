@@ -350,9 +350,10 @@ class Network:
         return events_of(self, buffer, names) if buffer.count[0] else []
 
     def _codes(self) -> Ints:
-        """Which layers learn a chunk: the configured ones, and kept ones while they lead."""
+        """Which layers learn a chunk, as in row-wise learning: always, or while they lead."""
+        always = {"leader": 0, "configured": len(self.config.layers), "all": self.sizes.layers}
         codes = np.full(self.sizes.layers, WHILE_LEADING)
-        codes[: len(self.config.layers)] = ALWAYS
+        codes[: always[self.config.training]] = ALWAYS
         return codes
 
     def _found_layers(self, inputs: Floats, rows: Rows, labelled: Ints) -> list[Event]:

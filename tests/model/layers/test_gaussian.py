@@ -7,16 +7,15 @@ import numpy as np
 import pytest
 
 from devfnn import DEVFNN, Config, GClass
-from devfnn.events import RuleBorn, RulePruned, RuleRecalled
 from devfnn.arrays import Floats
+from devfnn.events import RuleBorn, RulePruned, RuleRecalled
 from devfnn.kernels.state import ACTIVE, ARCHIVED, CONSEQUENT_ONLY, GROWN, TUNED
-from devfnn.model.growth import forward
-from scenes import CHUNK, clusters, flipped, of_kind, prequential, run, sloped, stacked
+from scenes import CHUNK, clusters, flipped, of_kind, prequential, run, sloped, stack_of, stacked
 
 VERBS = ["learn", "learn_rows"]
 UNSCALED = stacked(scaling="none", chunk_rows=CHUNK)
 TURNS = " ".join(["a"] * 6 + ["b"] * 6)
-FORGETFUL = UNSCALED.replace(prune_margin=0.0)
+FORGETFUL = UNSCALED.replace(gaussian__prune_margin=0.0)
 """Prunes as soon as a rule falls below its own mean, so that little data is enough."""
 
 
@@ -38,10 +37,10 @@ def test_rules_grow_on_far_apart_clusters(verb: str, kind: type[DEVFNN]) -> None
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_without_rule_growing_every_layer_keeps_one_rule(verb: str) -> None:
-    model = DEVFNN(UNSCALED.replace(rule_growing=False))
+    model = DEVFNN(UNSCALED.replace(gaussian__growing=False))
     assert not of_kind(run(model, *clusters(10, "ab"), verb), RuleBorn)
     assert model.n_rules == model.n_layers
-    assert (model._known().layers.counters[:, GROWN] == 1).all()
+    assert (model._known().state.gaussians.counters[:, GROWN] == 1).all()
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -50,23 +49,25 @@ def test_several_rules_see_what_one_cannot(verb: str) -> None:
     y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)  # no single feature tells anything
     accuracies = []
     for growing in (True, False):
-        model = GClass(UNSCALED.replace(rule_growing=growing))
+        model = GClass(UNSCALED.replace(gaussian__growing=growing))
         run(model, X, y, verb)
         accuracies.append((model.predict(X) == y).mean())
     assert accuracies[0] > accuracies[1] + 0.05
 
 
 def test_there_are_never_more_rules_than_allowed() -> None:
-    model = GClass(UNSCALED.replace(max_rules=2, pruning=False, vigilance=0.0))
+    model = GClass(
+        UNSCALED.replace(gaussian__max_rules=2, gaussian__pruning=False, gaussian__vigilance=0.0)
+    )
     run(model, *clusters(12, "ab"))
     assert model.n_rules == 2
 
 
 def test_the_first_of_several_layers_stays_plain_if_it_should() -> None:
     for plain in (True, False):
-        model = DEVFNN(UNSCALED.replace(plain_first=plain))
+        model = DEVFNN(UNSCALED.replace(layers=stack_of(2, plain_first=plain)))
         run(model, *clusters(10, "ab"))
-        rules = (model._known().layers.status == ACTIVE).sum(axis=1)
+        rules = (model._known().state.gaussians.status == ACTIVE).sum(axis=1)
         assert (rules[0] == 1) == plain and rules[1] > 1
 
 
@@ -84,7 +85,7 @@ def test_rules_of_a_place_that_is_left_are_pruned(verb: str) -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_without_pruning_rules_stay(verb: str) -> None:
-    model = GClass(FORGETFUL.replace(pruning=False))
+    model = GClass(FORGETFUL.replace(gaussian__pruning=False))
     events = run(model, *clusters(36, TURNS), verb)
     assert not of_kind(events, RulePruned) and not of_kind(events, RuleRecalled)
     assert model.n_rules == 1 + len(of_kind(events, RuleBorn))
@@ -111,19 +112,19 @@ def recalling() -> tuple[GClass, Any, Any]:
 
 def test_an_archived_rule_comes_back_when_its_place_does() -> None:
     model, rows, labels = recalling()
-    status = model._known().layers.status[0].copy()
+    status = model._known().state.gaussians.status[0].copy()
     events = of_kind(model.learn(rows, labels), RuleRecalled)
     for event in events[:1]:
         assert status[event.rule] == ARCHIVED
-        assert model._known().layers.status[0, event.rule] == ACTIVE
+        assert model._known().state.gaussians.status[0, event.rule] == ACTIVE
 
 
 def test_without_recall_nothing_is_kept_and_nothing_comes_back() -> None:
-    for changes in ({"recall": False}, {"archive_size": 0}):
+    for changes in ({"gaussian__recall": False}, {"gaussian__archive_size": 0}):
         model = GClass(FORGETFUL.replace(**changes))
         events = run(model, *clusters(60, TURNS))
         assert of_kind(events, RulePruned) and not of_kind(events, RuleRecalled)
-        assert not (model._known().layers.status == ARCHIVED).any()
+        assert not (model._known().state.gaussians.status == ARCHIVED).any()
 
 
 # ---- premises
@@ -132,18 +133,18 @@ def test_without_recall_nothing_is_kept_and_nothing_comes_back() -> None:
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("tuning", ["covered", "published", "off"])
 def test_premises_move_as_the_configuration_says(verb: str, tuning: str) -> None:
-    model = GClass(UNSCALED.replace(premise_tuning=tuning))
+    model = GClass(UNSCALED.replace(gaussian__tuning=tuning))
     run(model, *clusters(10, "ab"), verb)
-    layers = model._known().layers
+    layers = model._known().state.gaussians
     tuned, only = layers.counters[0, TUNED], layers.counters[0, CONSEQUENT_ONLY]
     assert tuned == layers.premise_updates.sum()
     assert {"covered": tuned > only, "published": only > tuned > 0, "off": tuned == 0}[tuning]
 
 
 def test_published_tuning_never_moves_a_lone_rule() -> None:
-    model = GClass(UNSCALED.replace(premise_tuning="published", rule_growing=False))
+    model = GClass(UNSCALED.replace(gaussian__tuning="published", gaussian__growing=False))
     run(model, *sloped(10))
-    assert model._known().layers.counters[0, TUNED] == 0
+    assert model._known().state.gaussians.counters[0, TUNED] == 0
 
 
 def outputs_of(config: Config, X: Floats) -> Floats:
@@ -151,22 +152,26 @@ def outputs_of(config: Config, X: Floats) -> Floats:
     model = GClass(config)
     run(model, *clusters(10, "ab"))
     assert model.n_rules > 1
-    return forward(model._known(), X, config)[0][:, 0]
+    return model._known().forward(X)[0][:, 0]
 
 
 def test_far_from_all_rules_the_floor_of_the_firing_strength_shows() -> None:
-    config = UNSCALED.replace(consequent="least_squares", first_precision=50.0, later_gain=100.0)
+    config = UNSCALED.replace(
+        gaussian__consequent="least_squares",
+        gaussian__first_precision=50.0,
+        gaussian__later_gain=100.0,
+    )
     far, near = np.array([[-0.1, 1.1]]), np.array([[0.15, 0.15]])
     for normalisation, expected in (("softmax", False), ("floor", True)):
-        changed = config.replace(normalisation=normalisation)
+        changed = config.replace(gaussian__normalisation=normalisation)
         assert (abs(outputs_of(changed, far).sum()) < 1e-3) == expected
         assert outputs_of(changed, near).sum() == pytest.approx(1.0, abs=0.05)
 
 
 def test_rules_may_mix_logits_or_probabilities(rng: np.random.Generator) -> None:
     X = rng.random((500, 2))
-    logits = outputs_of(UNSCALED.replace(mixing="logits"), X)
-    probabilities = outputs_of(UNSCALED.replace(mixing="probabilities"), X)
+    logits = outputs_of(UNSCALED.replace(gaussian__mixing="logits"), X)
+    probabilities = outputs_of(UNSCALED.replace(gaussian__mixing="probabilities"), X)
     assert np.abs(logits - probabilities).max() > 0.01
     for said in (logits, probabilities):
         np.testing.assert_allclose(said.sum(axis=1), 1.0)
@@ -177,10 +182,12 @@ def test_rules_may_mix_logits_or_probabilities(rng: np.random.Generator) -> None
 
 
 def test_a_layer_without_chunk_memory_follows_a_flip_at_once() -> None:
-    config = stacked(consequent="least_squares", rule_growing=False, active_learning=False)
+    config = stacked(
+        gaussian__consequent="least_squares", gaussian__growing=False, labels__choice="all"
+    )
     after = {}
     for memory in (0.0, 0.5, 1.0):
-        model = GClass(config.replace(memory=1.0, chunk_memory=memory))
+        model = GClass(config.replace(gaussian__memory=1.0, gaussian__chunk_memory=memory))
         after[memory] = prequential(model, *flipped(20))[10:]
     assert after[0.0][:3].min() > 0.8
     assert after[0.5][4:].min() > 0.8
@@ -188,9 +195,11 @@ def test_a_layer_without_chunk_memory_follows_a_flip_at_once() -> None:
 
 
 def test_the_memory_of_rows_decides_how_soon_a_flip_is_followed() -> None:
-    config = stacked(consequent="least_squares", rule_growing=False, active_learning=False)
+    config = stacked(
+        gaussian__consequent="least_squares", gaussian__growing=False, labels__choice="all"
+    )
     short, long = (
-        prequential(GClass(config.replace(memory=memory)), *flipped(20))[10:]
+        prequential(GClass(config.replace(gaussian__memory=memory)), *flipped(20))[10:]
         for memory in (0.98, 1.0)
     )
     assert short[:3].mean() > 0.9 > 0.5 > long[:3].mean()
@@ -201,10 +210,12 @@ def test_weight_decay_keeps_weights_small(consequent: str) -> None:
     sizes = []
     for decay in (0.0, 1e-3, 1e-1):
         model = GClass(
-            stacked(rule_growing=False).replace(weight_decay=decay, consequent=consequent)
+            stacked(gaussian__growing=False).replace(
+                gaussian__weight_decay=decay, gaussian__consequent=consequent
+            )
         )
         run(model, *sloped(10))
-        sizes.append(np.abs(model._known().layers.consequents).sum())
+        sizes.append(np.abs(model._known().state.gaussians.consequents).sum())
     assert sizes[0] > sizes[1] > sizes[2] > 0.0
 
 
@@ -212,11 +223,15 @@ def test_where_the_density_moves_memory_is_cut() -> None:
     X, y = clusters(24, " ".join(["a"] * 12 + ["b"] * 12))
     memories = {}
     for forgetting in (0.0, 0.5):
-        changes = {"local_forgetting": forgetting, "density_memory": 0.99, "coverage": 0.9999}
-        model = GClass(UNSCALED.replace(rule_growing=False, active_learning=False, **changes))
+        changes = {
+            "gaussian__local_forgetting": forgetting,
+            "gaussian__density_memory": 0.99,
+            "gaussian__coverage": 0.9999,
+        }
+        model = GClass(UNSCALED.replace(gaussian__growing=False, labels__choice="all", **changes))
         run(model, X[: 12 * CHUNK], y[: 12 * CHUNK])
-        before = float(model._known().layers.populations[0, 0])
+        before = float(model._known().state.gaussians.populations[0, 0])
         run(model, X[12 * CHUNK :][:40], y[12 * CHUNK :][:40])
-        memories[forgetting] = before, float(model._known().layers.populations[0, 0])
+        memories[forgetting] = before, float(model._known().state.gaussians.populations[0, 0])
     assert memories[0.0][1] >= memories[0.0][0]
     assert memories[0.5][1] < 0.75 * memories[0.5][0]

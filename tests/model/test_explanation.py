@@ -10,25 +10,31 @@ import pytest
 
 from devfnn import DEVFNN, GClass
 from devfnn.errors import InputError, NotLearnedError
-from devfnn.kernels import clouds
-from devfnn.kernels.concept_state import BOX_LAYER, CLOUD_LAYER, FIRST_KEPT, STEADY_LINE
-from devfnn.model.concepts import explaining as of_concepts
-from devfnn.model.concepts.inputs import layer_inputs
-from devfnn.model.concepts.learning import forward as concept_forward
+from devfnn.model.config import Equal
 from devfnn.model.explanation import LOG_PROBABILITIES, LOGITS, SCORES
-from devfnn.model.growth import forward as stacked_forward
-from devfnn.model.inputs import scaled
-from scenes import EAGER, config_of, each_network, eventful, flipped, run, stacked
+from scenes import (
+    BOX_LAYER,
+    CLOUD_LAYER,
+    EAGER,
+    FIRST_KEPT,
+    STEADY_LINE,
+    config_of,
+    default,
+    each_network,
+    eventful,
+    flipped,
+    run,
+    stack_of,
+    stacked,
+)
 
 EXACT = 1e-9
 
 
 def outputs_of(model, X):
     """What the kernels say for the layers, (k, L, m)."""
-    network, config = model._network, model.config
-    if config.network == "concepts":
-        return concept_forward(network, layer_inputs(network, X, config))
-    return stacked_forward(network, scaled(network, X, config), config)[0]
+    network = model._network
+    return network.forward(network.inputs_of(X))[0]
 
 
 def check(model, X):
@@ -69,11 +75,11 @@ def check_layer(layer, output, why):
 
 
 def striped_model(**changes):
-    """A concept network of several layers, boxes and clouds, with kept layers."""
+    """A default network of several layers, boxes and clouds, with kept layers."""
     X, _ = flipped(40)
     stripes = (4.0 * X[:, 2]).astype(int) % 2
     y = np.where(np.arange(len(X)) < len(X) // 2, stripes, 1 - stripes)
-    model = DEVFNN(config_of("concepts", vote_power=0.01, **changes))
+    model = DEVFNN(default(voting__power=0.01, **changes))
     run(model, X, y)
     assert model.n_live_layers > FIRST_KEPT
     return model, X
@@ -82,7 +88,7 @@ def striped_model(**changes):
 def grown_model(**changes):
     """A stacked network of several layers and rules."""
     X, y = flipped(40)
-    model = DEVFNN(stacked(**(EAGER | {"merging": False} | changes)))
+    model = DEVFNN(stacked(**(EAGER | {"merging": None} | changes)))
     run(model, X, y)
     return model, X
 
@@ -92,8 +98,8 @@ def grown_model(**changes):
 
 def test_rival_layers_with_boxes_clouds_and_kept_layers():
     model, X = striped_model()
-    assert model._network.state.n_members[BOX_LAYER] > 1
-    assert model._network.state.n_clouds[0] > 1
+    assert model._network.state.pool.n_members[BOX_LAYER] > 1
+    assert model._network.state.clouds.count[0] > 1
     check(model, X[::40])
 
 
@@ -101,14 +107,14 @@ def test_rival_layers_with_boxes_clouds_and_kept_layers():
     "changes",
     [
         {},
-        {"mixing": "probabilities"},
-        {"consequent": "least_squares"},
-        {"vote": "hard"},
-        {"augmentation": "all"},
-        {"normalisation": "floor"},
-        {"normalisation": "floor", "mixing": "probabilities"},
+        {"gaussian__mixing": "probabilities"},
+        {"gaussian__consequent": "least_squares"},
+        {"voting__ballots": "hard"},
+        {"layers": stack_of(2, inputs="all"), "growing__inputs": "all"},
+        {"gaussian__normalisation": "floor"},
+        {"gaussian__normalisation": "floor", "gaussian__mixing": "probabilities"},
         {"scaling": "none"},
-        {"training": "all", "voting_weights": "equal"},
+        {"training": "all", "voting": Equal()},
     ],
     ids=str,
 )
@@ -146,11 +152,11 @@ def test_missing_features_contribute_nothing(network):
 @each_network
 def test_masked_features_are_said_to_be_so(network):
     X, y = flipped(20)
-    model = DEVFNN(config_of(network, feature_mask=True))
+    model = DEVFNN(config_of(network, feature_mask={}))
     run(model, X, y)
     model._network.feature_mask[2] = False
     if network == "stacked":
-        model._network.layers.input_mask[:, 2] = False
+        model._network.state.gaussians.input_mask[:, 2] = False
     check(model, X[::80])
     assert model.explain(X[0]).states[2] == "masked"
     assert "masked: x2" in model.explain(X[0]).text()
@@ -159,8 +165,8 @@ def test_masked_features_are_said_to_be_so(network):
 
 def test_merged_layers_say_nothing():
     model, X = grown_model()
-    model._network.layers.is_merged[0] = True
-    model._network.layers.is_merged[2] = True
+    model._network.state.layers.is_merged[0] = True
+    model._network.state.layers.is_merged[2] = True
     check(model, X[::200])
     assert [layer.state for layer in model.explain(X[0]).layers][:3] == [
         "merged",
@@ -173,7 +179,7 @@ def test_merged_layers_say_nothing():
 
 def test_resting_clouds_say_nothing():
     model, X = striped_model()
-    model._network.state.rests[CLOUD_LAYER] = 3
+    model._network.state.layers.rests[CLOUD_LAYER] = 3
     check(model, X[::200])
     assert model.explain(X[0]).layers[CLOUD_LAYER].state == "rests"
     assert "clouds: rests, says nothing for now" in model.describe()
@@ -195,7 +201,7 @@ def test_lags_and_features_that_come_later(network):
 
 def test_no_clouds_and_a_single_class():
     X, _ = flipped(2)
-    model = DEVFNN(config_of("concepts", max_clouds=0))
+    model = DEVFNN(default(clouds=None))
     model.learn(X, ["only"] * len(X))
     check(model, X[:5])
     assert model.explain(X[0]).probabilities.tolist() == pytest.approx([1.0])
@@ -209,11 +215,13 @@ def test_a_single_layer_of_rules():
     check(model, X[::100])
 
 
-def test_constants_are_those_of_the_kernel():
-    assert (of_concepts.DOUBT, of_concepts.OUT_OF_REACH) == (clouds.DOUBT, clouds.OUT_OF_REACH)
-
-
 # ---- what features are measured from
+
+
+def one_rule_each(network, **changes):
+    """A network whose layers keep a single rule."""
+    changes |= {"boxes__splitting": False} if network == "default" else {"gaussian__growing": False}
+    return config_of(network, **changes)
 
 
 def at_the_usual(model, layer):
@@ -226,9 +234,9 @@ def at_the_usual(model, layer):
 def test_in_a_usual_row_no_feature_speaks(network):
     X, y = flipped(10)
     X = X**3  # usual values are far from the middle of the range
-    model = DEVFNN(config_of(network, rule_growing=False))
+    model = DEVFNN(one_rule_each(network))
     run(model, X, y)
-    layer = STEADY_LINE if network == "concepts" else 0
+    layer = STEADY_LINE if network == "default" else 0
     why = model.explain(at_the_usual(model, layer)).layers[layer]
     assert why.contributions == pytest.approx(0.0, abs=EXACT)
     assert why.bias == pytest.approx(why.output, abs=EXACT)
@@ -243,9 +251,9 @@ def test_in_a_usual_row_no_feature_speaks(network):
 def test_at_the_mean_of_all_clouds_no_feature_speaks():
     model, _ = striped_model()
     state, scaler = model._network.state, model._network.scaler
-    count = int(state.n_clouds[0])
-    masses = state.cloud_masses[:count]
-    usual = state.cloud_centers[:, :count] @ (masses / masses.sum())
+    count = int(state.clouds.count[0])
+    masses = state.clouds.masses[:count]
+    usual = state.clouds.centers[:, :count] @ (masses / masses.sum())
     why = model.explain(scaler.low + scaler.width * usual).layers[CLOUD_LAYER]
     assert why.contributions == pytest.approx(0.0, abs=EXACT)
 
@@ -253,9 +261,9 @@ def test_at_the_mean_of_all_clouds_no_feature_speaks():
 @each_network
 def test_without_a_feature_neither_it_nor_its_usual_value_counts(network):
     X, y = flipped(10)
-    model = DEVFNN(config_of(network, missing="skip", rule_growing=False))
+    model = DEVFNN(one_rule_each(network, missing="skip"))
     run(model, X**3, y)
-    layer = STEADY_LINE if network == "concepts" else 0
+    layer = STEADY_LINE if network == "default" else 0
     x = at_the_usual(model, layer)
     full = model.explain(x).layers[layer]
     x[0] = np.nan
@@ -340,7 +348,7 @@ def test_a_row_of_weather_takes_less_than_a_millisecond(weather):
 
 @each_network
 def test_explaining_changes_nothing(network):
-    model, X = striped_model() if network == "concepts" else grown_model()
+    model, X = striped_model() if network == "default" else grown_model()
     before = model.__getstate__()
     model.explain(X[0])
     model.describe()
@@ -365,7 +373,7 @@ def test_the_feature_that_decides_speaks_most():
 
 
 def test_what_layers_say_is_named():
-    model, X = grown_model(augmentation="all", training="all")
+    model, X = grown_model(layers__inputs="all", growing__inputs="all", training="all")
     deepest = model.explain(X[0], class_names={0: "dry", 1: "rain"}).layers[-1]
     assert "layer 0 says rain" in deepest.inputs
     assert deepest.output_is == LOGITS
@@ -373,7 +381,7 @@ def test_what_layers_say_is_named():
 
 @each_network
 def test_it_is_plain_data(network):
-    model, X = striped_model() if network == "concepts" else grown_model()
+    model, X = striped_model() if network == "default" else grown_model()
     data = json.loads(json.dumps(model.explain(X[0]).to_dict(), allow_nan=False))
     assert data["probabilities"] == pytest.approx(model.predict_proba(X[:1])[0].tolist())
     why = model.explain(X[0])

@@ -1,18 +1,30 @@
-"""Layer merging: statistics of pairs, and which pair says the same."""
+"""Layers that say the same are merged: by what they output, or by how often they differ."""
+
+from typing import Any
 
 import numpy as np
 import pytest
 
 import reference
-from devfnn.arrays import Floats
+from devfnn import DEVFNN
+from devfnn.arrays import Floats, Ints
+from devfnn.events import LayerDropped, LayersMerged
+from devfnn.kernels.drift import keep_layer
+from devfnn.kernels.state import NO_LAYER
+from devfnn.model.config import ByReward
 from devfnn.model.mechanisms.merging import (
     OutputStats,
     empty_output_stats,
+    merge_layers,
     redundant_pair,
     resized_output_stats,
     update_output_stats,
 )
+from devfnn.model.network import event_buffer
+from scenes import CHUNK, FIRST_KEPT, default, flipped, of_kind, run, sloped, stack_of, stacked
 
+VERBS = ["learn", "learn_rows"]
+NO_OUTPUTS = np.empty((0, 0, 0))
 NOBODY = np.zeros(3, np.bool_)
 
 
@@ -122,3 +134,112 @@ def test_a_pair_counts_from_the_birth_of_the_younger_layer(rng: np.random.Genera
     pair = redundant_pair(stats, NOBODY, 1e-3)
     assert pair is not None and pair[:2] == (0, 2)
     assert pair[2] == pytest.approx(0.0, abs=1e-12)
+
+
+# ---- layers of a stack
+
+TWINS = stacked(
+    training="all",
+    layers=stack_of(2, plain_first=False, inputs="features"),
+    growing__inputs="features",
+    gaussian__growing=False,
+    labels__choice="all",
+    voting=ByReward(),
+)
+"""Two layers that learn the same rows in the same way."""
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_two_layers_that_say_the_same_merge(verb: str) -> None:
+    model = DEVFNN(TWINS.replace(chunk_rows=CHUNK))
+    (merged,) = of_kind(run(model, *sloped(8), verb), LayersMerged)
+    assert merged.row <= 3 * CHUNK and merged.compression_index < merged.threshold
+    assert (model.n_layers, model.n_live_layers) == (2, 1)
+    assert model.voting_weights[merged.dropped] == 0.0 < model.voting_weights[merged.kept]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_without_merging_they_stay_two(verb: str) -> None:
+    model = DEVFNN(TWINS.replace(chunk_rows=CHUNK, merging=None))
+    assert not of_kind(run(model, *sloped(8), verb), LayersMerged)
+    assert model.n_live_layers == 2
+
+
+def test_layers_that_say_different_things_do_not_merge(rng: np.random.Generator) -> None:
+    model = DEVFNN(TWINS.replace(training="leader"))
+    model.learn(*sloped(1))
+    consequents = model._known().state.gaussians.consequents
+    consequents[1] = rng.standard_normal(consequents[1].shape)
+    assert not of_kind(run(model, *sloped(8)), LayersMerged)
+
+
+def test_a_merged_layer_stays_as_it_is_and_says_nothing() -> None:
+    model, (X, y) = DEVFNN(TWINS), sloped(8)
+    run(model, X, y)
+    network = model._known()
+    (dropped,) = np.flatnonzero(network.state.layers.is_merged)
+    before = (
+        network.state.gaussians.consequents[dropped].copy(),
+        network.state.gaussians.counters[dropped].copy(),
+    )
+    run(model, X, y)
+    model.learn_rows(X, y)
+    np.testing.assert_array_equal(network.state.gaussians.consequents[dropped], before[0])
+    np.testing.assert_array_equal(network.state.gaussians.counters[dropped], before[1])
+    predicted = model.predict_proba(X)
+    network.state.gaussians.consequents[dropped] = 99.0
+    np.testing.assert_array_equal(model.predict_proba(X), predicted)
+
+
+# ---- kept layers
+
+
+def twins(**changes: Any) -> DEVFNN:
+    """A network after two concepts, with the same kept layer twice."""
+    model = DEVFNN(default(chunk_rows=CHUNK, **changes))
+    run(model, *flipped(40))
+    network = model._known()
+    buffer = event_buffer(1, 9)
+    assert keep_layer(network.state, FIRST_KEPT, 0, network.params, buffer) == FIRST_KEPT + 1
+    return model
+
+
+def same_as_before() -> tuple[Floats, Ints]:
+    """More of the concept that is learned at the time."""
+    X, y = sloped(20, seed=5)
+    return X, 1 - y
+
+
+def test_of_two_equal_kept_layers_one_is_dropped() -> None:
+    model = twins(labels__choice="all")
+    (dropped,) = of_kind(run(model, *same_as_before()), LayerDropped)
+    assert dropped.layer in (FIRST_KEPT, FIRST_KEPT + 1)
+    assert dropped.merged_into == 2 * FIRST_KEPT + 1 - dropped.layer
+    assert dropped.value < dropped.limit
+    assert model.n_layers == FIRST_KEPT + 1
+
+
+def test_without_merging_both_kept_layers_stay() -> None:
+    model = twins(merging=None, labels__choice="all")
+    assert not of_kind(run(model, *same_as_before()), LayerDropped)
+    assert model.n_layers == FIRST_KEPT + 2
+
+
+def test_kept_layers_that_differ_both_stay() -> None:
+    model = twins(labels__choice="all")
+    state = model._known().state
+    for rule in state.pool.members[FIRST_KEPT + 1, : state.pool.n_members[FIRST_KEPT + 1]]:
+        state.pool.weights[rule] *= -1.0
+    assert not of_kind(run(model, *same_as_before()), LayerDropped)
+    assert model.n_layers == FIRST_KEPT + 2
+
+
+def test_layers_are_compared_on_enough_rows_first_and_the_worse_goes() -> None:
+    model = twins()
+    network, state = model._known(), model._known().state
+    state.layers.scores[FIRST_KEPT : FIRST_KEPT + 2] = [0.8, 0.9]
+    assert merge_layers(network, NO_OUTPUTS) == []
+    state.layers.compared[FIRST_KEPT, FIRST_KEPT + 1] = 2.0 * model.config.voting.rows
+    (dropped,) = merge_layers(network, NO_OUTPUTS)
+    assert isinstance(dropped, LayerDropped) and dropped.layer == FIRST_KEPT
+    assert state.layers.kinds[FIRST_KEPT] == NO_LAYER

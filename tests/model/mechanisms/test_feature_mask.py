@@ -1,13 +1,16 @@
 """The feature mask: scores, features that go and come back, and the last one that stays."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
+from devfnn import DEVFNN, GClass
 from devfnn.arrays import Floats, Ints
-from devfnn.model.config import Config
+from devfnn.events import FeatureOff, FeatureOn
 from devfnn.model.mechanisms.feature_mask import (
     FeatureStats,
     compression_index,
@@ -19,9 +22,10 @@ from devfnn.model.mechanisms.feature_mask import (
     updated_stats,
 )
 from devfnn.model.scaling import Change
+from scenes import CHUNK, config_of, each_network, flipped, of_kind, run, sloped, stacked
 
-STANDARDISED = Config(feature_score="standardised")
-VARIANCE = Config(feature_score="variance")
+STANDARDISED, VARIANCE = "standardised", "variance"
+VERBS = ["learn", "learn_rows"]
 
 
 def stats_of(rows: Floats, labels: Ints, m: int, memory: float = 1.0) -> FeatureStats:
@@ -126,15 +130,15 @@ def test_scores_do_not_depend_on_the_scale(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(rebased.covariances[:2], expected.covariances[:2], atol=1e-15)
 
 
-@pytest.mark.parametrize("config", [STANDARDISED, VARIANCE])
-def test_what_does_not_vary_has_no_score(rng: np.random.Generator, config: Config) -> None:
+@pytest.mark.parametrize("score", [STANDARDISED, VARIANCE])
+def test_what_does_not_vary_has_no_score(rng: np.random.Generator, score: str) -> None:
     rows, labels = rng.random((100, 2)), rng.integers(0, 2, 100)
     rows[:, 1] = 0.3
-    scores = feature_scores(stats_of(rows, labels, 2), config)
+    scores = feature_scores(stats_of(rows, labels, 2), score)
     assert np.isfinite(scores[0]) and np.isnan(scores[1])
-    one_class = feature_scores(stats_of(rows, np.zeros(100, np.int64), 2), config)
+    one_class = feature_scores(stats_of(rows, np.zeros(100, np.int64), 2), score)
     assert np.isnan(one_class).all()
-    assert np.isnan(feature_scores(empty_stats(2, 2), config)).all()
+    assert np.isnan(feature_scores(empty_stats(2, 2), score)).all()
 
 
 def test_a_class_never_seen_changes_no_score(rng: np.random.Generator) -> None:
@@ -179,3 +183,64 @@ def test_a_feature_without_a_score_does_not_let_the_last_one_go() -> None:
     # A feature without a score is asleep: the layers do not see it whatever the mask says.
     mask = updated_mask(np.array([True, True, True]), np.array([np.nan, 0.95, 0.9]), 0.8)
     assert mask[2]
+
+
+# ---- in networks
+
+MASKING: dict[str, Any] = {"feature_mask": {}, "feature_mask__threshold": 0.93}
+
+
+def changing_relevance() -> tuple[Any, Any]:
+    """The third feature is noise for half of the stream, then takes the place of the second."""
+    X, y = sloped(60)
+    return X, np.where(np.arange(len(y)) < len(y) // 2, y, X[:, 0] + X[:, 2] > 1.0)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@each_network
+def test_a_noise_feature_is_left_out_until_it_becomes_relevant(network: str, verb: str) -> None:
+    every = {"chunk_rows": CHUNK, "labels__choice": "all"}  # so that chance decides nothing
+    model = DEVFNN(config_of(network, **every, **MASKING))
+    X, y = changing_relevance()
+    half = len(y) // 2
+    off = of_kind(run(model, X[:half], y[:half], verb), FeatureOff)
+    assert [event.feature for event in off] == ["x2"] and off[0].score >= off[0].threshold
+    assert model.feature_mask.tolist() == [True, True, False]
+    shuffled = np.where([True, True, False], X, X[::-1])
+    np.testing.assert_array_equal(model.predict_proba(shuffled), model.predict_proba(X))
+    on = of_kind(run(model, X[half:], y[half:], verb), FeatureOn)
+    assert [event.feature for event in on] == ["x2"] and on[0].score < on[0].threshold
+    assert model.feature_mask[2]
+
+
+@each_network
+def test_relevant_features_are_never_left_out(network: str) -> None:
+    X, _ = sloped(20)
+    model = DEVFNN(config_of(network, **MASKING))
+    assert not of_kind(run(model, X, X.sum(axis=1) > 1.5), FeatureOff)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@each_network
+def test_without_a_feature_mask_every_feature_stays(network: str, verb: str) -> None:
+    model = DEVFNN(config_of(network, chunk_rows=CHUNK, feature_mask=None))
+    assert not of_kind(run(model, *changing_relevance(), verb), FeatureOff)
+    assert model.feature_mask.all()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@each_network
+def test_one_feature_always_stays(network: str, verb: str) -> None:
+    model, (X, y) = DEVFNN(config_of(network, chunk_rows=CHUNK, **MASKING)), sloped(20)
+    nothing = np.random.default_rng(3).permutation(y)
+    for start in range(0, len(y), CHUNK):
+        getattr(model, verb)(X[start : start + CHUNK], nothing[start : start + CHUNK])
+        assert model.feature_mask.any()
+    assert not model.feature_mask.all()
+
+
+def test_a_single_layer_has_no_network_mechanisms() -> None:
+    model = GClass(stacked(chunk_rows=CHUNK).replace(**MASKING))
+    kinds = {event.kind for event in run(model, *flipped(20))}
+    assert kinds <= {"ClassAdded", "RuleBorn", "RulePruned", "RuleRecalled"}
+    assert model.n_layers == 1

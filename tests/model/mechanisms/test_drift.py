@@ -9,18 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from devfnn.arrays import Ints
-from devfnn.model.config import Config
+from devfnn.kernels.drift import compare_errors, note_errors
+from devfnn.kernels.state import CUT_ERRORS, CUT_ROWS
+from devfnn.model import presets
+from devfnn.model.config import Drift
 from devfnn.model.mechanisms.drift import (
-    ErrorTrack,
     Level,
-    bernstein_bound,
     drift_in_chunk,
+    drift_in_stream,
     dynamic_significance,
-    find_drift,
     hoeffding_bound,
 )
 
-STREAM = Config(drift_test="stream", drift_significance=1e-4, warning_significance=1e-2)
+STREAM = Drift(significance=1e-4, warning=1e-2)
 zeros_and_ones = st.lists(st.integers(0, 1), max_size=120)
 
 
@@ -45,6 +46,13 @@ def test_hoeffding_bound_by_hand() -> None:
     assert hoeffding_bound(1.0, 50, 0.1) == pytest.approx(math.sqrt(math.log(10.0) / 100.0))
     assert hoeffding_bound(0.0, 50, 0.1) == 0.0
     assert hoeffding_bound(2.0, 50, 0.1) == pytest.approx(2.0 * hoeffding_bound(1.0, 50, 0.1))
+
+
+def bernstein_bound(rate: float, before: int, after: int, significance: float) -> float:
+    """The bound of the test over a stream, at this error rate over all rows."""
+    errors = round(rate * before)
+    track = np.array([before + after, errors + round(rate * after), before, errors])
+    return float(compare_errors(track, math.log(1.0 / significance))[2])
 
 
 def test_bernstein_bound_is_tighter_where_errors_are_rare() -> None:
@@ -124,11 +132,22 @@ def test_a_warning_lies_between_the_two_bounds() -> None:
     assert Level.WARNING in levels
 
 
-def chunks_until_drift(errors: Ints, config: Config, rows: int = 500) -> int | None:
+def new_track() -> Ints:
+    """No errors so far."""
+    return np.zeros(4, np.int64)
+
+
+def level_of(errors: Ints, track: Ints, drift: Drift = STREAM) -> Level:
+    """What the errors of a chunk say, after those on the track."""
+    assert drift.warning is not None
+    return drift_in_stream(track, errors, drift.significance, drift.warning, True).level
+
+
+def chunks_until_drift(errors: Ints, drift: Drift = STREAM, rows: int = 500) -> int | None:
     """Number of the chunk in which drift is found."""
-    track = ErrorTrack()
+    track = new_track()
     for index, chunk in enumerate(np.split(errors, range(rows, len(errors), rows))):
-        if find_drift(chunk, track, index + 1, config).level is Level.DRIFT:
+        if level_of(chunk, track, drift) is Level.DRIFT:
             return index
     return None
 
@@ -137,7 +156,7 @@ def chunks_until_drift(errors: Ints, config: Config, rows: int = 500) -> int | N
 def test_a_step_in_the_error_rate_is_found_within_two_chunks(seed: int) -> None:
     rng = np.random.default_rng(seed)
     errors = np.concatenate([drawn(rng, 10_000, 0.1), drawn(rng, 2000, 0.2)])
-    found = chunks_until_drift(errors, STREAM)
+    found = chunks_until_drift(errors)
     assert found is not None and 20 <= found <= 21
 
 
@@ -145,59 +164,61 @@ def test_stationary_errors_are_hardly_ever_called_drift() -> None:
     alarms = 0
     for seed in range(100):
         errors = drawn(np.random.default_rng(seed), 20_000, 0.1)
-        alarms += chunks_until_drift(errors, STREAM) is not None
+        alarms += chunks_until_drift(errors) is not None
     assert alarms <= 3  # of 4000 chunks
 
 
 def test_the_default_levels_still_see_a_step() -> None:
     rng = np.random.default_rng(3)
     errors = np.concatenate([drawn(rng, 10_000, 0.1), drawn(rng, 2500, 0.25)])
-    found = chunks_until_drift(errors, Config())
+    levels = presets.stacked().drift
+    assert levels is not None
+    found = chunks_until_drift(errors, levels)
     assert found is not None and 20 <= found <= 22
 
 
 def test_falling_errors_are_no_drift_unless_both_sides_count(rng: np.random.Generator) -> None:
     errors = np.concatenate([drawn(rng, 5000, 0.3), drawn(rng, 5000, 0.05)])
-    assert chunks_until_drift(errors, STREAM) is None
+    assert chunks_until_drift(errors) is None
 
 
 def test_a_warning_comes_before_the_drift() -> None:
     rng, levels = np.random.default_rng(1), []
     errors = np.concatenate([drawn(rng, 10_000, 0.1), drawn(rng, 5000, 0.14)])
-    track = ErrorTrack()
-    for index, chunk in enumerate(np.split(errors, 30)):
-        levels.append(find_drift(chunk, track, index + 1, STREAM).level)
+    track = new_track()
+    for chunk in np.split(errors, 30):
+        levels.append(level_of(chunk, track))
     assert Level.WARNING in levels and Level.DRIFT in levels
     assert levels.index(Level.WARNING) < levels.index(Level.DRIFT)
 
 
 def test_the_track_starts_anew_after_a_drift(rng: np.random.Generator) -> None:
-    track = ErrorTrack()
+    track = new_track()
     for _ in range(10):
-        find_drift(drawn(rng, 500, 0.1), track, 100, STREAM)
-    assert find_drift(drawn(rng, 500, 0.6), track, 100, STREAM).level is Level.DRIFT
-    assert track == ErrorTrack()
-    assert find_drift(drawn(rng, 500, 0.6), track, 100, STREAM).level is Level.STABLE
+        level_of(drawn(rng, 500, 0.1), track)
+    assert level_of(drawn(rng, 500, 0.6), track) is Level.DRIFT
+    assert not track.any()
+    assert level_of(drawn(rng, 500, 0.6), track) is Level.STABLE
 
 
 @given(st.lists(st.integers(0, 1), min_size=1, max_size=200), st.integers(1, 50))
 @settings(deadline=None, derandomize=True)
 def test_the_track_does_not_depend_on_the_chunks(values: list[int], rows: int) -> None:
     errors = np.array(values, np.int64)
-    whole, parts = ErrorTrack(), ErrorTrack()
-    whole.extend(errors, 1e-3)
+    whole, parts = new_track(), new_track()
+    note_errors(whole, errors, 1e-3)
     for start in range(0, len(errors), rows):
-        parts.extend(errors[start : start + rows], 1e-3)
-    assert whole == parts
-    assert (whole.rows, whole.errors) == (len(values), sum(values))
-    assert whole.cut_errors == sum(values[: whole.cut_rows])
+        note_errors(parts, errors[start : start + rows], 1e-3)
+    assert whole.tolist() == parts.tolist()
+    assert whole[:2].tolist() == [len(values), sum(values)]
+    assert whole[CUT_ERRORS] == sum(values[: whole[CUT_ROWS]])
 
 
 def test_the_cut_is_where_the_bounded_rate_is_lowest() -> None:
-    errors, track = np.array([1, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1]), ErrorTrack()
-    track.extend(errors, 0.1)
-    assert (track.cut_rows, track.cut_errors) == (6, 1)
+    errors, track = np.array([1, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1]), new_track()
+    note_errors(track, errors, 0.1)
+    assert (track[CUT_ROWS], track[CUT_ERRORS]) == (6, 1)
 
 
 def test_one_error_alone_is_no_drift() -> None:
-    assert find_drift(np.ones(1, np.int64), ErrorTrack(), 1, STREAM).level is Level.STABLE
+    assert level_of(np.ones(1, np.int64), new_track()) is Level.STABLE

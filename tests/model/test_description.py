@@ -1,4 +1,4 @@
-"""Rules in words: sentences, terms, tables, and the grammar of simpful."""
+"""A whole model in words, as a table, and as plain data."""
 
 import collections
 import dataclasses
@@ -9,16 +9,31 @@ import numpy as np
 import pytest
 
 from devfnn import DEVFNN
-from devfnn.events import LayerDropped, RulePruned
-from devfnn.kernels.concept_state import BOX_LAYER, CLOUD_LAYER, FIRST_KEPT, STEADY_LINE
-from devfnn.kernels.drifts import keep_layer
-from devfnn.model.concepts.learning import empty_diary
-from devfnn.model.concepts.structure import merge_layers
-from devfnn.model.description import MOST_MERGERS, Words, in_simpful, leaning, table_of, word
+from devfnn.events import Event, LayerDropped, RulePruned
+from devfnn.formatting import label_from_json
+from devfnn.kernels.drift import keep_layer
+from devfnn.model.description import MOST_MERGERS, finite, leaning, mergers_in, table_of
 from devfnn.model.history import Logbook
-from devfnn.model.mergers import IS_LIKE, mergers_in
+from devfnn.model.mechanisms.merging import merge_layers
+from devfnn.model.network import event_buffer
 from devfnn.model.rules import TERMS, Rule
-from scenes import EAGER, config_of, each_network, flipped, run, stacked
+from scenes import (
+    BOX_LAYER,
+    CLOUD_LAYER,
+    EAGER,
+    FIRST_KEPT,
+    STEADY_LINE,
+    config_of,
+    default,
+    each_network,
+    eventful,
+    flipped,
+    run,
+    stack_of,
+    stacked,
+)
+
+LABELS = (1, "1", 2.5, float("inf"), b"\x00", (True, "x"))
 
 
 def plain_rule(**changes):
@@ -55,10 +70,10 @@ def learned(network):
     """A network with several rules, on features with names."""
     X, y = flipped(40)
     names = ["temperature", "wind", "dust in µg"]
+    config = default(voting__power=0.01)
     if network == "stacked":
-        config = stacked(**EAGER, merging=False, augmentation="all", training="all")
-    else:
-        config = config_of(network, vote_power=0.01)
+        changes = {"layers": stack_of(2, inputs="all"), "growing__inputs": "all"}
+        config = stacked(**EAGER, **changes, merging=None, training="all")
     model = DEVFNN(config, feature_names=names)
     stripes = (4.0 * X[:, 2]).astype(int) % 2
     run(model, X, y if network == "stacked" else stripes)
@@ -100,7 +115,6 @@ def test_a_box_that_bounds_nothing_has_no_condition():
     assert box(-np.inf, np.inf).text().startswith("IF anything THEN")
     assert box(-np.inf, np.inf).text(terms=True).startswith("IF anything THEN")
     assert box(10.0, 30.0).text().startswith("IF 10 < x ≤ 30 THEN")
-    assert in_simpful(box(-np.inf, np.inf)) == ""
 
 
 def test_negative_ranges_are_not_written_with_a_dash():
@@ -120,13 +134,6 @@ def test_of_many_inputs_some_are_counted():
     assert " and 4 more THEN" in rule.text()
 
 
-def test_simpful_takes_single_words():
-    text = in_simpful(plain_rule())
-    assert text == "IF (temperature IS low) AND (layer_0_says_rain IS high) THEN (class IS rain)"
-    assert word("dust in µg") == "dust_in_g"
-    assert in_simpful(box(-np.inf, 50.0)) == "IF ((x IS low) OR (x IS medium)) THEN (class IS rain)"
-
-
 def alike_rule(**changes):
     """A rule whose inputs and classes differ only by what single words leave out."""
     names = ("a b", "a-b", "class", "a_b_2")
@@ -141,23 +148,6 @@ def alike_rule(**changes):
     )
 
 
-def test_no_two_inputs_or_classes_are_the_same_word():
-    first, second = alike_rule(), alike_rule(rule=3)
-    second.probabilities.update({1: 0.1, "1": 0.9})
-    words = Words.of([first, second])
-    assert list(words.inputs.values()) == ["a_b", "a_b_2", "class_2", "a_b_2_2"]
-    texts = [in_simpful(rule, words) for rule in (first, second)]
-    assert [text.partition(" THEN ")[2] for text in texts] == [
-        "(class IS class_1)",
-        "(class IS _1)",
-    ]
-    found = re.findall(r"\((\w+) IS low\)", texts[0])
-    assert len(set(found)) == 4
-    labels = {"no rain": 0.5, "no-rain": 0.3, "no_rain": 0.2}
-    words = Words.of([plain_rule(probabilities=labels)])
-    assert list(words.classes.values()) == ["no_rain", "no_rain_2", "no_rain_3"]
-
-
 def test_columns_of_labels_that_look_alike_are_two():
     table = table_of([alike_rule()])
     assert (table["probability of 1"], table["probability of '1'"]) == ([0.9], [0.1])
@@ -166,7 +156,7 @@ def test_columns_of_labels_that_look_alike_are_two():
 @each_network
 def test_labels_that_look_alike_are_told_apart_as_inputs(network):
     X, y = flipped(5)
-    changes = {"augmentation": "all", "initial_layers": 2} if network == "stacked" else {}
+    changes = {"layers": stack_of(2, inputs="all")} if network == "stacked" else {}
     model = DEVFNN(config_of(network, lags=1, **changes))
     model.learn(X, [1 if each else "1" for each in y])
     why = model.explain(X[0])
@@ -186,7 +176,9 @@ def test_what_speaks_for_a_class_as_it_grows():
 @each_network
 def test_slopes_are_what_moving_a_feature_over_its_range_adds(network):
     X, _ = flipped(5)
-    config = config_of(network, initial_layers=1, rule_growing=False, max_clouds=0)
+    config = default(boxes__splitting=False, clouds=None)
+    if network == "stacked":
+        config = config_of(network, layers=stack_of(1), gaussian__growing=False)
     model = DEVFNN(config.replace(scaling="none"))
     model.learn(X, (X[:, 0] > 0.5).astype(int))
     low, high = (model.explain([value, 0.5, 0.5]).layers[0] for value in (0.0, 1.0))
@@ -200,14 +192,14 @@ def test_slopes_are_what_moving_a_feature_over_its_range_adds(network):
 @each_network
 def test_every_rule_has_what_a_reader_asks_for(network):
     for rule in learned(network).rules(archived=True):
-        is_cloud = network == "concepts" and rule.layer == CLOUD_LAYER
+        is_cloud = network == "default" and rule.layer == CLOUD_LAYER
         assert (rule.age is None) == is_cloud
         assert rule.firing_share is None or 0.0 <= rule.firing_share <= 1.0
         assert Rule.from_dict(json.loads(json.dumps(rule.to_dict()))) == rule
 
 
 def test_firing_shares_of_rival_layers_are_shares_of_their_rows():
-    rules = learned("concepts").rules(archived=True)
+    rules = learned("default").rules(archived=True)
     for layer in (0, BOX_LAYER, CLOUD_LAYER):
         assert sum(r.firing_share for r in rules if r.layer == layer) == pytest.approx(1.0)
 
@@ -215,7 +207,7 @@ def test_firing_shares_of_rival_layers_are_shares_of_their_rows():
 def test_clouds_fire_of_late_and_boxes_since_their_layer_began():
     X = np.random.default_rng(0).random((12000, 2))
     X[:, 0] = 0.5 * X[:, 0] + 0.5 * (np.arange(12000) >= 6000)
-    model = DEVFNN(config_of("concepts", growing=False, active_learning=False))
+    model = DEVFNN(default(growing=None, drift=None, merging=None, labels__choice="all"))
     run(model, X, (4.0 * X[:, 0]).astype(int) % 2)
     past = {BOX_LAYER: 0.0, CLOUD_LAYER: 0.0}
     for rule in model.rules(archived=True):
@@ -254,7 +246,7 @@ def test_a_description_names_layers_and_all_their_rules(network):
 
 
 def test_a_description_counts_rules_that_it_does_not_name():
-    model = learned("concepts")
+    model = learned("default")
     every, few = (model.describe(most=most).splitlines() for most in (None, 2))
     sizes = collections.Counter(rule.layer for rule in model.rules(archived=True))
     larger = {layer: size for layer, size in sizes.items() if size > 2}
@@ -273,23 +265,10 @@ def test_a_description_in_terms_has_no_numbers_in_its_conditions(network):
     assert {term for name in named for term in name.split(" or ")} <= set(TERMS)
 
 
-@each_network
-def test_rules_for_simpful_have_balanced_brackets_and_single_words(network):
-    rules = learned(network).simpful_rules(class_names={0: "dry", 1: "heavy rain"})
-    assert rules
-    for rule in rules:
-        assert rule.count("(") == rule.count(")")
-        assert re.fullmatch(r"IF .+ THEN \(class IS (dry|heavy_rain)\)", rule)
-        assert all(
-            re.fullmatch(r"\w+ IS \w+", clause) for clause in re.findall(r"\(([^()]+)\)", rule)
-        )
-
-
 def test_before_learning_there_is_nothing_to_describe():
     model = DEVFNN()
     assert model.describe() == "The model has not learned anything yet."
     assert model.rules_table()["layer"] == []
-    assert model.simpful_rules() == []
 
 
 def test_sleeping_features_are_said_to_be_so():
@@ -305,7 +284,7 @@ def test_sleeping_features_are_said_to_be_so():
 
 def test_a_stacked_layer_is_said_to_be_merged_into_which_and_when():
     X, y = flipped(40)
-    model = DEVFNN(stacked(**EAGER, merge_threshold=0.9))
+    model = DEVFNN(stacked(**EAGER, merging__threshold=0.9))
     run(model, X, y)
     merged = model.history().of_kind("LayersMerged")
     assert merged
@@ -321,12 +300,16 @@ def test_a_stacked_layer_is_said_to_be_merged_into_which_and_when():
 
 
 def test_a_kept_layer_that_says_the_same_is_said_to_be_merged():
-    model = learned("concepts")
-    state, first, second = model._network.state, FIRST_KEPT, FIRST_KEPT + 1
-    assert [keep_layer(state, STEADY_LINE, 0, empty_diary(1)) for _ in range(2)] == [first, second]
-    state.scores[[first, second]] = 0.9, 0.8
-    state.compared[first, second] = 1e6
-    (event,) = merge_layers(model._network, model.config)
+    model = learned("default")
+    network, first, second = model._network, FIRST_KEPT, FIRST_KEPT + 1
+    places = [
+        keep_layer(network.state, STEADY_LINE, 0, network.params, event_buffer(1, 9))
+        for _ in range(2)
+    ]
+    assert places == [first, second]
+    network.state.layers.scores[[first, second]] = 0.9, 0.8
+    network.state.layers.compared[first, second] = 1e6
+    (event,) = merge_layers(network, np.empty((0, 0, 0)))
     model._logbook.note([event], event.row)
     said = f"Layer {second} was merged into layer {first} at row {event.row:,}"
     assert said in model.describe().splitlines()
@@ -335,7 +318,7 @@ def test_a_kept_layer_that_says_the_same_is_said_to_be_merged():
 def test_boxes_that_were_joined_are_said_to_be_merged():
     X = np.random.default_rng(0).random((20000, 1))
     y = (X[:, 0] * 4.0).astype(int) % 2
-    model = DEVFNN(config_of("concepts", join_evidence=1e9))
+    model = DEVFNN(default(boxes__join_evidence=1e9))
     events = run(model, X, y)
     joined = [event for event in events if event.kind == "RulePruned"]
     assert joined
@@ -348,9 +331,8 @@ def test_boxes_that_were_joined_are_said_to_be_merged():
 
 
 def test_of_many_mergers_the_first_are_counted():
-    model = learned("concepts")
-    reason = IS_LIKE.format(3)
-    events = [RulePruned(row, BOX_LAYER, 4, reason, 0.1, 0.2, 9.0) for row in range(13)]
+    model = learned("default")
+    events = [RulePruned(row, BOX_LAYER, 4, "difference", 0.1, 0.2, 9.0, 3) for row in range(13)]
     model._logbook = Logbook()
     model._logbook.note(events, 13)
     text = model.describe()
@@ -360,7 +342,118 @@ def test_of_many_mergers_the_first_are_counted():
 
 def test_what_goes_for_other_reasons_was_not_merged():
     events = [
-        RulePruned(5, 0, 4, "potential", 0.1, 0.2, 0.5),
-        LayerDropped(6, 9, "was not the best for too long", 100.0, 50.0),
+        RulePruned(5, 0, 4, "potential", 0.1, 0.2, 0.5, -1),
+        LayerDropped(6, 9, "was not the best for too long", 100.0, 50.0, -1),
     ]
     assert list(mergers_in(events)) == []
+
+
+# ---- plain data
+
+
+def through_json(model, **options):
+    """What JSON makes of a model."""
+    return json.loads(json.dumps(model.to_dict(**options), allow_nan=False))
+
+
+@each_network
+def test_it_has_everything_that_there_is_to_tell(network):
+    X, y = eventful(2000)
+    model = DEVFNN(config_of(network))
+    events = run(model, X, np.array(y))
+    data = through_json(model)
+    assert data["class"] == "DEVFNN"
+    assert data["config"] == model.config.to_dict()
+    assert data["classes"] == model.classes
+    assert [feature["name"] for feature in data["features"]] == model.feature_names
+    used = [feature["state"] == "in use" for feature in data["features"]]
+    assert used == model.feature_mask.tolist()
+    assert (data["rows"], data["labels_used"]) == (2000, model.n_labels_used)
+    assert (data["parameters"], data["bytes"]) == (model.n_parameters, model.nbytes)
+    assert [Rule.from_dict(rule) for rule in data["rules"]] == model.rules(archived=True)
+    told = [
+        {name: e[name] for name in e if name != "explanation"} for e in data["history"]["events"]
+    ]
+    assert [Event.from_dict(event) for event in told] == events
+    assert data["history"]["events"][0]["explanation"] == events[0].explanation
+
+
+@each_network
+def test_layers_are_told_as_explanations_tell_them(network):
+    X, y = flipped(20)
+    model = DEVFNN(config_of(network))
+    run(model, X, y)
+    layers, reasons = through_json(model)["layers"], model.explain(X[0]).layers
+    assert [layer["layer"] for layer in layers] == [each.layer for each in reasons]
+    assert [layer["kind"] for layer in layers] == [each.kind for each in reasons]
+    assert [layer["state"] for layer in layers] == [each.state for each in reasons]
+    votes = [each.voting_weight for each in reasons]
+    assert [layer["vote"] for layer in layers] == pytest.approx(votes)
+
+
+@each_network
+def test_ranges_are_those_of_the_scaler(network):
+    X, y = flipped(5)
+    model = DEVFNN(config_of(network))
+    run(model, 10.0 * X, y)
+    scaler = model._network.scaler
+    ends = [(feature["low"], feature["high"]) for feature in through_json(model)["features"]]
+    assert ends == list(zip(scaler.low, scaler.low + scaler.width, strict=True))
+
+
+@each_network
+def test_missing_values_and_labels_of_all_types_are_no_hindrance(network):
+    rng = np.random.default_rng(0)
+    X = rng.random((3000, 3))
+    y = [LABELS[int(place)] for place in 6.0 * X[:, 0]]
+    X[rng.random(X.shape) < 0.2] = np.nan
+    model = DEVFNN(config_of(network, missing="skip"))
+    for start in range(0, 3000, 200):
+        model.learn(X[start : start + 200], y[start : start + 200])
+    data = through_json(model)
+    classes = [label_from_json(label) for label in data["classes"]]
+    assert classes == model.classes
+    assert [type(label) for label in classes] == [type(label) for label in model.classes]
+    assert [Rule.from_dict(rule) for rule in data["rules"]] == model.rules(archived=True)
+    if network == "default":
+        assert any(None in pair for rule in data["rules"] for pair in rule["bounds"] or ())
+
+
+def test_numbers_that_json_does_not_know_are_none():
+    model = DEVFNN()
+    model.learn([[0.0], [1.0]], [0, 1])
+    model._logbook.note([RulePruned(1, 0, 0, "x", float("nan"), float("inf"), 0.5, -1)], 1)
+    event = through_json(model)["history"]["events"][-1]
+    assert (event["value"], event["limit"], event["utility"]) == (None, None, 0.5)
+    assert finite((1, "inf", -float("inf"), None, True)) == [1, "inf", None, None, True]
+
+
+def test_archived_rules_and_merged_layers_are_said_to_be_so():
+    X, y = flipped(40)
+    model = DEVFNN(stacked(**EAGER, merging__threshold=0.9))
+    run(model, X, y)
+    model._network.state.gaussians.status[-1, 0] = 2
+    data = through_json(model)
+    states = [layer["state"] for layer in data["layers"]]
+    assert [layer["is_merged"] for layer in data["layers"]] == [each == "merged" for each in states]
+    assert "merged" in states
+    assert sum(rule["is_archived"] for rule in data["rules"]) >= 1
+    assert not any(rule["is_archived"] for rule in through_json(model, archived=False)["rules"])
+
+
+def test_classes_are_called_by_their_names():
+    X, y = flipped(5)
+    model = DEVFNN()
+    run(model, X, y)
+    data = through_json(model, class_names={0: "dry", 1: "rain"})
+    assert set(data["classes"]) == {"dry", "rain"}
+    assert {label for rule in data["rules"] for label, _ in rule["probabilities"]} == {
+        "dry",
+        "rain",
+    }
+
+
+def test_before_learning_plain_data_has_names_and_parameters():
+    data = through_json(DEVFNN(feature_names=["a"]))
+    assert data["features"] == [{"name": "a", "low": None, "high": None, "state": "in use"}]
+    assert (data["classes"], data["layers"], data["rules"], data["rows"]) == ([], [], [], 0)
