@@ -55,16 +55,8 @@ def contribution_bars(
 ) -> Axes:
     """The score of a class in steps: the usual score, what each feature adds, and their sum.
 
-    Parameters
-    ----------
-    explanation
-        What `DEVFNN.explain` says of a row.
-    about
-        The class; the predicted one if None.
-    ax
-        Where to draw.
-    most
-        Inputs with a bar of their own, the largest; the others share one.
+    `about` is the class, by default the predicted one. The inputs that add most have bars of their
+    own, the others share one.
     """
     steps = steps_of(explanation, about, most)
     if not all(math.isfinite(step.stop) for step in steps):

@@ -87,20 +87,8 @@ def rule_ellipses(
 ) -> Axes:
     """Where rules are on two features: one standard deviation, and faintly two.
 
-    Archived rules are dashed. Of lines and boxes it shows where their rows are.
-
-    Parameters
-    ----------
-    rules
-        Rules of a model, as `DEVFNN.rules()` returns them.
-    features
-        Names of the features along x and y.
-    ax
-        Where to draw.
-    X
-        Rows to draw as points: all features of the model, or just the two.
-    y
-        Their labels, for colours.
+    Archived rules are dashed. Of lines and boxes it shows where their rows are. `X` are rows to
+    draw as points, with all features of the model or just the two; `y` are labels to colour them.
     """
     if len(features) != 2:
         raise InputError(f"ellipses need two features, not {features!r}: name one for each axis")
@@ -295,23 +283,7 @@ def rules_of(result: Result) -> list[Rule]:
     """The rules that the model had at the end of a run."""
     if not result.get("rules"):
         raise InputError("the result has no rules: its model has none, or they were not kept")
-    try:
-        rules = [Rule.from_dict(data) for data in result["rules"]]
-    except (KeyError, TypeError, ValueError):
-        rules = []
-    if not rules or not all(map(_is_sound, rules)):
-        raise InputError("the rules in the result cannot be read; run it again")
-    return rules
-
-
-def _is_sound(rule: Rule) -> bool:
-    """Whether a rule is complete, has a width and predicts something."""
-    return bool(
-        len(rule.center) == len(rule.inputs)
-        and 0 <= rule.n_features <= len(rule.inputs)
-        and (rule.covariance.diagonal() > 0.0).all()
-        and rule.probabilities
-    )
+    return [Rule.from_dict(data) for data in result["rules"]]
 
 
 def rules_to_draw(rules: Sequence[Rule]) -> list[Rule]:

@@ -109,18 +109,9 @@ def training_samples_over_time(result: Result, ax: Axes | None = None) -> Axes:
 def measure_over_time(
     result: Result, measure: str, ax: Axes | None = None, windowed: bool = False
 ) -> Axes:
-    """Any measure of a run, chunk by chunk.
+    """Any measure of a run, such as "kappa" or "model_bytes", chunk by chunk.
 
-    Parameters
-    ----------
-    result
-        A run.
-    measure
-        A column of its `per_chunk`, such as "kappa" or "model_bytes".
-    ax
-        Where to draw.
-    windowed
-        Draw the mean over the latest chunks; not all measures have one.
+    `windowed` draws the mean over the latest chunks, which not all measures have.
     """
     ends = chunk_ends(result)
     values = curve(result, measure, "windowed" if windowed else "per_chunk")
@@ -154,17 +145,10 @@ def measure_name(measure: str) -> str:
 def several_over_time(
     runs: Mapping[str, Sequence[Result]], measure: str = "accuracy", ax: Axes | None = None
 ) -> Axes:
-    """A measure of several runs on the same rows, as the mean over the latest chunks.
+    """A measure of several runs on the same rows, if possible as the mean over the latest chunks.
 
-    Parameters
-    ----------
-    runs
-        Results by the name of their line. Of several under one name the mean is drawn if they
-        have the same chunks, otherwise the first.
-    measure
-        A column of `windowed`, or of `per_chunk` for those that have no window.
-    ax
-        Where to draw.
+    Results are given by the name of their line. Of several under one name the mean is drawn if
+    they have the same chunks, otherwise the first.
     """
     if not runs or not all(runs.values()):
         raise InputError("there are no runs to draw")

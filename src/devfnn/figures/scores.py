@@ -140,22 +140,17 @@ def reliability_curve(result: Result, ax: Axes | None = None) -> Axes:
         markersize=4.5,
         label="accuracy",
     )
-    _set_unit_square(ax)
+    ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.02), xlabel="confidence", ylabel="accuracy; share of rows")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MultipleLocator(0.2))
+        axis.set_major_formatter(PERCENT)
+    ax.grid(color=PALE, linewidth=0.5)
     error = result.get("calibration_error")
     if error is None:
         error = float((rows * np.abs(accuracy - confidence))[filled].sum() / rows.sum())
     ax.set_title(f"calibration error {percent(error, 1)}", loc="left")
     ax.legend(loc="upper left", handlelength=1.8)
     return ax
-
-
-def _set_unit_square(ax: Axes) -> None:
-    """Both axes from 0 to 100 percent."""
-    ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.02), xlabel="confidence", ylabel="accuracy; share of rows")
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(MultipleLocator(0.2))
-        axis.set_major_formatter(PERCENT)
-    ax.grid(color=PALE, linewidth=0.5)
 
 
 @styled
