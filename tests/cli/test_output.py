@@ -1,5 +1,6 @@
 """Result and table files: tried before the work, there after it, and untouched if it fails."""
 
+import contextlib
 import csv
 import io
 import json
@@ -12,13 +13,24 @@ import pytest
 from devfnn.cli.output import (
     CsvFile,
     OutputFile,
+    ResultFile,
     check_distinct,
     check_replaceable,
-    csv_file,
-    result_file,
     text_file,
 )
 from devfnn.errors import DataError, InputError
+
+
+@contextlib.contextmanager
+def result_file(path):
+    with text_file(path) as file:
+        yield ResultFile(file)
+
+
+@contextlib.contextmanager
+def csv_file(path):
+    with text_file(path) as file:
+        yield CsvFile(file)
 
 
 def test_a_result_is_there_after_the_work(tmp_path):

@@ -242,13 +242,6 @@ def test_letters_that_cannot_be_written_are_replaced(undrawn):
     assert "half ?" in text
 
 
-def test_rules_that_cannot_be_are_left_out_with_a_word(undrawn):
-    for change in ({"covariance": [[1.0]]}, {"center": []}, {"probabilities": []}, {"odd": 1}):
-        result = made_result(n_chunks=12)
-        result["rules"][0] |= change
-        assert "The rules in the result cannot be read" in Page(run_report(result)).text
-
-
 def test_the_same_result_gives_the_same_page_and_stays_as_it_was():
     result = made_result(n_chunks=12)
     before = copy.deepcopy(result)

@@ -1,27 +1,19 @@
 """`devfnn compare`: models against each other, on many streams, over processes."""
 
-import enum
 import pathlib
-from typing import Any
+from typing import Any, Literal
 
 import typer
 
 from devfnn.cli import inputs, running
 from devfnn.cli.option_parsing import pairs_by_name, parse_names, parse_parameters
-from devfnn.cli.output import Output, check_replaceable, command, result_file, text_file
+from devfnn.cli.output import Output, ResultFile, check_replaceable, command, text_file
 from devfnn.display.results import accuracy_table, ranking_lines
 from devfnn.evaluation import Procedure
 from devfnn.experiments.grid import cells_of, comparison_of
 
 RUNS = "runs"
 """The folder of the single results, within that of the comparison."""
-
-
-class PostHoc(enum.StrEnum):
-    """Tests of all pairs of models."""
-
-    nemenyi = "nemenyi"
-    wilcoxon_holm = "wilcoxon-holm"
 
 
 @command
@@ -36,7 +28,7 @@ def compare(
     streams: str = typer.Option(
         "sea,hyperplane,agrawal,led", metavar="X,Y,...", help="Generators, data sets or files."
     ),
-    n_seeds: running.Seeds = 1,
+    n_seeds: int = typer.Option(1, "--seeds", min=1, help="Number of seeds: 0, 1, ..."),
     jobs: running.Jobs = running.ALL_CORES,
     folder: pathlib.Path = typer.Option(
         "comparison", "--output", metavar="FOLDER", file_okay=False, help="Folder of the results."
@@ -57,12 +49,12 @@ def compare(
     by_row: running.ByRow = False,
     warm_up: running.WarmUp = 0,
     holdout: running.Holdout = None,
-    unpredicted: running.UnpredictedRows = running.Unpredicted.wrong,
+    unpredicted: running.Unpredicted = "wrong",
     changes: list[str] = typer.Option(
         [], "--set", metavar="MODEL:NAME=VALUE", help="A parameter of a model; may be repeated."
     ),
-    post_hoc: PostHoc = typer.Option(
-        PostHoc.nemenyi, "--test", help="How pairs of models are compared."
+    post_hoc: Literal["nemenyi", "wilcoxon-holm"] = typer.Option(
+        "nemenyi", "--test", help="How pairs of models are compared."
     ),
 ) -> None:
     """Compare models on streams: accuracy, ranks, tests, and a report as HTML.
@@ -88,9 +80,9 @@ def compare(
             by_row=by_row,
             warm_up_chunks=warm_up,
             holdout_every=holdout,
-            unpredicted=unpredicted.value,
+            unpredicted=unpredicted,
         )
-        common = {"scaling": scaling and str(scaling), "procedure": procedure}
+        common = {"scaling": scaling, "procedure": procedure}
         cells = cells_of(model_names, chosen, n_seeds, changes=parameters, common=common)
         data_file, page_file = folder / "comparison.json", folder / "comparison.html"
         output.check_distinct({}, output=data_file)
@@ -100,14 +92,14 @@ def compare(
         for path in (data_file, page_file):
             check_replaceable(path)
         runs = running.run_all(cells, runs_folder, jobs, output.progress)
-        found = comparison_of(runs.outcomes, post_hoc=str(post_hoc)) | {
+        found = comparison_of(runs.outcomes, post_hoc=post_hoc) | {
             "command": running.typed_command(context),
             "is_complete": not runs.n_left,
         }
         result.write(found)
         table.add_all(found["cells"])
-        with result_file(data_file) as file:
-            file.write(found)
+        with text_file(data_file) as file:
+            ResultFile(file).write(found)
         if found["cells"]:
             from devfnn.reports import comparison_report
 

@@ -13,16 +13,8 @@ from devfnn.cli import inputs
 from devfnn.cli.errors import finishing, interrupted
 from devfnn.cli.output import CsvFile, Output, ResultFile, command, write_facts
 from devfnn.cli.stream_info import data_set_row, info_of, plain, texts
+from devfnn.display import streams as display
 from devfnn.display.live import rows_bar
-from devfnn.display.streams import (
-    MOST_LINES,
-    chunks_table,
-    classes_table,
-    features_table,
-    head_tables,
-    names_table,
-    show_bad_rows,
-)
 from devfnn.display.tables import facts_table
 from devfnn.errors import DataError, InputError
 from devfnn.formatting import count, plural
@@ -61,9 +53,9 @@ def list_streams(output: Output, data_dir: inputs.DataDir = None) -> None:
         for name, summary in generators.items():
             table.add([name, "generator", *([None] * (len(sets[0]) - 1)), summary])
     rows = [list(texts(row).values()) for row in sets]
-    output.screen.print(names_table("Data sets", list(texts(sets[0])), rows))
+    output.screen.print(display.names_table("Data sets", list(texts(sets[0])), rows))
     columns = ("generator", "what it makes")
-    output.screen.print(names_table("Generators", columns, list(generators.items())))
+    output.screen.print(display.names_table("Generators", columns, list(generators.items())))
     output.say("More: devfnn data info NAME. Files: give their path, or - for a pipe.")
 
 
@@ -132,7 +124,9 @@ def head(
         result.write({"stream": name, "columns": columns, "rows": lines})
         for line in (columns, *lines):
             table.add(line)
-    tables = head_tables(chunk, stream.feature_names, _class_names(stream), output.screen.width)
+    tables = display.head_tables(
+        chunk, stream.feature_names, _class_names(stream), output.screen.width
+    )
     output.screen.print(*tables)
 
 
@@ -180,10 +174,10 @@ def describe_stream(
     screen, whole = output.screen, overview.whole
     drifts = positions_before(stream.drift_positions, whole.n_rows)
     screen.print(f"{count(whole.n_rows)} rows in {plural(overview.n_chunks, 'chunk')}")
-    screen.print(chunks_table(overview, stream.feature_names, drifts))
-    screen.print(classes_table(whole, _class_names(stream)))
-    screen.print(features_table(whole, stream.feature_names))
-    show_bad_rows(stream, screen)
+    screen.print(display.chunks_table(overview, stream.feature_names, drifts))
+    screen.print(display.classes_table(whole, _class_names(stream)))
+    screen.print(display.features_table(whole, stream.feature_names))
+    display.show_bad_rows(stream, screen)
     if not is_whole:
         raise interrupted()
 
@@ -195,7 +189,7 @@ def _described(
 
     Each chunk goes to the result and the table as it comes, and is not kept in memory.
     """
-    overview = Overview(most=2 * MOST_LINES)
+    overview = Overview(most=2 * display.MOST_LINES)
     names = stream.feature_names
     numbers = (f"{number} of {name}" for name in names for number in NUMBERS)
     table.add(["first row", "rows", "classes", "hidden labels", *numbers])
@@ -254,4 +248,4 @@ def export(
             n_rows = export_parquet(stream, file, label=label_name, progress=progress)
         write_facts(result, table, {"stream": name, "path": str(file), "rows": n_rows})
     output.say(f"{n_rows:,} rows in {file}")
-    show_bad_rows(stream, output.screen)
+    display.show_bad_rows(stream, output.screen)

@@ -27,9 +27,10 @@ _IN_PYTHON = re.compile(rf"\b({_OPTIONS})=(?:'([^'\"]+)'|\"([^'\"]+)\"|(None|Tru
 @contextlib.contextmanager
 def shown_errors() -> Iterator[None]:
     """Bad values end with exit code 2, data that cannot be read with 1, Ctrl-C with 130."""
+    logger = logging.getLogger(stream.__name__)
+    before, logger.disabled = logger.disabled, True  # commands show bad rows themselves
     try:
-        with _not_logged(stream.__name__):  # commands show them themselves
-            yield
+        yield
     except InputError as error:
         raise typer.BadParameter(in_shell_words(str(error))) from None
     except DataError as error:
@@ -37,14 +38,6 @@ def shown_errors() -> Iterator[None]:
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         raise interrupted() from None
-
-
-@contextlib.contextmanager
-def _not_logged(name: str) -> Iterator[None]:
-    logger = logging.getLogger(name)
-    before, logger.disabled = logger.disabled, True
-    try:
-        yield
     finally:
         logger.disabled = before
 

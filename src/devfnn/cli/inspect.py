@@ -2,20 +2,12 @@
 
 import pathlib
 from collections.abc import Hashable, Sequence
-from typing import Any
 
 import typer
 
 import devfnn
 from devfnn.cli import inputs
-from devfnn.cli.output import (
-    CsvFile,
-    Output,
-    check_figure_file,
-    command,
-    file_option,
-    save_figure,
-)
+from devfnn.cli.output import CsvFile, Output, check_figure_file, command, file_option
 from devfnn.display.models import model_tables, rules_table
 from devfnn.errors import DataError
 from devfnn.formatting import distinct
@@ -39,7 +31,14 @@ def inspect(
     """
     with output.files({"MODEL": model_file}) as (result, table):
         model = inputs.opened_model(model_file)
-        about, found = _about(model, model_file) | model.to_dict(archived), model.rules(archived)
+        own, usual = model.config.to_dict(), type(model)().config.to_dict()
+        about = {
+            "version": devfnn.__version__,
+            "file": str(model_file),
+            "file_bytes": model_file.stat().st_size,
+            "changed": {name: value for name, value in own.items() if value != usual[name]},
+        } | model.to_dict(archived)
+        found = model.rules(archived)
         result.write(about)
         _write_rules(table, found, model.classes)
     for part in model_tables(about):
@@ -125,9 +124,9 @@ def explain(
         result.write(about | explanation.to_dict())
         _write_contributions(table, explanation)
         if figure is not None:
-            from devfnn.figures import contribution_bars
+            from devfnn import figures
 
-            save_figure(contribution_bars(explanation), figure)
+            figures.save(figures.contribution_bars(explanation), figure)
     output.say(explanation.text())
 
 

@@ -145,10 +145,6 @@ def parse_plain(text: str) -> Plain:
 # ---- options of streams: --with
 
 
-class _MisfitError(ValueError):
-    """A text does not fit a type."""
-
-
 def parse_options(texts: Iterable[str], hints: Mapping[str, Any]) -> dict[str, Any]:
     """NAME=VALUE pairs by the type hints of their names; a list may be given in several pairs.
 
@@ -164,7 +160,7 @@ def parse_options(texts: Iterable[str], hints: Mapping[str, Any]) -> dict[str, A
         if name in hints:
             try:
                 value = _parse(text, hints[name], None)
-            except _MisfitError:
+            except ValueError:
                 raise InputError(f"{name} takes {form(hints[name])}, not {text!r}") from None
         if name not in options:
             options[name] = value
@@ -236,9 +232,9 @@ def _parse_union(text: str, hints: Sequence[Any], inside: Any) -> Any:
         by_kind.pop(Sequence, None)
     for kind in ORDER:
         if kind in by_kind:
-            with contextlib.suppress(_MisfitError):
+            with contextlib.suppress(ValueError):
                 return _parse(text, by_kind[kind], inside)
-    raise _MisfitError
+    raise ValueError
 
 
 def _parse_mapping(text: str, key_hint: Any, value_hint: Any) -> dict[Any, Any]:
@@ -273,4 +269,4 @@ def _parse_simple(text: str, kind: Any) -> Any:
 
 def _require(fits: bool) -> None:
     if not fits:
-        raise _MisfitError
+        raise ValueError

@@ -8,9 +8,8 @@ import json
 import os
 import pathlib
 import secrets
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import rich.console
 import typer
@@ -18,9 +17,6 @@ import typer
 from devfnn.cli.errors import shown_errors
 from devfnn.display.tables import literal
 from devfnn.errors import DataError, InputError
-
-if TYPE_CHECKING:
-    from devfnn.figures.style import Drawing
 
 
 def file_option(text: str, *names: str) -> Any:
@@ -76,27 +72,20 @@ class Output:
     ) -> Iterator[tuple["ResultFile", "CsvFile"]]:
         """The files of --json and --csv, which replace older ones if the work succeeds.
 
-        Parameters
-        ----------
-        inputs
-            Files that are read, by their names in messages.
-        others
-            Other files that are written, by the names of their options.
+        Refuses one file for two purposes: `inputs` are read, `others` are written by options.
         """
         self.check_distinct(inputs or {}, **others)
-        with result_file(self.json_file) as result, csv_file(self.csv_path) as table:
-            yield result, table
+        with text_file(self.json_file) as result, text_file(self.csv_path) as table:
+            yield ResultFile(result), CsvFile(table)
 
     def check_distinct(
         self, inputs: Mapping[str, pathlib.Path | str], **others: pathlib.Path | None
     ) -> None:
         """Refuse to write to a file that is read, or twice to the same file."""
         read = {pathlib.Path(path).resolve(): name for name, path in inputs.items()}
+        files = {name: path for path, name in read.items() if path.is_file()}
         written = others | {"json": self.json_file, "csv": self.csv_path}
-        check_distinct(
-            {name: path if path.is_file() else None for path, name in read.items()}
-            | {f"--{name}": path for name, path in written.items()}
-        )
+        check_distinct(files | {f"--{name}": path for name, path in written.items()})
 
 
 class OutputFile:
@@ -162,22 +151,8 @@ def write_facts(result: ResultFile, table: CsvFile, facts: Mapping[str, Any]) ->
 
 
 @contextlib.contextmanager
-def result_file(path: pathlib.Path | None) -> Iterator[ResultFile]:
-    """A JSON file; opened before the work, and left as it was if that fails."""
-    with text_file(path) as file:
-        yield ResultFile(file)
-
-
-@contextlib.contextmanager
-def csv_file(path: pathlib.Path | None) -> Iterator[CsvFile]:
-    """The same for a table."""
-    with text_file(path) as file:
-        yield CsvFile(file)
-
-
-@contextlib.contextmanager
 def text_file(path: pathlib.Path | None) -> Iterator[OutputFile]:
-    """The same for text: a draft beside the file, which it replaces if all goes well."""
+    """A file, opened before the work: a draft beside it, which replaces it if all goes well."""
     if path is None:
         yield OutputFile()
     elif _is_device(path):  # which cannot be replaced
@@ -255,22 +230,9 @@ def _naming_errors(path: pathlib.Path | None) -> Iterator[None]:
         raise DataError(f"cannot write {path}: {error.strerror or error}") from None
 
 
-# ---- figures
-
-
 def check_figure_file(target: pathlib.Path) -> None:
-    """Refuse now what could not be written after the work."""
+    """The same for a figure, whose suffix must be a format."""
     from devfnn.figures.style import check_format
 
     check_format(target)
     check_replaceable(target)
-
-
-def save_figure(drawing: "Drawing", target: pathlib.Path) -> None:
-    """Write a figure to a file."""
-    from devfnn.figures import save
-
-    with warnings.catch_warnings():
-        # Letters that the font lacks are drawn as boxes; users cannot do anything about it here.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        save(drawing, target)

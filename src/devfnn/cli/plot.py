@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from devfnn.cli.output import (
-    Output,
-    check_figure_file,
-    command,
-    file_option,
-    save_figure,
-    write_facts,
-)
+from devfnn.cli.output import Output, check_figure_file, command, file_option, write_facts
 from devfnn.errors import InputError
 from devfnn.experiments.reading import kind_of, read_either
 
@@ -79,23 +72,20 @@ def plot(
         if target is not None:
             check_figure_file(target)
         data = [read_either(path) for path in paths]
-        name = figure or _usual(data)
+        is_comparison = kind_of(data[0]) == "comparison"
+        usual = "overview" if len(data) == 1 else "rate"
+        name = figure or ("critical-difference" if is_comparison else usual)
         if target is None:
             ending = "".join(letter if letter.isalnum() else "-" for letter in name)
             target = paths[0].with_name(f"{paths[0].stem}-{ending}.png")
             check_figure_file(target)
             output.check_distinct(inputs, output=target)
-        save_figure(_drawn(data, name, feature), target)
+        from devfnn.figures import save
+
+        save(_drawn(data, name, feature), target)
         of = " ".join(map(str, paths))
         write_facts(result, table, {"figure": name, "of": of, "path": str(target)})
     output.say(f"The figure is in {target}")
-
-
-def _usual(data: Sequence[Data]) -> str:
-    """The figure that is drawn if none is named."""
-    if kind_of(data[0]) == "comparison":
-        return "critical-difference"
-    return "overview" if len(data) == 1 else "rate"
 
 
 def _drawn(data: Sequence[Data], name: str, features: Sequence[str]) -> "Drawing":

@@ -1,10 +1,9 @@
 """`devfnn run`: a model over a stream, predicting before learning."""
 
 import contextlib
-import enum
 import pathlib
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import rich.console
 import typer
@@ -22,22 +21,13 @@ from devfnn.experiments.checkpoint import check_can_be_stored
 from devfnn.types import Chunk
 
 
-class Preset(enum.StrEnum):
-    """Configurations to start from."""
-
-    default = "default"
-    stacked = "stacked"
-    static = "static"
-    paper = "paper"
-
-
 @command
 def run(
     output: Output,
     context: typer.Context,
     name: inputs.Name = "sea",
     model: str = typer.Option("devfnn", help="Which model; `devfnn models` lists them."),
-    preset: Preset | None = typer.Option(
+    preset: Literal["default", "stacked", "static", "paper"] | None = typer.Option(
         None, help="Configuration of DEVFNN; paper has the authors' values for their streams."
     ),
     scaling: running.Scaling | None = typer.Option(
@@ -67,7 +57,7 @@ def run(
     label_budget: float | None = typer.Option(
         None, metavar="SHARE", help="Share of labels that the model may ask for."
     ),
-    unpredicted: running.UnpredictedRows = running.Unpredicted.wrong,
+    unpredicted: running.Unpredicted = "wrong",
     window: int = typer.Option(
         10, min=1, metavar="CHUNKS", help="Chunks of the windowed measures."
     ),
@@ -86,16 +76,10 @@ def run(
         output.files({"STREAM": name}, **written) as (result, table),
         text_file(report) as page,
     ):
+        limits = {"rows": rows, "skip": skip, "folds": folds, "chunk_rows": chunk_rows}
+        limits |= {"shuffle": shuffle, "delay_labels": delay_labels, "seed": seed}
         stream = inputs.stream_settings(
-            *(name, label, data_dir, options),
-            seed=seed,
-            chunk_rows=chunk_rows,
-            folds=folds,
-            rows=rows,
-            skip=skip,
-            shuffle=shuffle,
-            hide_labels=hide_labels,
-            delay_labels=delay_labels,
+            name, label, data_dir, options, hide_labels=hide_labels, **limits
         )
         inputs.check_has_labels(stream)
         _check_files(save, checkpoint, is_resumed)
@@ -110,7 +94,7 @@ def run(
                 warm_up_chunks=warm_up,
                 holdout_every=holdout,
                 label_budget=label_budget,
-                unpredicted=unpredicted.value,
+                unpredicted=unpredicted,
                 window_chunks=window,
             ),
         )
@@ -119,8 +103,11 @@ def run(
             if save is not None or checkpoint is not None:
                 check_can_be_stored(ongoing)
             seconds_ready = running.compile_kernels(settings.config(), output.progress)
-            if is_resumed:
-                _resume(ongoing, checkpoint, output)
+            if is_resumed and checkpoint is not None and checkpoint.exists():
+                resume(ongoing, checkpoint)
+                output.note(f"Continuing after {ongoing.loop.n_rows:,} rows.")
+            elif is_resumed:
+                output.note("There is no checkpoint yet; the run starts at the beginning.")
             is_whole = _finished(ongoing, checkpoint, output.progress)
         _check_learned(ongoing, name, is_whole)
         found = ongoing.result(running.typed_command(context)) | {"seconds_ready": seconds_ready}
@@ -134,7 +121,10 @@ def run(
             inputs.save_model(ongoing.model, save)
     _show(ongoing, found, output.screen)
     if not is_whole:
-        _show_how_to_continue(context, checkpoint, output)
+        same = ", with the same rows from the first" if name == "-" else ""
+        again = running.typed_command(context, with_outputs=True, flags=("--resume",))
+        never = "With --checkpoint FILE, a run can be continued later."
+        output.note(f"To continue{same}: {again}" if checkpoint else never)
         raise interrupted()
 
 
@@ -172,14 +162,6 @@ def _opened(settings: RunSettings, wrap: Wrap, console: rich.console.Console) ->
     return ongoing
 
 
-def _resume(ongoing: Run, checkpoint: pathlib.Path | None, output: Output) -> None:
-    if checkpoint is None or not checkpoint.exists():
-        output.note("There is no checkpoint yet; the run starts at the beginning.")
-        return
-    resume(ongoing, checkpoint)
-    output.note(f"Continuing after {ongoing.loop.n_rows:,} rows.")
-
-
 def _finished(ongoing: Run, checkpoint: pathlib.Path | None, console: rich.console.Console) -> bool:
     """Run to the end, or until Ctrl-C is pressed; returns whether it is the end."""
     results = ongoing if checkpoint is None else Checkpoint(checkpoint).follow(ongoing)
@@ -187,25 +169,19 @@ def _finished(ongoing: Run, checkpoint: pathlib.Path | None, console: rich.conso
     n_rows = ongoing.stream.n_rows
     shown = watched(results, n_rows, console, name=name, before=list(ongoing.results))
     try:
-        with contextlib.closing(shown), _naming_the_model(ongoing.settings):  # type: ignore[type-var]
+        with contextlib.closing(shown):  # type: ignore[type-var]
             for _ in shown:
                 pass
     except KeyboardInterrupt:
         return False
-    return True
-
-
-@contextlib.contextmanager
-def _naming_the_model(settings: RunSettings) -> Iterator[None]:
-    """Say which model failed if it is one of another library."""
-    try:
-        yield
-    except (InputError, DataError, NotLearnedError, KeyboardInterrupt):
+    except (InputError, DataError, NotLearnedError):
         raise
     except Exception as error:
-        if settings.takes_config:
+        if ongoing.settings.takes_config:
             raise
-        raise DataError(f"{settings.model} failed: {type(error).__name__}: {error}") from error
+        model = ongoing.settings.model  # of another library
+        raise DataError(f"{model} failed: {type(error).__name__}: {error}") from error
+    return True
 
 
 def _check_learned(ongoing: Run, name: str, is_whole: bool) -> None:
@@ -248,18 +224,6 @@ def _show(ongoing: Run, result: dict[str, Any], screen: rich.console.Console) ->
     if ongoing.n_left_out:
         notes.append(f"{ongoing.n_left_out:,} rows at the end do not fill a chunk: left out.")
     if settings.takes_config:
-        notes.append(
-            f"Kernels were ready after {result['seconds_ready']:.1f} s, not counted above."
-        )
+        ready = f"{result['seconds_ready']:.1f} s"
+        notes.append(f"Compiling or loading the kernels took {ready}, not counted above.")
     screen.print(" ".join(notes))
-
-
-def _show_how_to_continue(
-    context: typer.Context, checkpoint: pathlib.Path | None, output: Output
-) -> None:
-    if checkpoint is None:
-        output.note("With --checkpoint FILE, a run can be continued later.")
-        return
-    command = running.typed_command(context, with_outputs=True, flags=("--resume",))
-    same = ", with the same rows from the first" if context.params["name"] == "-" else ""
-    output.note(f"To continue{same}: {command}")

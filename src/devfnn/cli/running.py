@@ -1,21 +1,20 @@
 """What commands that run models share: options, compiled kernels, many runs, how to go on."""
 
-import contextlib
-import enum
 import logging
 import os
 import pathlib
 import shlex
+import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Literal, NamedTuple
 
 import rich.console
 import rich.logging
 import typer
 
 from devfnn.cli.errors import interrupted
-from devfnn.cli.inputs import opening
+from devfnn.cli.inputs import opened
 from devfnn.cli.output import Output
 from devfnn.display.live import grid_bar
 from devfnn.errors import InputError
@@ -25,6 +24,7 @@ from devfnn.model.compiling import name_of
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
 from devfnn.streams import sea
+from devfnn.streams.stream import Stream
 
 OUTPUTS = {
     *("--json", "--csv", "--quiet", "--output", "--report", "--save", "--checkpoint", "--resume"),
@@ -32,22 +32,7 @@ OUTPUTS = {
 """Options on which the results do not depend."""
 
 
-class Scaling(enum.StrEnum):
-    """How features are scaled."""
-
-    online = "online"
-    dataset = "dataset"
-    none = "none"
-
-
-class Unpredicted(enum.StrEnum):
-    """How rows are scored that a model does not predict."""
-
-    wrong = "wrong"
-    skip = "skip"
-    first = "first"
-
-
+Scaling = Literal["online", "dataset", "none"]
 ByRow = Annotated[
     bool, typer.Option("--by-row", help="Predict and learn row by row, not chunk by chunk.")
 ]
@@ -58,10 +43,10 @@ Holdout = Annotated[
     int | None,
     typer.Option(min=2, metavar="CHUNKS", help="Test on every so many chunks; learn the others."),
 ]
-UnpredictedRows = Annotated[
-    Unpredicted, typer.Option(help="How rows are scored that a model does not predict.")
+Unpredicted = Annotated[
+    Literal["wrong", "skip", "first"],
+    typer.Option(help="How rows are scored that a model does not predict."),
 ]
-Seeds = Annotated[int, typer.Option("--seeds", min=1, help="Number of seeds: 0, 1, ...")]
 Jobs = Annotated[int, typer.Option(min=1, help="Number of processes.")]
 
 ALL_CORES = os.cpu_count() or 1
@@ -75,40 +60,32 @@ def compile_kernels(config: Config | None, console: rich.console.Console) -> flo
     if config is None:
         return 0.0
     start = time.perf_counter()
-    with _log_shown(console), console.status("Compiling or loading the kernels ..."):
-        from devfnn.model.compiling import ensure_compiled
-
-        ensure_compiled(config)
-        rehearsal = sea(300, rows_per_concept=300, chunk_rows=100)
-        for _ in iter_prequential(DEVFNN(config), rehearsal):
-            pass
-    return time.perf_counter() - start
-
-
-@contextlib.contextmanager
-def _log_shown(console: rich.console.Console) -> Iterator[None]:
-    """Show what the package logs, above a status if there is one."""
-    handler = rich.logging.RichHandler(
+    logger = logging.getLogger("devfnn")
+    shown = rich.logging.RichHandler(
         console=console, show_time=False, show_level=False, show_path=False
     )
-    logger = logging.getLogger("devfnn")
-    logger.addHandler(handler)
+    logger.addHandler(shown)
     try:
-        yield
+        with console.status("Compiling or loading the kernels ..."):
+            from devfnn.model.compiling import ensure_compiled
+
+            ensure_compiled(config)
+            rehearsal = sea(300, rows_per_concept=300, chunk_rows=100)
+            for _ in iter_prequential(DEVFNN(config), rehearsal):
+                pass
     finally:
-        logger.removeHandler(handler)
+        logger.removeHandler(shown)
+    return time.perf_counter() - start
 
 
 # ---- many runs
 
 
 class Runs(NamedTuple):
-    """The runs of a grid that are finished."""
+    """Finished runs of a grid, in its order, and the number that Ctrl-C left."""
 
     outcomes: list[Outcome]
-    """In the order of the grid."""
     n_left: int = 0
-    """Runs that Ctrl-C left."""
 
     @property
     def failures(self) -> list[str]:
@@ -156,13 +133,11 @@ def run_all(
 
 def check_all_can_start(cells: Sequence[Cell], console: rich.console.Console) -> None:
     """Refuse before the work what would fail in it: names, parameters, missing data."""
-    streams: dict[str, Any] = {}
-    for cell in cells:
-        settings = cell.settings
+    streams: dict[str, Stream] = {}
+    for settings in (cell.settings for cell in cells):
         name = settings.stream.name
         if name not in streams:
-            with opening(settings.stream, console) as progress:
-                streams[name] = settings.stream.open(progress).stream
+            streams[name] = opened(settings.stream, console)
         if settings.stream.seed == 0:
             settings.make_model(streams[name])
 
@@ -171,9 +146,8 @@ def made_folder(folder: pathlib.Path) -> pathlib.Path:
     """A folder for results, made if needed, that can be written to."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with (folder / ".tmp").open("w"):
+        with tempfile.TemporaryFile(dir=folder):
             pass
-        (folder / ".tmp").unlink()
     except OSError as error:
         raise InputError(f"cannot write into {str(folder)!r}: {error.strerror}") from None
     return folder

@@ -39,13 +39,19 @@ Folder = str | os.PathLike[str] | None
 
 
 class Fact(NamedTuple):
-    """A fact about a stream."""
+    """A fact about a stream: plain data, and its text for the screen if that is not the usual."""
 
     name: str
     value: Any
-    """As plain data, for JSON."""
-    text: str
-    """For the screen; "" to leave it out there."""
+    text: str | None = None
+
+    def shown(self) -> str:
+        """The text for the screen; "" to leave it out there."""
+        if self.text is not None:
+            return self.text
+        if isinstance(self.value, list):
+            return ", ".join(self.value)
+        return count(self.value) if isinstance(self.value, int) else self.value or ""
 
 
 def plain(facts: Iterable[Fact]) -> dict[str, Any]:
@@ -55,7 +61,7 @@ def plain(facts: Iterable[Fact]) -> dict[str, Any]:
 
 def texts(facts: Iterable[Fact]) -> dict[str, str]:
     """Facts for the screen."""
-    return {fact.name: fact.text for fact in facts}
+    return {fact.name: fact.shown() for fact in facts}
 
 
 def info_of(settings: StreamSettings, console: rich.console.Console) -> list[Fact]:
@@ -77,12 +83,12 @@ def data_set_row(data_set: DataSet, data_dir: Folder) -> list[Fact]:
     """A line of the list of data sets."""
     licence = textwrap.shorten(data_set.licence, LICENCE_WIDTH, placeholder=" ...")
     return [
-        _text("data set", data_set.name),
-        _count("rows", data_set.n_rows),
-        _count("features", data_set.n_features),
-        _count("classes", len(data_set.class_names)),
+        Fact("data set", data_set.name),
+        Fact("rows", data_set.n_rows),
+        Fact("features", data_set.n_features),
+        Fact("classes", len(data_set.class_names)),
         Fact("licence", data_set.licence, licence),
-        _text("where", _where(data_set, data_dir)),
+        Fact("where", _where(data_set, data_dir)),
     ]
 
 
@@ -108,22 +114,22 @@ def _data_set_facts(data_set: DataSet, data_dir: Folder, target: str | None) -> 
     sha256 = None if file is None else file.sha256
     path = str(located.path) if located else None
     return [
-        _text("what", f"{data_set.title}. {data_set.summary}"),
-        _count("rows", data_set.n_rows),
+        Fact("what", f"{data_set.title}. {data_set.summary}"),
+        Fact("rows", data_set.n_rows),
         _names("features", data_set.feature_names),
         _names("classes", data_set.class_names if chosen is None else chosen.class_names),
-        _listed("targets", data_set.target_names if data_set.targets else ()),
+        Fact("targets", list(data_set.target_names if data_set.targets else ())),
         _drift(data_set.drift_positions),
         Fact("notes", list(data_set.notes), " ".join(data_set.notes)),
-        _text("licence", data_set.licence),
-        _text("citation", data_set.citation),
-        _text("home page", data_set.home_page),
+        Fact("licence", data_set.licence),
+        Fact("citation", data_set.citation),
+        Fact("home page", data_set.home_page),
         Fact("source", urls, "\n".join(urls)),
         Fact("sha256", sha256, sha256 or ("" if file is None else "not published")),
-        _listed("checked", data_set.checks),
+        Fact("checked", list(data_set.checks)),
         Fact("here", path, path or "no"),
         _options(data_set.name),
-        _text("to get it", None if located else data_set.directions(download_folder(data_dir))),
+        Fact("to get it", None if located else data_set.directions(download_folder(data_dir))),
     ]
 
 
@@ -132,11 +138,11 @@ def _generator_facts(name: str, stream: Stream) -> list[Fact]:
     generator = GENERATORS[name]
     document = inspect.getdoc(generator.make) or ""
     return [
-        _text("what", generator.summary),
-        _text("citation", generator.citation),
+        Fact("what", generator.summary),
+        Fact("citation", generator.citation),
         *_stream_facts(stream),
         _options(name),
-        _text("more", document.partition("\n\nParameters")[0].replace("\n", " ")),
+        Fact("more", document.partition("\n\nParameters")[0].replace("\n", " ")),
     ]
 
 
@@ -159,18 +165,6 @@ def _options(name: str) -> Fact:
         if option not in left_out
     }
     return Fact("options", forms, "\n".join(f"{option}={text}" for option, text in forms.items()))
-
-
-def _text(name: str, text: str | None) -> Fact:
-    return Fact(name, text, text or "")
-
-
-def _count(name: str, number: int) -> Fact:
-    return Fact(name, number, count(number))
-
-
-def _listed(name: str, values: Sequence[str]) -> Fact:
-    return Fact(name, list(values), ", ".join(values))
 
 
 def _names(name: str, values: Sequence[str]) -> Fact:

@@ -1,9 +1,8 @@
 """`devfnn table`: the paper's Table 1 measured again, or results of many runs in one table."""
 
-import enum
 import pathlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import rich.console
 import typer
@@ -13,30 +12,15 @@ from devfnn.cli.option_parsing import parse_names
 from devfnn.cli.output import Output, check_replaceable, command, file_option, text_file
 from devfnn.display.results import results_table, show_notes
 from devfnn.errors import InputError
+from devfnn.experiments import table_runs
 from devfnn.experiments.ablations import ablation_table
 from devfnn.experiments.grid import Cell
 from devfnn.experiments.paper_table import paper_table
 from devfnn.experiments.peer_table import peer_table
 from devfnn.experiments.reading import read_results
 from devfnn.experiments.rendering import Table
-from devfnn.experiments.table_runs import (
-    PAPER_MODELS,
-    PAPER_STREAMS,
-    PEER_MODELS,
-    PEER_STREAMS,
-    ablation_cells,
-    table_cells,
-)
 
-
-class Format(enum.StrEnum):
-    """How a table is written."""
-
-    text = "text"
-    markdown = "markdown"
-    csv = "csv"
-    latex = "latex"
-    html = "html"
+Format = Literal["text", "markdown", "csv", "latex", "html"]
 
 
 def _written(table: Table, written_as: Format) -> str:
@@ -79,7 +63,7 @@ def table(
     ),
     rows: inputs.Rows = None,
     data_dir: inputs.DataDir = None,
-    written_as: Format = typer.Option(Format.text, "--format", help="How the table is written."),
+    written_as: Format = typer.Option("text", "--format", help="How the table is written."),
     file: pathlib.Path | None = file_option("Write the table here, do not show it.", "--output"),
 ) -> None:
     """Make Table 1 of the paper, measured beside published; or a table of many models.
@@ -120,7 +104,7 @@ def table(
 
 
 def _show(made: Table, written_as: Format, screen: rich.console.Console) -> None:
-    if written_as is Format.text:
+    if written_as == "text":
         screen.print(results_table(made, screen.width))
         show_notes(made, screen)
     elif not screen.quiet:
@@ -140,9 +124,9 @@ class _Kind(NamedTuple):
         """All runs, of the chosen models and streams or of all."""
         chosen = self.streams if streams is None else parse_names(streams)
         if self.make is ablation_table:
-            return ablation_cells(chosen, n_seeds, **limits)
+            return table_runs.ablation_cells(chosen, n_seeds, **limits)
         named = self.models if models is None else parse_names(models)
-        return table_cells(named, chosen, n_seeds, **limits)
+        return table_runs.table_cells(named, chosen, n_seeds, **limits)
 
 
 def _kind(peers: bool, ablations: bool, models: str | None) -> _Kind:
@@ -152,10 +136,10 @@ def _kind(peers: bool, ablations: bool, models: str | None) -> _Kind:
     if ablations and models is not None:
         raise InputError("--ablations are of DEVFNN; --models cannot be combined with it")
     if ablations:
-        return _Kind(ablation_table, (), PEER_STREAMS)
+        return _Kind(ablation_table, (), table_runs.PEER_STREAMS)
     if peers:
-        return _Kind(peer_table, PEER_MODELS, PEER_STREAMS)
-    return _Kind(paper_table, PAPER_MODELS, PAPER_STREAMS)
+        return _Kind(peer_table, table_runs.PEER_MODELS, table_runs.PEER_STREAMS)
+    return _Kind(paper_table, table_runs.PAPER_MODELS, table_runs.PAPER_STREAMS)
 
 
 def _check_nothing_to_run(models: str | None, streams: str | None, rows: int | None) -> None:

@@ -106,18 +106,8 @@ def watched(
 ) -> Iterator[ChunkResult]:
     """The same results, shown as they come: in a live panel on a terminal, else in a few lines.
 
-    Parameters
-    ----------
-    results
-        A run, as `iter_prequential` yields it.
-    n_rows
-        Rows of the whole run; None if not known.
-    console
-        Where to show them.
-    name
-        Title of the panel.
-    before
-        Results of the same run from before it was interrupted.
+    `n_rows` is the length of the whole run if it is known, `name` the title of the panel; `before`
+    are results of the same run from before it was interrupted.
     """
     run = _Run(n_rows)
     for result in before:
@@ -157,27 +147,27 @@ class _Run:
     @property
     def accuracy_now(self) -> str:
         """Over the latest chunks."""
-        n_scored = sum(result.n_scored for result in self._recent)
         n_correct = sum(result.n_correct or 0 for result in self._recent)
-        return percent(n_correct / n_scored if n_scored else None)
+        return percent(_ratio(n_correct, sum(result.n_scored for result in self._recent)))
 
     @property
     def accuracy_so_far(self) -> str:
         """Over all rows."""
-        return percent(self._n_correct / self._n_scored if self._n_scored else None)
+        return percent(_ratio(self._n_correct, self._n_scored))
 
     @property
     def speed(self) -> str:
         """Rows per second spent in the model."""
-        return count(self.n_rows / self._seconds if self._seconds > 0.0 else None)
+        return count(_ratio(self.n_rows, self._seconds))
 
     @property
-    def time_left(self) -> float | None:
-        """Seconds to the end at the speed so far."""
-        done = self.n_rows - self._n_rows_before
-        if self.n_rows_in_all is None or not done:
-            return None
-        return (time.monotonic() - self._started) * (self.n_rows_in_all - self.n_rows) / done
+    def time_left(self) -> str:
+        """Time to the end at the speed so far."""
+        elapsed = time.monotonic() - self._started
+        pace = _ratio(elapsed, self.n_rows - self._n_rows_before)
+        if self.n_rows_in_all is None or pace is None:
+            return NO_VALUE
+        return seconds(pace * (self.n_rows_in_all - self.n_rows))
 
     def line(self) -> str:
         """Everything in one line."""
@@ -201,7 +191,7 @@ class _Run:
         grid.add_row(
             f"accuracy so far [bold]{self.accuracy_so_far}",
             f"rules [bold]{self._rules}",
-            f"time left [bold]{seconds(self.time_left)}",
+            f"time left [bold]{self.time_left}",
         )
         drift = NO_VALUE
         if self._drifts:
@@ -220,6 +210,10 @@ class _Run:
         share = self.n_rows / self.n_rows_in_all if self.n_rows_in_all else 1.0
         row.add_row(bar, f"{count(self.n_rows)} of {count(self.n_rows_in_all)} rows {share:4.0%}")
         return row
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
 
 
 def _with_panel(

@@ -9,7 +9,7 @@ import rich.console
 import rich.table
 
 from devfnn.display.streams import number
-from devfnn.display.tables import facts_table, literal, simple_table
+from devfnn.display.tables import LEFT, RIGHT, facts_table, literal, text_table
 from devfnn.formatting import NO_VALUE, change_text, count, listed, percent, size
 from devfnn.model.rules import Rule
 
@@ -57,7 +57,8 @@ def _facts(about: Mapping[str, Any]) -> dict[str, str]:
 
 def _features_table(features: Sequence[Mapping[str, Any]]) -> rich.table.Table:
     """Ranges by which features are scaled, and whether they are in use."""
-    table = _table("Features", {"feature": "left", "from": "right", "to": "right", "": "left"})
+    columns = [("feature", LEFT), ("from", RIGHT), ("to", RIGHT), ("", LEFT)]
+    table = text_table("Features", columns)
     lines = list(features)
     if len(lines) > MOST_FEATURES:
         lines.sort(key=lambda feature: bool(feature["state"] == "in use"))
@@ -77,7 +78,7 @@ def _features_table(features: Sequence[Mapping[str, Any]]) -> rich.table.Table:
 def _layers_table(layers: Sequence[Mapping[str, Any]]) -> rich.table.Table:
     """Layers with their votes; merged and resting layers have none."""
     columns = ("layer", "vote", "rules", "archived", "features", "from layers")
-    table = _table("Layers", dict.fromkeys(columns, "right") | {"": "left"})
+    table = text_table("Layers", [*((column, RIGHT) for column in columns), ("", LEFT)])
     for layer in layers:
         is_silent = layer["state"] in ("merged", "rests")
         counts = (layer[name] for name in ("rules", "archived", "features", "inputs_from_layers"))
@@ -93,7 +94,8 @@ def _layers_table(layers: Sequence[Mapping[str, Any]]) -> rich.table.Table:
 
 def rules_table(rules: Sequence[Rule], most: int) -> rich.table.Table:
     """The first rules as text, and how many more there are."""
-    table = _table("Rules, those of the layer with the largest vote first", {"": "right", " ": ""})
+    heading = "Rules, those of the layer with the largest vote first"
+    table = text_table(heading, [("", RIGHT), ("", LEFT)])
     table.show_header = False
     for place, rule in enumerate(rules[:most], start=1):
         condition, then, conclusion = rule.text().rpartition(" THEN ")
@@ -124,16 +126,6 @@ def learning_table(
     name: str, facts: Mapping[str, str], before: Mapping[str, int], after: Mapping[str, int]
 ) -> rich.console.Group:
     """What was learned, and the model before and after it."""
-    table = _table("Model", {"": "left", "before": "right", "after": "right"})
-    for what, end in after.items():
-        table.add_row(what, count(before[what]), count(end))
-    return rich.console.Group(facts_table(name, facts), table)
-
-
-def _table(name: str, columns: Mapping[str, Any]) -> rich.table.Table:
-    """An empty table, its columns given with their alignment; the first is bold."""
-    table = simple_table(name)
-    for place, (column, justify) in enumerate(columns.items()):
-        style = "" if place else "bold"
-        table.add_column(column.strip(), justify=justify or "left", style=style, overflow="fold")
-    return table
+    lines = [(what, count(before[what]), count(end)) for what, end in after.items()]
+    columns = [("", LEFT), ("before", RIGHT), ("after", RIGHT)]
+    return rich.console.Group(facts_table(name, facts), text_table("Model", columns, lines))

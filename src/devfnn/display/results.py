@@ -1,7 +1,6 @@
 """Tables of results: a run, a comparison of models, the tables of the paper."""
 
 import itertools
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import rich.table
 from devfnn.display.tables import literal, simple_table, title
 from devfnn.evaluation import ChunkResult
 from devfnn.evaluation.ranking import Ranking
+from devfnn.evaluation.summary import mean
 from devfnn.events import DriftFound
 from devfnn.experiments.costs import largest_size, overall_speed
 from devfnn.experiments.rendering import Column, Table
@@ -106,7 +106,11 @@ def accuracy_table(comparison: Mapping[str, Any]) -> rich.table.Table:
     for name in map(literal, (*streams, "mean rank", "rows/s", "largest")):
         table.add_column(name, justify="right")
     cells = {model: [c for c in comparison["cells"] if c["model"] == model] for model in models}
-    means = {(model, stream): _mean(cells[model], stream) for model in models for stream in streams}
+    means = {
+        (model, stream): mean([c["accuracy_mean"] for c in cells[model] if c["stream"] == stream])
+        for model in models
+        for stream in streams
+    }
     best = {stream: max(means[model, stream] or 0.0 for model in models) for stream in streams}
     for model in models:
         rank = ranking and f"{ranking['mean_ranks'][ranking['models'].index(model)]:.2f}"
@@ -120,18 +124,11 @@ def accuracy_table(comparison: Mapping[str, Any]) -> rich.table.Table:
     return table
 
 
-def _mean(cells: Iterable[Mapping[str, Any]], stream: str) -> float | None:
-    """Mean accuracy of a model on a stream."""
-    found = [cell["accuracy_mean"] for cell in cells if cell["stream"] == stream]
-    known = [accuracy for accuracy in found if accuracy is not None]
-    return statistics.fmean(known) if known else None
-
-
-def _score(mean: float | None, best: float) -> str:
-    if mean is None:
+def _score(accuracy: float | None, best: float) -> str:
+    if accuracy is None:
         return NO_VALUE
-    shown = f"{100.0 * mean:.2f}"
-    return f"[bold]{shown}[/bold]" if mean == best else shown
+    shown = f"{100.0 * accuracy:.2f}"
+    return f"[bold]{shown}[/bold]" if accuracy == best else shown
 
 
 def ranking_lines(comparison: Mapping[str, Any]) -> list[str]:

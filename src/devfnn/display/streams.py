@@ -8,7 +8,7 @@ import rich.cells
 import rich.console
 import rich.table
 
-from devfnn.display.tables import literal, simple_table
+from devfnn.display.tables import LEFT, RIGHT, literal, simple_table, text_table
 from devfnn.formatting import NO_VALUE, count, listed, percent, plural
 from devfnn.streams.describing import Description, Overview, joined_neighbours
 from devfnn.streams.stream import Stream
@@ -66,14 +66,14 @@ def head_tables(
         columns = ["time", *columns]
         rows = [[str(time), *row] for time, row in zip(chunk.times, rows, strict=True)]
     if sum(_widest(column) for column in zip(columns, *rows, strict=True)) <= width - EDGES:
-        yield _table("", right=columns, lines=rows)
+        yield text_table("", ((column, RIGHT) for column in columns), rows)
         return
     names_width = min(_widest(columns), width // 2)
     n_beside = max(1, (width - EDGES - names_width) // max(map(_widest, rows)))
     for start in range(0, len(rows), n_beside):
         part = rows[start : start + n_beside]
-        numbers = [count(start + place) for place in range(1, len(part) + 1)]
-        yield _table("", ["row"], numbers, zip(columns, *part, strict=True))
+        numbers = ((count(start + place), RIGHT) for place in range(1, len(part) + 1))
+        yield text_table("", [("row", LEFT), *numbers], zip(columns, *part, strict=True))
 
 
 def _widest(texts: Iterable[str]) -> int:
@@ -90,7 +90,8 @@ def features_table(whole: Description, feature_names: Sequence[str]) -> rich.tab
         share = percent(n_missing / whole.n_rows, 1)
         missing = f"{n_missing:,} ({share})" if n_missing else NO_VALUE
         lines.append([name, *(number(float(value[place])) for value in values), missing])
-    return _table("Features", ["feature"], ["min", "mean", "max", "std", "missing"], lines)
+    columns = ((name, RIGHT) for name in ("min", "mean", "max", "std", "missing"))
+    return text_table("Features", [("feature", LEFT), *columns], lines)
 
 
 def classes_table(whole: Description, names: Mapping[Hashable, str]) -> rich.table.Table:
@@ -105,9 +106,10 @@ def classes_table(whole: Description, names: Mapping[Hashable, str]) -> rich.tab
         n_rows = sum(whole.class_counts[label] for label in rest)
         share = percent(sum(rest.values()), 1)
         lines.append([f"{len(rest):,} more", "", count(n_rows), share])
-    if names:
-        return _table("Classes", ["label", "name"], ["rows", "share"], lines)
-    return _table("Classes", ["label"], ["rows", "share"], (line[:1] + line[2:] for line in lines))
+    columns = [("label", LEFT), ("name", LEFT), ("rows", RIGHT), ("share", RIGHT)]
+    if not names:
+        columns, lines = columns[:1] + columns[2:], [line[:1] + line[2:] for line in lines]
+    return text_table("Classes", columns, lines)
 
 
 def chunks_table(
@@ -120,10 +122,12 @@ def chunks_table(
     start, before = 0, None
     for group in groups:
         missing = group.n_missing.sum() / max(group.n_rows * len(feature_names), 1)
+        drifts = [count(each) for each in drift_positions if 0 <= each - start < group.n_rows]
+        is_short = len(drifts) <= MOST_DRIFTS
         lines.append(
             [
                 count(start),
-                _drifts([each for each in drift_positions if 0 <= each - start < group.n_rows]),
+                ", ".join(drifts) if is_short else plural(len(drifts), "drift"),
                 percent(missing, 1) if missing else "",
                 _balance(group),
                 *(_ranges(group) if shows_ranges else [_new_ranges(group, before, feature_names)]),
@@ -152,29 +156,6 @@ def show_bad_rows(stream: Stream, screen: rich.console.Console) -> None:
         screen.print(f"Left out {plural(stream.bad_rows.n_rows, 'bad row')}:")
         for row, reason in stream.bad_rows.examples:
             screen.print(literal(f"  row {row:,}: {reason}"))
-
-
-def _table(
-    name: str,
-    left: Sequence[str] = (),
-    right: Sequence[str] = (),
-    lines: Iterable[Sequence[str]] = (),
-) -> rich.table.Table:
-    """A table of text: columns aligned at the left, which may fold, and at the right."""
-    table = simple_table(name)
-    for place, column in enumerate(left):
-        table.add_column(column, style="" if place else "bold", overflow="fold")
-    for column in right:
-        table.add_column(literal(column), justify="right", no_wrap=True)
-    for line in lines:
-        table.add_row(*map(literal, line))
-    return table
-
-
-def _drifts(positions: Sequence[int]) -> str:
-    if len(positions) > MOST_DRIFTS:
-        return plural(len(positions), "drift")
-    return ", ".join(map(count, positions))
 
 
 def _balance(group: Description) -> str:

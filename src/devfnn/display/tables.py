@@ -1,10 +1,14 @@
 """Text shown as it is, and the tables that all others are made from."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import rich.box
+import rich.console
 import rich.table
 import rich.text
+
+LEFT: rich.console.JustifyMethod = "left"
+RIGHT: rich.console.JustifyMethod = "right"
 
 
 def literal(text: str, style: str = "") -> rich.text.Text:
@@ -31,6 +35,24 @@ def simple_table(name: str = "") -> rich.table.Table:
         collapse_padding=True,
         pad_edge=False,
     )
+
+
+def text_table(
+    name: str,
+    columns: Iterable[tuple[str, rich.console.JustifyMethod]],
+    lines: Iterable[Sequence[str | rich.text.Text]] = (),
+) -> rich.table.Table:
+    """Lines of text below names of columns; columns at the right hold numbers and do not fold."""
+    table = simple_table(name)
+    for place, (column, side) in enumerate(columns):
+        style = "bold" if side == LEFT and not place else ""
+        is_number = side == RIGHT
+        table.add_column(
+            literal(column), justify=side, style=style, no_wrap=is_number, overflow="fold"
+        )
+    for line in lines:
+        table.add_row(*(literal(cell) if isinstance(cell, str) else cell for cell in line))
+    return table
 
 
 def facts_table(name: str, facts: Mapping[str, str]) -> rich.table.Table:

@@ -11,14 +11,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from matplotlib.transforms import Bbox
 
 from devfnn.errors import InputError
+from devfnn.figures import style
 from devfnn.figures.style import (
-    BLUE,
-    GREY,
-    INK,
-    PALE,
-    SIZE,
-    SMALL,
-    WIDTH,
     axes_or_new,
     figure_of,
     label,
@@ -43,7 +37,7 @@ GAP, SPACE = 12.0, 5.0
 LINE, LEVEL = 15.0, 7.0
 """From name to name, and from bar to bar."""
 
-NOTE = 2.0 * SMALL + 14.0
+NOTE = 2.0 * style.SMALL + 14.0
 """Height of the note at the bottom."""
 
 TESTS = {"nemenyi": "Nemenyi", "wilcoxon-holm": "Wilcoxon, Holm"}
@@ -109,11 +103,12 @@ class _Diagram:
         n_left = -(-self.n_models // 2)
         self.halves = (order[:n_left], order[: n_left - 1 : -1])  # from the best, from the worst
         self.ranks = [f"{rank:.2f}" for rank in ranking.mean_ranks]
-        self.rank_width = max(text_width(rank, SIZE) for rank in self.ranks)
+        self.rank_width = max(text_width(rank, style.SIZE) for rank in self.ranks)
         beside = MARGIN + GAP + 2.0 * SPACE + self.rank_width
         names = [shortened(model) for model in ranking.models]
         self.left, right = (
-            beside + max(text_width(names[place], SIZE) for place in half) for half in self.halves
+            beside + max(text_width(names[place], style.SIZE) for place in half)
+            for half in self.halves
         )
         difference = ranking.critical_difference
         n_steps = max(self.n_models - 1.0, difference or 0.0)
@@ -131,30 +126,30 @@ class _Diagram:
         """Where a rank is on the scale."""
         return self.left + (rank - 1.0) * self.unit
 
-    def line(self, x: Sequence[float], y: Sequence[float], width: float, **style: Any) -> None:
+    def line(self, x: Sequence[float], y: Sequence[float], width: float, **how: Any) -> None:
         """Draw a line."""
-        self.ax.plot(x, y, linewidth=width * self.zoom, solid_capstyle="butt", **style)
+        self.ax.plot(x, y, linewidth=width * self.zoom, solid_capstyle="butt", **how)
 
-    def text(self, x: float, y: float, text: str, size: float = SMALL, **style: Any) -> None:
+    def text(self, x: float, y: float, text: str, size: float = style.SMALL, **how: Any) -> None:
         """Write some text."""
-        self.ax.text(x, y, text, fontsize=size * self.zoom, **style)
+        self.ax.text(x, y, text, fontsize=size * self.zoom, **how)
 
     def draw_scale(self) -> None:
         """The axis of ranks, 1 at the left, and the length of the critical difference."""
         axis = self.axis
-        self.line((self.at(1), self.at(self.n_models)), (axis, axis), 1.0, color=INK)
+        self.line((self.at(1), self.at(self.n_models)), (axis, axis), 1.0, color=style.INK)
         for rank in range(1, self.n_models + 1):
-            self.line((self.at(rank),) * 2, (axis, axis + 5.0), 1.0, color=INK)
+            self.line((self.at(rank),) * 2, (axis, axis + 5.0), 1.0, color=style.INK)
             self.text(self.at(rank), axis + 7.0, str(rank), ha="center", va="bottom")
         for rank in range(1, self.n_models):
-            self.line((self.at(rank + 0.5),) * 2, (axis, axis + 3.0), 0.6, color=INK)
-        self.text(self.at(1) - 8.0, axis + 7.0, "best", ha="right", va="bottom", color=GREY)
+            self.line((self.at(rank + 0.5),) * 2, (axis, axis + 3.0), 0.6, color=style.INK)
+        self.text(self.at(1) - 8.0, axis + 7.0, "best", ha="right", va="bottom", color=style.GREY)
         difference = self.ranking.critical_difference
         if difference is not None:
             start, end, height = self.at(1.0), self.at(1.0 + difference), axis + 28.0
-            self.line((start, end), (height, height), 1.2, color=INK)
+            self.line((start, end), (height, height), 1.2, color=style.INK)
             for edge in (start, end):
-                self.line((edge, edge), (height - 3.0, height + 3.0), 1.2, color=INK)
+                self.line((edge, edge), (height - 3.0, height + 3.0), 1.2, color=style.INK)
             text = f"critical difference {difference:.2f}"
             self.text((start + end) / 2.0, height + 4.0, text, ha="center", va="bottom")
 
@@ -163,7 +158,7 @@ class _Diagram:
         for bar in self.bars:
             height = self.axis - 9.0 - LEVEL * bar.level
             reach = (self.at(bar.best) - 3.0, self.at(bar.worst) + 3.0)
-            self.line(reach, (height, height), 3.2, color=BLUE, zorder=3.0)
+            self.line(reach, (height, height), 3.2, color=style.BLUE, zorder=3.0)
 
     def draw_models(self) -> None:
         """Lines from the scale to ranks and names: the better half at the left."""
@@ -173,13 +168,15 @@ class _Diagram:
             for count, place in enumerate(half):
                 height = self.first_name - LINE * count
                 at = self.at(self.ranking.mean_ranks[place])
-                self.line((at, at, edge), (self.axis, height, height), 0.8, color=GREY)
+                self.line((at, at, edge), (self.axis, height, height), 0.8, color=style.GREY)
                 # Numbers end at the same place, so that their points are below each other.
                 end = edge + step * SPACE + (self.rank_width if step > 0.0 else 0.0)
-                self.text(end, height, self.ranks[place], SIZE, ha="right", va="center_baseline")
+                self.text(
+                    end, height, self.ranks[place], style.SIZE, ha="right", va="center_baseline"
+                )
                 start = edge + step * (2.0 * SPACE + self.rank_width)
                 name = label(self.ranking.models[place])
-                self.text(start, height, name, SIZE, ha=side, va="center_baseline")
+                self.text(start, height, name, style.SIZE, ha=side, va="center_baseline")
 
     def draw_note(self) -> None:
         """What the ranks and bars are based on."""
@@ -192,17 +189,17 @@ class _Diagram:
         test = TESTS.get(ranking.post_hoc, ranking.post_hoc)
         words.append(f"{joined} at {100.0 * ranking.significance:g} % ({test})")
         text = "; ".join(words)
-        letter = text_width(text, SMALL) / len(text)
+        letter = text_width(text, style.SMALL) / len(text)
         lines = "\n".join(textwrap.wrap(text, int((self.width - 2.0 * MARGIN) / letter)))
         bottom = self.first_name - LINE * (len(self.halves[0]) - 0.5) - NOTE
-        self.text(self.width / 2.0, bottom, lines, ha="center", va="bottom", color=GREY)
+        self.text(self.width / 2.0, bottom, lines, ha="center", va="bottom", color=style.GREY)
 
 
 def _sheet(ax: Axes | None, width: float, height: float) -> tuple[Axes, float, float, float]:
     """Axes in points, their width and height, and how much the diagram is scaled down to fit."""
     zoom = 1.0
     if ax is None:
-        width = max(width, 72.0 * WIDTH)
+        width = max(width, 72.0 * style.WIDTH)
         figure = new_figure(width / 72.0, height / 72.0)
         figure.set_layout_engine("none")
         ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
@@ -227,7 +224,7 @@ def accuracy_against_speed(cells: Sequence[Mapping[str, Any]], ax: Axes | None =
     """
     models, speeds, rates, n_streams = _mean_scores(cells)
     is_new = ax is None
-    ax = axes_or_new(ax, WIDTH, 4.2)
+    ax = axes_or_new(ax, style.WIDTH, 4.2)
     _set_axes(ax, speeds, rates)
     ax.set_ylabel(f"accuracy, mean over {plural(n_streams, 'stream')}")
     front = _undefeated(speeds, rates)
@@ -235,14 +232,14 @@ def accuracy_against_speed(cells: Sequence[Mapping[str, Any]], ax: Axes | None =
         speeds[front],
         rates[front],
         drawstyle="steps-pre",
-        color=GREY,
+        color=style.GREY,
         linewidth=0.9,
         linestyle="--",
         zorder=1.5,
         label="no model is faster and better" if len(front) > 1 else None,
     )
-    faces = [BLUE if place in front else "white" for place in range(len(models))]
-    ax.scatter(speeds, rates, s=30.0, c=faces, edgecolors=BLUE, linewidths=1.1, zorder=3.0)
+    faces = [style.BLUE if place in front else "white" for place in range(len(models))]
+    ax.scatter(speeds, rates, s=30.0, c=faces, edgecolors=style.BLUE, linewidths=1.1, zorder=3.0)
     if len(front) > 1:
         legend_above(ax)
     if is_new:
@@ -302,7 +299,7 @@ def _set_axes(ax: Axes, speeds: Floats, rates: Floats) -> None:
     ax.yaxis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 5, 10]))
     ax.yaxis.set_major_formatter(PERCENT)
     ax.set_xlabel("rows per second, geometric mean")
-    ax.grid(color=PALE, linewidth=0.5)
+    ax.grid(color=style.PALE, linewidth=0.5)
 
 
 def _name_points(ax: Axes, models: Sequence[str], points: Floats, front: Sequence[int]) -> None:
@@ -315,7 +312,7 @@ def _name_points(ax: Axes, models: Sequence[str], points: Floats, front: Sequenc
         corner = np.array([start[0], end[1]])
         taken += [Bbox([corner - 1.5, start + 1.5]), Bbox([corner - 1.5, end + 1.5])]
     for which in np.argsort(-places[:, 1]):
-        size = (text_width(shortened(models[which]), SMALL) + 2.0, SMALL + 2.0)
+        size = (text_width(shortened(models[which]), style.SMALL) + 2.0, style.SMALL + 2.0)
         offset = _free_offset(places[which], size, taken, edges)
         taken.append(_box(places[which] + offset, size))
         gaps = np.maximum(np.abs(offset) - np.array(size) / 2.0, 0.0)
@@ -327,9 +324,11 @@ def _name_points(ax: Axes, models: Sequence[str], points: Floats, front: Sequenc
             textcoords="offset points",
             ha="center",
             va="center_baseline",
-            fontsize=SMALL,
+            fontsize=style.SMALL,
             zorder=4.0,
-            arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.5} if is_far else None,
+            arrowprops={"arrowstyle": "-", "color": style.GREY, "linewidth": 0.5}
+            if is_far
+            else None,
         )
 
 

@@ -8,20 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from devfnn.errors import InputError
-from devfnn.figures.style import (
-    BLUE,
-    GREY,
-    INK,
-    PALE,
-    RED,
-    SMALL,
-    WIDTH,
-    axes_or_new,
-    class_label,
-    label,
-    legend_above,
-    styled,
-)
+from devfnn.figures import style
+from devfnn.figures.style import axes_or_new, class_label, label, legend_above, styled
 from devfnn.formatting import percent, plural
 
 if TYPE_CHECKING:
@@ -55,35 +43,27 @@ def contribution_bars(
 ) -> Axes:
     """The score of a class in steps: the usual score, what each feature adds, and their sum.
 
-    Parameters
-    ----------
-    explanation
-        What `DEVFNN.explain` says of a row.
-    about
-        The class; the predicted one if None.
-    ax
-        Where to draw.
-    most
-        Inputs with a bar of their own, the largest; the others share one.
+    `about` is the class, by default the predicted one. The inputs that add most have bars of their
+    own, the others share one.
     """
     steps = steps_of(explanation, about, most)
     if not all(math.isfinite(step.stop) for step in steps):
         raise InputError("the explanation has numbers that are not finite: it cannot be drawn")
-    ax = axes_or_new(ax, WIDTH, MARGINS + LINE_HEIGHT * len(steps))
+    ax = axes_or_new(ax, style.WIDTH, MARGINS + LINE_HEIGHT * len(steps))
     ends = [end for step in steps for end in (step.start, step.stop)]
     reach = max(ends) - min(ends) or 1.0
     for place, step in enumerate(steps):
         _draw(ax, place, step, reach)
     for place, step in enumerate(steps[:-1]):
         below = [place + THICKNESS / 2.0, place + 1.0 - THICKNESS / 2.0]
-        ax.plot([step.stop] * 2, below, color=GREY, linewidth=0.7, zorder=2.0)
-    ax.axvline(0.0, color=INK, linewidth=0.8, zorder=1.5)
+        ax.plot([step.stop] * 2, below, color=style.GREY, linewidth=0.7, zorder=2.0)
+    ax.axvline(0.0, color=style.INK, linewidth=0.8, zorder=1.5)
     room = 0.15 * reach  # for numbers
     ax.set(xlim=(min(ends) - room, max(ends) + room), ylim=(len(steps) - 0.4, -0.6))
     ax.set_yticks(range(len(steps)), [step.name for step in steps])
     ax.tick_params(axis="y", length=0.0)
     ax.spines["left"].set_visible(False)
-    ax.grid(axis="x", color=PALE, linewidth=0.5)
+    ax.grid(axis="x", color=style.PALE, linewidth=0.5)
     ax.set_xlabel(_axis_label(explanation, about))
     _name_colours(ax, steps)
     return ax
@@ -99,11 +79,11 @@ def steps_of(explanation: "Explanation", about: Hashable | None, most: int) -> l
         rest = math.fsum(value for name, value in added.items() if name not in names)
         parts.append((plural(n_others, "other"), rest))
     at = explanation.usually(about)
-    steps = [Step("usually", 0.0, at, GREY)]
+    steps = [Step("usually", 0.0, at, style.GREY)]
     for name, value in parts:
-        steps.append(Step(name, at, at + value, BLUE if value > 0.0 else RED))
+        steps.append(Step(name, at, at + value, style.BLUE if value > 0.0 else style.RED))
         at += value
-    return [*steps, Step("together", 0.0, at, INK)]
+    return [*steps, Step("together", 0.0, at, style.INK)]
 
 
 def _with_value(name: str, values: dict[str, float]) -> str:
@@ -125,9 +105,9 @@ def _draw(ax: Axes, place: int, step: Step, reach: float) -> None:
         f"{width:+.2f}".replace("-", "\N{MINUS SIGN}"),
         ha="left" if is_right else "right",
         va="center",
-        fontsize=SMALL,
-        color=INK,
-        fontweight="bold" if step.colour == INK else "normal",
+        fontsize=style.SMALL,
+        color=style.INK,
+        fontweight="bold" if step.colour == style.INK else "normal",
         bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
         zorder=2.5,
     )
@@ -148,7 +128,7 @@ def _axis_label(explanation: "Explanation", about: Hashable | None) -> str:
 def _name_colours(ax: Axes, steps: list[Step]) -> None:
     """A legend of the colours of features, if there are any."""
     colours = {step.colour for step in steps}
-    names = {BLUE: "raises it", RED: "lowers it"}
+    names = {style.BLUE: "raises it", style.RED: "lowers it"}
     handles = [
         Rectangle((0.0, 0.0), 1.0, 1.0, facecolor=colour, label=name)
         for colour, name in names.items()

@@ -12,19 +12,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon
 
 from devfnn.errors import InputError
-from devfnn.figures.style import (
-    GREY,
-    INK,
-    PALE,
-    PALETTE,
-    WIDTH,
-    axes_or_new,
-    class_label,
-    label,
-    legend_above,
-    new_figure,
-    styled,
-)
+from devfnn.figures import style
+from devfnn.figures.style import axes_or_new, class_label, label, legend_above, new_figure, styled
 from devfnn.figures.timeline import Floats, Result
 from devfnn.model.rules import Rule
 
@@ -50,7 +39,7 @@ def membership_curves(rules: Sequence[Rule], feature: str, ax: Axes | None = Non
     low, high = _reach(centers, spreads)
     values = np.linspace(low, high, 600)
     colours = _colours(rules)
-    ax = axes_or_new(ax, WIDTH, 2.8)
+    ax = axes_or_new(ax, style.WIDTH, 2.8)
     for rule, center, spread in zip(shown, centers, spreads, strict=True):
         ax.plot(
             *_bell(values, center, spread),
@@ -62,7 +51,7 @@ def membership_curves(rules: Sequence[Rule], feature: str, ax: Axes | None = Non
         )
     ax.set(xlim=(low, high), ylim=(0.0, 1.05), ylabel="membership")
     ax.set_xlabel(label(feature, 60))
-    ax.grid(axis="y", color=PALE, linewidth=0.5)
+    ax.grid(axis="y", color=style.PALE, linewidth=0.5)
     _name_classes(ax, shown, colours)
     return ax
 
@@ -70,7 +59,7 @@ def membership_curves(rules: Sequence[Rule], feature: str, ax: Axes | None = Non
 @styled
 def membership_panels(rules: Sequence[Rule], features: Sequence[str]) -> Figure:
     """Memberships along several features, in panels below each other."""
-    figure = new_figure(WIDTH, 2.6 * len(features))
+    figure = new_figure(style.WIDTH, 2.6 * len(features))
     panels = figure.subplots(len(features), 1, squeeze=False)
     for panel, feature in zip(panels[:, 0], features, strict=True):
         membership_curves(rules, feature, ax=panel)
@@ -87,20 +76,8 @@ def rule_ellipses(
 ) -> Axes:
     """Where rules are on two features: one standard deviation, and faintly two.
 
-    Archived rules are dashed. Of lines and boxes it shows where their rows are.
-
-    Parameters
-    ----------
-    rules
-        Rules of a model, as `DEVFNN.rules()` returns them.
-    features
-        Names of the features along x and y.
-    ax
-        Where to draw.
-    X
-        Rows to draw as points: all features of the model, or just the two.
-    y
-        Their labels, for colours.
+    Archived rules are dashed. Of lines and boxes it shows where their rows are. `X` are rows to
+    draw as points, with all features of the model or just the two; `y` are labels to colour them.
     """
     if len(features) != 2:
         raise InputError(f"ellipses need two features, not {features!r}: name one for each axis")
@@ -180,7 +157,7 @@ def _draw_rule(ax: Axes, rule: Rule, features: tuple[str, str], colour: str) -> 
     center = np.asarray(rule.center, np.float64)[places]
     covariance = np.asarray(rule.covariance, np.float64)[np.ix_(places, places)]
     name = f"rule {rule.rule} of layer {rule.layer}"
-    style = "--" if rule.is_archived else "-"
+    dashes = "--" if rule.is_archived else "-"
     for steps, strength in ((2.0, 0.3), (1.0, 1.0)):
         outline = center + steps * _outline(covariance)
         ax.add_patch(
@@ -189,7 +166,7 @@ def _draw_rule(ax: Axes, rule: Rule, features: tuple[str, str], colour: str) -> 
                 closed=True,
                 fill=False,
                 edgecolor=colour,
-                linestyle=style,
+                linestyle=dashes,
                 linewidth=0.8 if steps == 2.0 else 1.5,
                 alpha=strength,
                 label=name if steps == 1.0 else "",
@@ -235,7 +212,9 @@ def _draw_points(
     """Rows as small dots behind the rules."""
     step = max(-(-len(points) // MOST_POINTS), 1)
     chosen = points[::step]
-    faces: str | list[str] = GREY if labels is None else [colours[each] for each in labels[::step]]
+    faces: str | list[str] = (
+        style.GREY if labels is None else [colours[each] for each in labels[::step]]
+    )
     if len(chosen):
         ax.scatter(
             chosen[:, 0],
@@ -258,12 +237,12 @@ def _colours(rules: Sequence[Rule], labels: Iterable[Hashable] = ()) -> dict[Has
     """A colour for every class; if these are too many, for those that most rules predict."""
     known = [each for rule in rules for each in rule.probabilities]
     classes = list(dict.fromkeys([*known, *labels]))
-    if len(classes) > len(PALETTE):
+    if len(classes) > len(style.PALETTE):
         counts = collections.Counter(map(_predicts, rules))
-        common = sorted(classes, key=lambda each: -counts[each])[: len(PALETTE) - 1]
+        common = sorted(classes, key=lambda each: -counts[each])[: len(style.PALETTE) - 1]
         first = [each for each in classes if each in common]
-        return dict.fromkeys(classes, GREY) | dict(zip(first, PALETTE, strict=False))
-    return dict(zip(classes, PALETTE, strict=False))
+        return dict.fromkeys(classes, style.GREY) | dict(zip(first, style.PALETTE, strict=False))
+    return dict(zip(classes, style.PALETTE, strict=False))
 
 
 def _name_classes(
@@ -274,7 +253,9 @@ def _name_classes(
 ) -> None:
     """A legend of the classes of rules and rows, and of dashed lines."""
     seen = {*map(_predicts, rules), *labels}
-    named = {each: colour for each, colour in colours.items() if each in seen and colour != GREY}
+    named = {
+        each: colour for each, colour in colours.items() if each in seen and colour != style.GREY
+    }
     handles = [
         Line2D([], [], color=colour, linewidth=1.5, label=class_label(each))
         for each, colour in named.items()
@@ -282,9 +263,11 @@ def _name_classes(
     n_others = len(seen) - len(named)
     if n_others:
         others = "another class" if n_others == 1 else f"{n_others} other classes"
-        handles.append(Line2D([], [], color=GREY, linewidth=1.5, label=others))
+        handles.append(Line2D([], [], color=style.GREY, linewidth=1.5, label=others))
     if any(rule.is_archived for rule in rules):
-        handles.append(Line2D([], [], color=INK, linewidth=1.0, linestyle="--", label="archived"))
+        handles.append(
+            Line2D([], [], color=style.INK, linewidth=1.0, linestyle="--", label="archived")
+        )
     legend_above(ax, handles)
 
 
@@ -295,23 +278,7 @@ def rules_of(result: Result) -> list[Rule]:
     """The rules that the model had at the end of a run."""
     if not result.get("rules"):
         raise InputError("the result has no rules: its model has none, or they were not kept")
-    try:
-        rules = [Rule.from_dict(data) for data in result["rules"]]
-    except (KeyError, TypeError, ValueError):
-        rules = []
-    if not rules or not all(map(_is_sound, rules)):
-        raise InputError("the rules in the result cannot be read; run it again")
-    return rules
-
-
-def _is_sound(rule: Rule) -> bool:
-    """Whether a rule is complete, has a width and predicts something."""
-    return bool(
-        len(rule.center) == len(rule.inputs)
-        and 0 <= rule.n_features <= len(rule.inputs)
-        and (rule.covariance.diagonal() > 0.0).all()
-        and rule.probabilities
-    )
+    return [Rule.from_dict(data) for data in result["rules"]]
 
 
 def rules_to_draw(rules: Sequence[Rule]) -> list[Rule]:

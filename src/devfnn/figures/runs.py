@@ -8,19 +8,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from devfnn.errors import InputError
+from devfnn.figures import style
 from devfnn.figures.structure import layers_over_time, rules_over_time
-from devfnn.figures.style import (
-    BLUE,
-    GREY,
-    PALETTE,
-    SKY,
-    WIDTH,
-    axes_or_new,
-    label,
-    legend_above,
-    new_figure,
-    styled,
-)
+from devfnn.figures.style import axes_or_new, label, legend_above, new_figure, styled
 from devfnn.figures.timeline import (
     Floats,
     Result,
@@ -73,11 +63,12 @@ def rate_over_time(result: Result, ax: Axes | None = None) -> Axes:
     has_window = "accuracy" in (result.get("windowed") or {})
     ax = axes_or_new(ax, height=3.0)
     set_row_axis(ax, result)
-    ax.plot(ends, accuracy, color=SKY if has_window else BLUE, linewidth=0.7, label="each chunk")
+    colour = style.SKY if has_window else style.BLUE
+    ax.plot(ends, accuracy, color=colour, linewidth=0.7, label="each chunk")
     if has_window:
         windowed = curve(result, "accuracy", "windowed")
         name = f"latest {result['windowed'].get('chunks', '')} chunks".replace("  ", " ")
-        ax.plot(ends, windowed, color=BLUE, linewidth=1.8, label=name)
+        ax.plot(ends, windowed, color=style.BLUE, linewidth=1.8, label=name)
         accuracy = np.concatenate([accuracy, windowed])
     draw_true_drift(ax, result)
     set_share_axis(ax, accuracy, draw_events(ax, result))
@@ -94,10 +85,10 @@ def training_samples_over_time(result: Result, ax: Axes | None = None) -> Axes:
     ax = axes_or_new(ax)
     set_row_axis(ax, result)
     draw_true_drift(ax, result)
-    ax.stairs(labels, edges, fill=True, color=SKY, alpha=0.5, linewidth=0.0)
-    ax.stairs(labels, edges, baseline=None, color=BLUE, linewidth=0.9, label="labels used")
+    ax.stairs(labels, edges, fill=True, color=style.SKY, alpha=0.5, linewidth=0.0)
+    ax.stairs(labels, edges, baseline=None, color=style.BLUE, linewidth=0.9, label="labels used")
     if not np.array_equal(labels, rows):
-        outline = ax.stairs(rows, edges, baseline=None, color=GREY, linewidth=0.9)
+        outline = ax.stairs(rows, edges, baseline=None, color=style.GREY, linewidth=0.9)
         outline.set(linestyle=":", label="rows of the chunk")
     set_count_axis(ax, labels, rows)
     ax.set_ylabel("training samples\nper chunk")
@@ -109,25 +100,16 @@ def training_samples_over_time(result: Result, ax: Axes | None = None) -> Axes:
 def measure_over_time(
     result: Result, measure: str, ax: Axes | None = None, windowed: bool = False
 ) -> Axes:
-    """Any measure of a run, chunk by chunk.
+    """Any measure of a run, such as "kappa" or "model_bytes", chunk by chunk.
 
-    Parameters
-    ----------
-    result
-        A run.
-    measure
-        A column of its `per_chunk`, such as "kappa" or "model_bytes".
-    ax
-        Where to draw.
-    windowed
-        Draw the mean over the latest chunks; not all measures have one.
+    `windowed` draws the mean over the latest chunks, which not all measures have.
     """
     ends = chunk_ends(result)
     values = curve(result, measure, "windowed" if windowed else "per_chunk")
     ax = axes_or_new(ax)
     set_row_axis(ax, result)
     draw_true_drift(ax, result)
-    ax.plot(ends, values, color=BLUE, linewidth=1.8 if windowed else 1.0)
+    ax.plot(ends, values, color=style.BLUE, linewidth=1.8 if windowed else 1.0)
     if measure in SHARES:
         set_share_axis(ax, values)
     elif measure in COUNTS:
@@ -154,17 +136,10 @@ def measure_name(measure: str) -> str:
 def several_over_time(
     runs: Mapping[str, Sequence[Result]], measure: str = "accuracy", ax: Axes | None = None
 ) -> Axes:
-    """A measure of several runs on the same rows, as the mean over the latest chunks.
+    """A measure of several runs on the same rows, if possible as the mean over the latest chunks.
 
-    Parameters
-    ----------
-    runs
-        Results by the name of their line. Of several under one name the mean is drawn if they
-        have the same chunks, otherwise the first.
-    measure
-        A column of `windowed`, or of `per_chunk` for those that have no window.
-    ax
-        Where to draw.
+    Results are given by the name of their line. Of several under one name the mean is drawn if
+    they have the same chunks, otherwise the first.
     """
     if not runs or not all(runs.values()):
         raise InputError("there are no runs to draw")
@@ -178,9 +153,9 @@ def several_over_time(
     if len({tuple(each[0].get("drift_positions") or ()) for each in runs.values()}) == 1:
         draw_true_drift(ax, longest)
     for place, (name, (ends, values)) in enumerate(curves.items()):
-        colour = PALETTE[place % len(PALETTE)]
-        style = LINE_STYLES[place // len(PALETTE) % len(LINE_STYLES)]
-        ax.plot(ends, values, color=colour, linestyle=style, linewidth=1.4, label=label(name))
+        colour = style.PALETTE[place % len(style.PALETTE)]
+        dashes = LINE_STYLES[place // len(style.PALETTE) % len(LINE_STYLES)]
+        ax.plot(ends, values, color=colour, linestyle=dashes, linewidth=1.4, label=label(name))
     if measure in SHARES:
         set_share_axis(ax, np.concatenate([values for _, values in curves.values()]))
     ax.set_ylabel(label(measure_name(measure)))
@@ -227,7 +202,7 @@ def run_overview(result: Result, figure: Figure | None = None) -> Figure:
         )
         if _has_curves(result, needed)
     ]
-    figure = new_figure(WIDTH, 3.2 + 1.6 * (len(panels) - 1)) if figure is None else figure
+    figure = new_figure(style.WIDTH, 3.2 + 1.6 * (len(panels) - 1)) if figure is None else figure
     ratios = (2.0, *(1.0 for _ in panels[1:]))
     (grid,) = figure.subplots(len(panels), 1, sharex=True, height_ratios=ratios, squeeze=False).T
     for letter, ax, (name, draw) in zip("abcd", grid, panels, strict=False):

@@ -9,20 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MultipleLocator
 
 from devfnn.errors import InputError
-from devfnn.figures.style import (
-    BLUE,
-    GREY,
-    INK,
-    PALE,
-    PALETTE,
-    SMALL,
-    WIDTH,
-    axes_or_new,
-    figure_of,
-    label,
-    legend_above,
-    styled,
-)
+from devfnn.figures import style
+from devfnn.figures.style import axes_or_new, figure_of, label, legend_above, styled
 from devfnn.figures.timeline import PERCENT, Floats, Result, run_name
 from devfnn.formatting import percent
 
@@ -49,14 +37,14 @@ def confusion_matrix(result: Result, ax: Axes | None = None) -> Axes:
     if is_new:
         figure_of(ax).set_layout_engine("compressed")  # else square cells cut off the labels
     ax.spines[:].set_visible(False)
-    colours = matplotlib.colormaps["Blues"].with_extremes(bad=PALE)
+    colours = matplotlib.colormaps["Blues"].with_extremes(bad=style.PALE)
     image = ax.imshow(np.ma.masked_invalid(shares), cmap=colours, vmin=0.0, vmax=1.0)
     _name_classes(ax, names)
     # Inside the axes it keeps their height, whatever becomes of the layout.
     beside = ax.inset_axes((1.0 + 0.25 / side, 0.0, 0.2 / side, 1.0))
     bar = ax.figure.colorbar(image, cax=beside, format=PERCENT)
     bar.outline.set_visible(False)
-    bar.ax.tick_params(labelsize=SMALL, color=GREY)
+    bar.ax.tick_params(labelsize=style.SMALL, color=style.GREY)
     bar.set_label("share of the true class")
     if n_classes <= MOST_COUNTS:
         _write_counts(ax, counts, shares)
@@ -82,7 +70,7 @@ def _name_classes(ax: Axes, names: list[str]) -> None:
     places = np.arange(0, n_classes, -(-n_classes // MOST_CLASSES))
     shown = [names[place] for place in places]
     rotation = 90 if n_classes * max(map(len, shown)) > 40 else 0
-    size = SMALL if n_classes <= MOST_COUNTS else SMALL - 2.0
+    size = style.SMALL if n_classes <= MOST_COUNTS else style.SMALL - 2.0
     ax.set_yticks(places, shown)
     ax.set_xticks(places, shown, rotation=rotation)
     ax.tick_params(length=0.0, labelsize=size)
@@ -100,14 +88,14 @@ def _write_counts(ax: Axes, counts: npt.NDArray[np.int64], shares: Floats) -> No
     longest = max(len(f"{count:,}") for count in counts.flat)
     extent = ax.get_window_extent()
     cell = min(extent.width, extent.height) * 72.0 / ax.figure.dpi / n_classes
-    size = float(np.clip(0.8 * cell / (0.62 * longest), 4.0, SMALL + 1.0))
+    size = float(np.clip(0.8 * cell / (0.62 * longest), 4.0, style.SMALL + 1.0))
     has_shares = n_classes <= MOST_SHARES and cell > 4.0 * size
     for (true, predicted), count in np.ndenumerate(counts):
         share = shares[true, predicted]
         text = f"{count:,}"
         if has_shares and np.isfinite(share):
             text += f"\n{percent(float(share), 1)}"
-        colour = "white" if share > 0.55 else INK
+        colour = "white" if share > 0.55 else style.INK
         ax.text(predicted, true, text, ha="center", va="center", fontsize=size, color=colour)
 
 
@@ -129,33 +117,28 @@ def reliability_curve(result: Result, ax: Axes | None = None) -> Axes:
     )
     filled = rows > 0
     ax = axes_or_new(ax, 4.2, 4.2)
-    ax.stairs(rows / rows.sum(), edges, fill=True, color=PALE, label="share of rows")
-    ax.plot([0.0, 1.0], [0.0, 1.0], color=GREY, linewidth=0.9, linestyle="--", label="ideal")
+    ax.stairs(rows / rows.sum(), edges, fill=True, color=style.PALE, label="share of rows")
+    ax.plot([0.0, 1.0], [0.0, 1.0], color=style.GREY, linewidth=0.9, linestyle="--", label="ideal")
     ax.plot(
         confidence[filled],
         accuracy[filled],
-        color=BLUE,
+        color=style.BLUE,
         linewidth=1.4,
         marker="o",
         markersize=4.5,
         label="accuracy",
     )
-    _set_unit_square(ax)
+    ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.02), xlabel="confidence", ylabel="accuracy; share of rows")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MultipleLocator(0.2))
+        axis.set_major_formatter(PERCENT)
+    ax.grid(color=style.PALE, linewidth=0.5)
     error = result.get("calibration_error")
     if error is None:
         error = float((rows * np.abs(accuracy - confidence))[filled].sum() / rows.sum())
     ax.set_title(f"calibration error {percent(error, 1)}", loc="left")
     ax.legend(loc="upper left", handlelength=1.8)
     return ax
-
-
-def _set_unit_square(ax: Axes) -> None:
-    """Both axes from 0 to 100 percent."""
-    ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.02), xlabel="confidence", ylabel="accuracy; share of rows")
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(MultipleLocator(0.2))
-        axis.set_major_formatter(PERCENT)
-    ax.grid(color=PALE, linewidth=0.5)
 
 
 @styled
@@ -172,10 +155,10 @@ def accuracy_against_labels(results: Iterable[Result], ax: Axes | None = None) -
             lines.setdefault(name, []).append((share, rate))
     if not lines:
         raise InputError("no result has both an accuracy and the share of labels it used")
-    ax = axes_or_new(ax, WIDTH, 3.2)
+    ax = axes_or_new(ax, style.WIDTH, 3.2)
     for place, (name, points) in enumerate(lines.items()):
         shares, rates = zip(*sorted(points), strict=True)
-        colour = PALETTE[place % len(PALETTE)]
+        colour = style.PALETTE[place % len(style.PALETTE)]
         ax.plot(shares, rates, color=colour, marker="o", markersize=4.0, label=label(name))
     ax.set_xlabel("labels used, share of rows")
     ax.set_ylabel("accuracy, mean over chunks")

@@ -10,19 +10,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from devfnn.errors import InputError
-from devfnn.figures.style import (
-    BLUE,
-    GREY,
-    ORANGE,
-    PALETTE,
-    RED,
-    SMALL,
-    WIDTH,
-    axes_or_new,
-    label,
-    legend_above,
-    styled,
-)
+from devfnn.figures import style
+from devfnn.figures.style import axes_or_new, label, legend_above, styled
 from devfnn.figures.timeline import (
     PERCENT,
     Floats,
@@ -40,7 +29,7 @@ from devfnn.formatting import percent
 MOST_NAMES = 30
 """Features that are named; of more, every second, third, ..."""
 
-USED, LEFT_OUT, NOT_KNOWN = "#a9cce3", RED, "white"
+USED, LEFT_OUT, NOT_KNOWN = "#a9cce3", style.RED, "white"
 
 
 @styled
@@ -51,7 +40,10 @@ def layers_over_time(result: Result, ax: Axes | None = None) -> Axes:
     ax = axes_or_new(ax)
     set_row_axis(ax, result)
     draw_true_drift(ax, result)
-    for values, colour, name in ((total, ORANGE, "all layers"), (live, BLUE, "layers that vote")):
+    for values, colour, name in (
+        (total, style.ORANGE, "all layers"),
+        (live, style.BLUE, "layers that vote"),
+    ):
         ax.plot(ends, values, color=colour, linewidth=1.6, drawstyle="steps-post", label=name)
     set_count_axis(ax, live, total)
     ax.set_ylabel("layers")
@@ -66,7 +58,7 @@ def rules_over_time(result: Result, ax: Axes | None = None) -> Axes:
     ax = axes_or_new(ax)
     set_row_axis(ax, result)
     draw_true_drift(ax, result)
-    ax.plot(ends, rules, color=BLUE, linewidth=1.2, drawstyle="steps-post")
+    ax.plot(ends, rules, color=style.BLUE, linewidth=1.2, drawstyle="steps-post")
     set_count_axis(ax, rules)
     ax.set_ylabel("rules")
     return ax
@@ -119,15 +111,15 @@ def _voting_shares(result: Result) -> Floats:
 
 
 def _layer_colours(n_layers: int) -> list[str]:
-    if n_layers <= len(PALETTE):
-        return list(PALETTE[:n_layers])
+    if n_layers <= len(style.PALETTE):
+        return list(style.PALETTE[:n_layers])
     shades = matplotlib.colormaps["viridis"](np.linspace(0.0, 1.0, n_layers))
     return [matplotlib.colors.to_hex(shade) for shade in shades]
 
 
 def _name_layers(ax: Axes, colours: list[str]) -> None:
     """A legend, or a scale if there are too many layers for one."""
-    if len(colours) <= len(PALETTE):
+    if len(colours) <= len(style.PALETTE):
         legend_above(ax)
         return
     norm = matplotlib.colors.BoundaryNorm(np.arange(len(colours) + 1) - 0.5, len(colours))
@@ -136,7 +128,7 @@ def _name_layers(ax: Axes, colours: list[str]) -> None:
     bar = ax.figure.colorbar(scale, ax=ax, ticks=ticks, pad=0.02)
     bar.ax.minorticks_off()
     bar.set_label("layer")
-    bar.ax.tick_params(labelsize=SMALL)
+    bar.ax.tick_params(labelsize=style.SMALL)
     bar.outline.set_visible(False)
 
 
@@ -146,7 +138,7 @@ def feature_mask(result: Result, ax: Axes | None = None) -> Axes:
     edges, mask = np.append(0.0, chunk_ends(result)), _mask(result)
     names = result.get("feature_names") or []
     n_features = len(mask)
-    ax = axes_or_new(ax, WIDTH, 1.0 + 0.18 * min(max(n_features, 3), MOST_NAMES))
+    ax = axes_or_new(ax, style.WIDTH, 1.0 + 0.18 * min(max(n_features, 3), MOST_NAMES))
     colours = matplotlib.colors.ListedColormap([LEFT_OUT, USED])
     image = np.ma.masked_invalid(mask)
     ax.pcolormesh(
@@ -158,7 +150,7 @@ def feature_mask(result: Result, ax: Axes | None = None) -> Axes:
         ax.hlines(np.arange(1, n_features), 0.0, edges[-1], colors="white", linewidth=1.2)
     ax.set_ylim(n_features, 0)
     places = np.arange(0, n_features, -(-n_features // MOST_NAMES))
-    size = SMALL if n_features <= MOST_NAMES // 2 else SMALL - 1.5
+    size = style.SMALL if n_features <= MOST_NAMES // 2 else style.SMALL - 1.5
     ax.set_yticks(places + 0.5, [label(names[place]) for place in places])
     ax.tick_params(axis="y", length=0.0, labelsize=size)
     draw_true_drift(ax, result, on_colours=True)
@@ -186,6 +178,6 @@ def _name_states(ax: Axes, mask: Floats) -> None:
         name = f"left out ({percent(1.0 - share, 0)})"
         handles.append(Patch(facecolor=LEFT_OUT, label=name))
     if not known.all():
-        handles.append(Patch(facecolor=NOT_KNOWN, edgecolor=GREY, label="not known"))
+        handles.append(Patch(facecolor=NOT_KNOWN, edgecolor=style.GREY, label="not known"))
     lines = [line for line in ax.collections if line.get_label() == "true drift"]
     legend_above(ax, [*handles, *lines])

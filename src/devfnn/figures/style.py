@@ -183,7 +183,7 @@ def save(figure_or_axes: Drawing, path: str | os.PathLike[str]) -> None:
     suffix = target.suffix.lower()
     if not target.parent.is_dir():
         raise InputError(f"the folder of {str(path)!r} does not exist: make it first")
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context(STYLE), _without_glyph_warnings():
         content = _written(figure_or_axes, suffix.removeprefix("."), FORMATS[suffix])
     try:
         target.write_bytes(content)

@@ -117,19 +117,6 @@ def run_name(result: Result) -> str:
 # ---- axes
 
 
-class ShareLocator(MaxNLocator):
-    """Ticks between 0 and 1 only, from `lowest` on, which leaves out the lanes of the events."""
-
-    def __init__(self, lowest: float) -> None:
-        super().__init__(nbins=7, steps=[1, 2, 2.5, 5, 10])
-        self.lowest = max(lowest, 0.0)
-
-    def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
-        """Round values."""
-        ticks = np.asarray(super().tick_values(vmin, vmax))
-        return [float(tick) for tick in ticks if self.lowest - 1e-9 <= tick <= 1.0 + 1e-9]
-
-
 def set_row_axis(ax: Axes, result: Result) -> None:
     """Let x be the rows of the stream, with faint horizontal lines."""
     ax.set_xlim(0.0, chunk_ends(result)[-1])
@@ -146,7 +133,10 @@ def set_share_axis(ax: Axes, values: Floats, n_lanes: int = 0) -> None:
     below = 0.05 + LANE * n_lanes
     height = max(high - low, 0.02) / (0.95 - below)
     ax.set_ylim(low - below * height, low + (1.0 - below) * height)
-    ax.yaxis.set_major_locator(ShareLocator(ax.get_ylim()[0] + LANE * n_lanes * height))
+    bottom, top = ax.get_ylim()
+    lowest = max(bottom + LANE * n_lanes * height, 0.0)  # no ticks beside the lanes
+    ticks = MaxNLocator(nbins=7, steps=[1, 2, 2.5, 5, 10]).tick_values(bottom, top)
+    ax.set_yticks([tick for tick in ticks if lowest - 1e-9 <= tick <= min(top, 1.0) + 1e-9])
     ax.yaxis.set_major_formatter(PERCENT)
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from scipy.stats import rankdata
+
 from devfnn import figures
 from devfnn.errors import InputError
 from devfnn.evaluation.ranking import Ranking
@@ -48,17 +50,8 @@ Result = Mapping[str, Any]
 def comparison_report(comparison: Comparison, results: Sequence[Result] = ()) -> str:
     """The report of a comparison as one HTML page that needs no other file and no network.
 
-    Parameters
-    ----------
-    comparison
-        What `devfnn compare --json` wrote, as `experiments.reading.read_comparison` reads it.
-    results
-        The single runs, for curves over time and for their settings; may be left out.
-
-    Returns
-    -------
-    str
-        The page. The same data give the same page.
+    `comparison` is what `devfnn compare --json` wrote, as `experiments.reading.read_comparison`
+    reads it. `results` are the single runs, for curves over time and for their settings.
     """
     values = standing_values(comparison)
     models, streams, cells = (comparison[key] for key in ("models", "streams", "cells"))
@@ -101,11 +94,7 @@ def comparison_report(comparison: Comparison, results: Sequence[Result] = ()) ->
 def standing_values(comparison: Comparison) -> list[dict[str, Any]]:
     """Accuracy of every model on every stream over the seeds, and its rank on the stream.
 
-    Returns
-    -------
-    list of dict
-        Plain data with the keys `stream`, `model`, `mean`, `std`, `seeds` and `rank`. Streams that
-        not all models have run on have no ranks.
+    Streams that not all models have run on have no ranks.
     """
     scores: dict[tuple[str, str], list[float]] = {}
     for cell in comparison["cells"]:
@@ -132,14 +121,10 @@ def standing_values(comparison: Comparison) -> list[dict[str, Any]]:
 
 def _ranks(scores: Mapping[str, float | None]) -> dict[str, float]:
     """1 is best, ties share the mean of their ranks; no ranks if a score is missing."""
-    known = [score for score in scores.values() if score is not None]
+    known = [-score for score in scores.values() if score is not None]
     if len(known) < len(scores):
         return {}
-    return {
-        model: 0.5 + sum(other > score for other in known) + 0.5 * known.count(score)
-        for model, score in scores.items()
-        if score is not None
-    }
+    return dict(zip(scores, rankdata(known).tolist(), strict=True))
 
 
 def mean_ranks(values: Iterable[Mapping[str, Any]]) -> dict[str, float | None]:

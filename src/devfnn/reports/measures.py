@@ -37,13 +37,7 @@ MEANINGS = {
 
 
 def measure_values(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """For each measure that was taken: overall, mean and deviation over chunks, last window.
-
-    Returns
-    -------
-    list of dict
-        Plain data with the keys `measure`, `overall`, `mean`, `std` and `last_window`.
-    """
+    """For each measure that was taken: overall, mean and deviation over chunks, last window."""
     rows = [{"measure": key, **_values(result, key)} for key in MEANINGS]
     return [row for row in rows if any(row[key] is not None for key in row if key != "measure")]
 
