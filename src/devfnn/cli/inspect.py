@@ -2,6 +2,7 @@
 
 import pathlib
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 import typer
 
@@ -31,13 +32,7 @@ def inspect(
     """
     with output.files({"MODEL": model_file}) as (result, table):
         model = inputs.opened_model(model_file)
-        own, usual = model.config.to_dict(), type(model)().config.to_dict()
-        about = {
-            "version": devfnn.__version__,
-            "file": str(model_file),
-            "file_bytes": model_file.stat().st_size,
-            "changed": {name: value for name, value in own.items() if value != usual[name]},
-        } | model.to_dict(archived)
+        about = _about(model, model_file) | model.to_dict(archived)
         found = model.rules(archived)
         result.write(about)
         _write_rules(table, found, model.classes)
