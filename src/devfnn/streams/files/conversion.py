@@ -21,7 +21,7 @@ from devfnn.streams.files.encoding import (
     encoder_for,
 )
 from devfnn.streams.files.options import ReadOptions
-from devfnn.streams.files.tables import Kind, Parsed
+from devfnn.streams.files.tables import TEXT, Parsed
 from devfnn.streams.stream import BadRow
 from devfnn.types import Chunk
 
@@ -55,7 +55,7 @@ class Converter:
         self._layout = layout
         self._label = label
         self._options = options
-        self._categories = [each for each in layout.features if each.kind is Kind.text]
+        self._categories = [each for each in layout.features if each.data_type == TEXT]
         self._first_values = {
             column.name: _different_texts(first.column(column.name)) for column in self._categories
         }
@@ -87,7 +87,7 @@ class Converter:
         table = parsed.table
         X = np.zeros((table.num_rows, len(self.feature_names)))
         for column in self._layout.features:
-            if column.kind is not Kind.text:
+            if column.data_type != TEXT:
                 numbers = _numbers(_whole(table.column(column.name)))
                 is_cyclic = column.name in self._layout.cyclic
                 features = cyclic_features(numbers) if is_cyclic else numbers[:, None]
@@ -123,7 +123,7 @@ class Converter:
         if self._layout.time is None:
             return None
         column = _whole(table.column(self._layout.time.name))
-        if self._layout.time.kind is Kind.time:
+        if arrow_types.is_timestamp(self._layout.time.data_type):
             unit = "ns" if getattr(column.type, "unit", "") == "ns" else "us"
             times = column.cast(pa.timestamp(unit)).to_numpy(zero_copy_only=False)
             return np.asarray(times)

@@ -20,7 +20,7 @@ from devfnn.streams.files.csv_dialect import (
 )
 from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.files.splitting import QuotedRows, row_pieces
-from devfnn.streams.files.tables import Metadata, Parsed, Types, cast_texts, columns_of
+from devfnn.streams.files.tables import Parsed, TableReader, Types, cast_texts, columns_of
 
 BROKEN = "\ufdd0"
 """Stands for bytes that are no text; Unicode keeps it free for such use."""
@@ -116,11 +116,8 @@ class DelimitedRows:
         return pc.if_else(is_missing, pa.scalar(None, pa.string()), trimmed)
 
 
-class DelimitedReader:
+class DelimitedReader(TableReader):
     """A CSV file. Its header, delimiter and types are inferred from its first rows."""
-
-    n_rows = None
-    metadata = Metadata()
 
     def __init__(self, content: Content, options: ReadOptions) -> None:
         self._content = content
@@ -140,11 +137,7 @@ class DelimitedReader:
         warn_of_odd_numbers(self.first, decimal_point, options, content.name)
 
     def pieces(self) -> Iterator[bytes]:
-        with self._content.open_text() as handle:
-            lacking = self._start
-            while lacking and (passed := handle.read(lacking)):
-                lacking -= len(passed)
-            yield from row_pieces(handle, self._content.name, self._quoted.last_end)
+        return row_pieces(self._content, self._quoted.last_end, self._start)
 
     def parse(self, piece: bytes, types: Types) -> Parsed:
         return self._rows.parse(piece, types)
