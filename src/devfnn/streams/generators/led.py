@@ -16,16 +16,8 @@ from devfnn.streams.generators.drifting import StreamOptions, drifting, with_def
 from devfnn.streams.stream import Stream
 
 SEGMENTS = (
-    "1110111",
-    "0010010",
-    "1011101",
-    "1011011",
-    "0111010",
-    "1101011",
-    "1101111",
-    "1010010",
-    "1111111",
-    "1111011",
+    *("1110111", "0010010", "1011101", "1011011", "0111010"),
+    *("1101011", "1101111", "1010010", "1111111", "1111011"),
 )
 """Segments that are lit for 0 to 9: top, upper left, upper right, middle, lower left, lower right,
 bottom."""
