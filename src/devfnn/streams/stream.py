@@ -260,7 +260,7 @@ class Stream:
         return self._with(label_delay=time, delay_in_rows=False)
 
     def _through(self, transform: Callable[..., Iterator[Chunk]], *arguments: Any) -> Blocks:
-        return functools.partial(_started_through, self.blocks, transform, arguments)
+        return functools.partial(_started, self.blocks, transform, *arguments)
 
     def _with(self, **changes: Any) -> "Stream":
         return dataclasses.replace(self, **changes)
@@ -272,8 +272,8 @@ class Stream:
         return self.feature_names.index(name)
 
 
-def _started_through(
-    start: Blocks, transform: Callable[..., Iterator[Chunk]], arguments: tuple[Any, ...]
+def _started(
+    start: Blocks, transform: Callable[..., Iterator[Chunk]], *arguments: Any
 ) -> Iterator[Chunk]:
     return transform(start(), *arguments)
 
