@@ -16,7 +16,7 @@ from devfnn.cli.output import (
     write_facts,
 )
 from devfnn.errors import InputError
-from devfnn.experiments.reading import kind_of, read_either
+from devfnn.experiments.result_files import kind_of, read_either, refusing_malformed
 
 if TYPE_CHECKING:
     from devfnn.figures.style import Drawing
@@ -85,8 +85,9 @@ def plot(
             target = paths[0].with_name(f"{paths[0].stem}-{ending}.png")
             check_figure_file(target)
             output.check_distinct(inputs, output=target)
-        save_figure(_drawn(data, name, feature), target)
         of = " ".join(map(str, paths))
+        with refusing_malformed(of):
+            save_figure(_drawn(data, name, feature), target)
         write_facts(result, table, {"figure": name, "of": of, "path": str(target)})
     output.say(f"The figure is in {target}")
 

@@ -7,7 +7,7 @@ from devfnn import figures
 from devfnn.errors import InputError
 from devfnn.evaluation.ranking import Ranking
 from devfnn.evaluation.results import mean
-from devfnn.experiments.costs import largest_size, overall_speed
+from devfnn.experiments.cells import largest_size, overall_speed
 from devfnn.figures.runs import several_over_time
 from devfnn.formatting import NO_VALUE, count, listed, percent, plural, seconds, size
 from devfnn.reports.measures import deviation
@@ -51,7 +51,7 @@ def comparison_report(comparison: Comparison, results: Sequence[Result] = ()) ->
     Parameters
     ----------
     comparison
-        What `devfnn compare --json` wrote, as `experiments.reading.read_comparison` reads it.
+        What `devfnn compare --json` wrote, as `experiments.result_files.read_comparison` reads it.
     results
         The single runs, for curves over time and for their settings; may be left out.
 

@@ -48,7 +48,7 @@ def run_report(result: Result) -> str:
     Parameters
     ----------
     result
-        What `devfnn run --json` wrote, as `devfnn.experiments.reading.read_result` reads it.
+        What `devfnn run --json` wrote, as `devfnn.experiments.result_files.read_result` reads it.
 
     Returns
     -------
