@@ -20,25 +20,32 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from record_bars import Bar, bars
-from record_figures import draw_figures
-from record_runs import RecordCell, cells_of, cpu_model, noted, run_cells, source_fingerprint
-from record_streams import KDD_ROWS, RecordStream, file_names, record_streams
-from record_summary import Summary, by_name, compare, summary_of
-from record_systems import System, is_installed, record_systems
-from record_text import bar_table, overviews, plain, report, stream_table
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
+from record_plan import (
+    KDD_ROWS,
+    RecordStream,
+    System,
+    file_names,
+    is_installed,
+    record_streams,
+    record_systems,
 )
+from record_report import Bar, bar_table, bars, draw_figures, overviews, plain, report, stream_table
+from record_runs import (
+    RecordCell,
+    Summary,
+    by_name,
+    cells_of,
+    compare,
+    cpu_model,
+    noted,
+    run_cells,
+    source_fingerprint,
+    summary_of,
+)
+from rich.console import Console
 
 from devfnn.baselines.peers import provide_java
+from devfnn.display.live import grid_bar
 from devfnn.errors import DataError
 from devfnn.experiments.grid import Outcome
 from devfnn.experiments.settings import versions
@@ -46,7 +53,7 @@ from devfnn.experiments.settings import versions
 QUICK_ROWS = 2000
 WHOLE = pathlib.Path("results/record")
 SHORT = pathlib.Path("results/record-quick")
-COMMITTED = pathlib.Path("docs/record.md")
+COMMITTED = pathlib.Path("results/record.md")
 FORMAT = 1
 
 
@@ -117,19 +124,10 @@ def run_all(
 ) -> list[Outcome]:
     """Run what is missing, with a bar."""
     outcomes = []
-    columns = (
-        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-        TimeElapsedColumn(), TimeRemainingColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("getting ready", total=len(cells))
-
-        def show(cell: RecordCell) -> None:
-            progress.update(task, description=str(cell))
-
-        for outcome in run_cells(cells, options.output, options.jobs, show):
+    with grid_bar(console, len(cells)) as show:
+        for outcome in run_cells(cells, options.output, options.jobs):
             outcomes.append(outcome)
-            progress.advance(task)
+            show(outcome)
             if outcome.error:
                 console.print(f"{outcome.cell} failed: {outcome.error}", markup=False)
     return outcomes

@@ -436,6 +436,16 @@ def test_the_preset_of_the_paper_looks_ahead_unless_told_otherwise(invoke, tmp_p
     assert (report["preset"], report["scaling"]) == ("paper", "online")
 
 
+def test_the_preset_of_the_paper_is_for_any_stream(invoke, tmp_path):
+    rows = "".join(f"{k % 7},{k % 3},{int(k % 7 < 3)}\n" for k in range(600))
+    (tmp_path / "rows.csv").write_text("a,b,y\n" + rows)
+    for name in ("led", tmp_path / "rows.csv"):
+        report, _ = ran(invoke, tmp_path, name, "--rows", 600, "--preset", "paper")
+        assert (report["preset"], report["config"]["horizon"]) == ("paper", 240)
+    result = invoke("run", "-", "--preset", "paper", input=rows)
+    assert result.exit_code == 0, result.output
+
+
 def test_a_stream_of_the_paper_is_cut_as_in_the_paper(invoke, tmp_path):
     report, _ = ran(invoke, tmp_path, "rfid", "--model", "majority")
     assert (report["chunks"], report["chunk_rows"]) == (566, ENDLESS_ROWS // 566)

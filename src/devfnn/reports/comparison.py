@@ -8,8 +8,8 @@ from scipy.stats import rankdata
 from devfnn import figures
 from devfnn.errors import InputError
 from devfnn.evaluation.ranking import Ranking
-from devfnn.evaluation.summary import mean
-from devfnn.experiments.costs import largest_size, overall_speed
+from devfnn.evaluation.results import mean
+from devfnn.experiments.cells import largest_size, overall_speed
 from devfnn.figures.runs import several_over_time
 from devfnn.formatting import NO_VALUE, count, listed, percent, plural, seconds, size
 from devfnn.reports.measures import deviation
@@ -50,8 +50,8 @@ Result = Mapping[str, Any]
 def comparison_report(comparison: Comparison, results: Sequence[Result] = ()) -> str:
     """The report of a comparison as one HTML page that needs no other file and no network.
 
-    `comparison` is what `devfnn compare --json` wrote, as `experiments.reading.read_comparison`
-    reads it. `results` are the single runs, for curves over time and for their settings.
+    `comparison` is what `devfnn compare --json` wrote, as `experiments.result_files` reads it.
+    `results` are the single runs, for curves over time and for their settings.
     """
     values = standing_values(comparison)
     models, streams, cells = (comparison[key] for key in ("models", "streams", "cells"))
