@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scenes import IS_COMPILED
 from devfnn import DEVFNN, Config, GClass
-from devfnn.evaluation import Summary, iter_prequential
 from devfnn.arrays import Floats, Ints
+from devfnn.evaluation import Summary, iter_prequential
 from devfnn.model import presets
 from devfnn.types import Chunk
-from scenes import stacked
+from scenes import IS_COMPILED, stacked
 
 pytestmark = pytest.mark.skipif(not IS_COMPILED, reason="takes hours as plain Python")
 

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from devfnn.kernels.concept_state import FIRST_KEPT
 
-from scenes import IS_COMPILED
 from devfnn import DEVFNN
 from devfnn.kernels import concepts, layers, network, pool, ranges, votes
-from devfnn.kernels.concept_state import FIRST_KEPT
 from devfnn.storage import dump
-from scenes import NETWORKS, config_of, sloped
+from scenes import IS_COMPILED, NETWORKS, config_of, sloped
 
 ENTRIES = [
     network.forward,

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from devfnn.kernels.ranges import WAKING_ROWS
 from devfnn.arrays import Floats
+from devfnn.kernels.ranges import WAKING_ROWS
 from devfnn.model.scaling import CLIP, FIRST_MAP, SETTLING_ROWS, Change, OnlineScaler
 
 STATE = (

@@ -1,12 +1,12 @@
 """Models of all kinds compute what they did when their results were recorded."""
 
+import numba
 import pytest
 
-import numba
-
-IS_COMPILED = not numba.config.DISABLE_JIT
 from golden import results
 from golden.cases import CASES, EVERY_KIND, FILES, PLAIN
+
+IS_COMPILED = not numba.config.DISABLE_JIT
 
 RECORDED = results.read()
 NAMES = results.NAMES if IS_COMPILED else PLAIN

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from devfnn.arrays import Floats
 from devfnn.baselines.registry import MODELS
 from devfnn.errors import InputError
 from devfnn.evaluation.ranking import signed_rank_p
 from devfnn.evaluation.results import deviation, mean
 from devfnn.experiments.published import PUBLISHED
-from devfnn.kernels.state import Floats
 
 Result = Mapping[str, Any]
 

@@ -55,41 +55,43 @@ SIZED = ("pnn", "den", "hat")
 Changes = dict[str, dict[str, Any]]
 
 ABLATIONS: Changes = {
-    "growing off": {"growing": False},
-    "merging off": {"merging": False},
-    "feature mask on": {"feature_mask": True},
-    "active learning off": {"active_learning": False},
-    "rule growing off": {"rule_growing": False},
-    "pruning off": {"pruning": False},
-    "crossings off": {"crossings": False},
-    "recall off": {"recall": False},
-    "forgetting off": {"forgetting": False},
-    "clouds off": {"max_clouds": 0},
-    "prior reach off": {"prior_reach": 1.0},
-    "label noise off": {"label_noise": 0.0},
-    "votes equal": {"vote_power": 0.0},
-    # With the levels that suit it: those of the default are set for the other network.
-    "stacked layers": {
-        "network": "stacked",
-        "conflict_threshold": 0.95,
-        "drift_significance": 1e-8,
-    },
+    "growing off": {"growing": None, "drift": None, "merging": None},
+    "merging off": {"merging": None},
+    "feature mask on": {"feature_mask": {}},
+    "active learning off": {"labels__choice": "all"},
+    "rule growing off": {"boxes__splitting": False, "clouds": None},
+    "joining off": {"boxes__joining": False},
+    "crossings off": {"boxes__crossings": False},
+    "recall off": {"growing__max_kept": 0},
+    "forgetting off": {"memory": None},
+    "clouds off": {"clouds": None},
+    "prior reach off": {"rules__prior_reach": 1.0},
+    "label noise off": {"layers__label_noise": 0.0},
+    "votes equal": {"voting__power": 0.0},
 }
 """Changes of the default, by name."""
 
+STACKED_ABLATIONS: Changes = {
+    "levels that suit it": {"labels__certainty": 0.95, "drift__significance": 1e-8},
+}
+"""The same for stacked gaussian layers: levels of the default are set for rival layers."""
+
 PAPER_ABLATIONS: Changes = {
-    "growing off": {"growing": False},
-    "merging off": {"merging": False},
-    "feature mask off": {"feature_mask": False},
-    "active learning off": {"active_learning": False},
-    "rule growing off": {"rule_growing": False},
-    "pruning off": {"pruning": False},
-    "votes equal": {"voting_weights": "equal"},
+    "growing off": {"growing": None, "drift": None},
+    "merging off": {"merging": None},
+    "feature mask off": {"feature_mask": None},
+    "active learning off": {"labels__choice": "all"},
+    "rule growing off": {"gaussian__growing": False},
+    "pruning off": {"gaussian__pruning": False},
+    "votes equal": {"voting": {"form": "equal", "ballots": "hard", "reset_winner": True}},
 }
 """The same for the network as the paper has it."""
 
 RIVAL_VARIANTS: Mapping[str, Changes] = {
-    "sdevfnn": {"rules evolving": {"rules": "evolving"}, "all layers learn": {"training": "all"}},
+    "sdevfnn": {
+        "rules evolving": {"gaussian__rules": "evolving"},
+        "all layers learn": {"training": "all"},
+    },
     "dsscn": {"cut after one row": {"compat": True}, "merging off": {"merging": False}},
     "pnn": {"five passes": {"epochs": 5}},
     "den": {"five passes": {"epochs": 5}},
@@ -130,7 +132,12 @@ def ablation_cells(
     streams: Sequence[str], n_seeds: int, *, rows: int | None = None, data_dir: str | None = None
 ) -> list[Cell]:
     """DEVFNN with every mechanism switched off in turn, as the paper has it too, and its rivals."""
-    starts = {"devfnn": ABLATIONS, "devfnn@paper": PAPER_ABLATIONS, **RIVAL_VARIANTS}
+    starts = {
+        "devfnn": ABLATIONS,
+        "devfnn@stacked": STACKED_ABLATIONS,
+        "devfnn@paper": PAPER_ABLATIONS,
+        **RIVAL_VARIANTS,
+    }
     return [
         dataclasses.replace(cell, model=f"{model}, {name}" if name else model)
         for stream in dict.fromkeys(streams)
