@@ -13,7 +13,6 @@ from devfnn.kernels.state import (
     NEAR_CHANGES,
     NO_LAYER,
     NO_OWNER,
-    OPEN,
     SCORED,
     WATCHED,
     CloudState,
@@ -100,7 +99,7 @@ def slow_copy(state: State, params: Params) -> SlowRivals:
     numbers = np.flatnonzero(layers.kinds != NO_LAYER).tolist()
     kept = [number for number in numbers if number >= params.n_configured]
     memory, referee, uncertainty, label_rate, independence = progress.signals[:WATCHED].tolist()
-    rows, steps, scored, _, n_open = progress.counts.tolist()
+    rows, steps, scored, _ = progress.counts.tolist()
     return SlowRivals(
         params=params,
         caps=state.pool.caps.copy(),
@@ -127,7 +126,7 @@ def slow_copy(state: State, params: Params) -> SlowRivals:
         rows=rows,
         steps=steps,
         scored=scored,
-        open=n_open,
+        n_open=int(progress.n_open[0]),
         lead=float(progress.lead[0]),
     )
 
@@ -204,7 +203,7 @@ def assert_same(state: State, slow: SlowRivals, tolerance: float = 1e-9) -> None
     assert progress.errors.tolist() == list(dataclasses.astuple(slow.errors))
     counts = [slow.rows, slow.steps, slow.scored]
     assert progress.counts[: SCORED + 1].tolist() == counts
-    assert (progress.counts[OPEN], progress.lead[0]) == (slow.open, slow.lead)
+    assert (progress.n_open[0], progress.lead[0]) == (slow.n_open, slow.lead)
     signals = [slow.memory, slow.referee, slow.uncertainty, slow.label_rate, slow.independence]
     assert_close(progress.signals[: INDEPENDENCE + 1], signals, tolerance)
     assert_same_repeats(progress, slow.repeats)

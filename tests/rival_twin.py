@@ -81,7 +81,7 @@ class SlowRivals:
     rows: int
     steps: int
     scored: int
-    open: int
+    n_open: int
     lead: float
     lines: list[Line] = dataclasses.field(default_factory=list)
 
@@ -196,9 +196,9 @@ class SlowRivals:
         if self.rows % DRIFT_EVERY == 0 and self._is_drift(index):
             self._respond(index)
         self._train(index, row, label, weight)
-        self.open += 1
-        if self.open == self.params.chunk_rows:
-            self.open = 0
+        self.n_open += 1
+        if self.n_open == self.params.chunk_rows:
+            self.n_open = 0
             self._close(index, self.params.chunk_rows, self.lead)
             self.lead = 0.0
         return True, is_wrong
@@ -236,7 +236,7 @@ class SlowRivals:
         self._train_some(batch, counted)
         for index in counted:
             self._score(said[index], int(batch.labels[index]))
-        self.open = (self.open + sum(taken)) % self.params.chunk_rows
+        self.n_open = (self.n_open + sum(taken)) % self.params.chunk_rows
         self._close(len(said), sum(taken), lead)
         return taken, errors
 

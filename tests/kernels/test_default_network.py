@@ -24,7 +24,6 @@ from devfnn.kernels.state import (
     NO_DRIFT_TEST,
     NO_LAYER,
     OFFERED,
-    OPEN,
     RECALLED_EVENT,
     ROWS,
     SCORED,
@@ -442,11 +441,11 @@ def test_learning_row_by_row_stops_after_so_many_labels(rng: np.random.Generator
     state, params = fresh(2, 2, 12, **(EVENTFUL | {"chunk_rows": 25}))
     batch, progress = batch_of(*turning_stream(rng, 80, 2, 1000)), state.progress
     batch.labelled[:10] = UNLABELLED
-    progress.counts[OPEN], progress.lead[0] = 5, 3.0  # of labels since the last step
+    progress.n_open[0], progress.lead[0] = 5, 3.0  # of labels since the last step
     _, stops = rows_learned(state, batch, params)
     assert stops == [30, 55, 80]
     assert (progress.counts[ROWS], progress.counts[STEPS]) == (70, 3)
-    assert (progress.counts[OPEN], progress.lead[0]) == (0, 0.0)
+    assert (progress.n_open[0], progress.lead[0]) == (0, 0.0)
 
 
 @pytest.mark.parametrize("is_chunk", [False, True])
