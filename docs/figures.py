@@ -21,11 +21,11 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from devfnn import DEVFNN, Config, figures
+from devfnn import DEVFNN, Config, figures, presets
 from devfnn.evaluation import iter_prequential
 from devfnn.experiments import evaluate
 from devfnn.figures.style import BLUE, GREY, INK, ORANGE, PALE, RED, SKY, STYLE
-from devfnn.model.mechanisms.drift import ErrorTrack, Level
+from devfnn.model.mechanisms.drift import Level, drift_in_stream
 from devfnn.streams import Stream, from_arrays, sea, sine
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -80,8 +80,12 @@ def votes() -> Axes:
 def growing_off() -> Axes:
     """The same stream with nothing kept, beside the default."""
     ax = axes(size=(7.0, 2.8))
-    for name, growing, colour in (("default", True, BLUE), ("growing off", False, ORANGE)):
-        result = learned(recurring(), Config(growing=growing))[1]
+    without = Config(drift=None, growing=None, merging=None)
+    for name, config, colour in (
+        ("default", Config(), BLUE),
+        ("growing off", without, ORANGE),
+    ):
+        result = learned(recurring(), config)[1]
         rows = np.array(result["per_chunk"]["rows"])
         rates = np.array(result["per_chunk"]["accuracy"], float)
         shown = (rows > 15_000) & (rows <= 28_000)
@@ -102,10 +106,10 @@ def drift_test() -> Axes:
     """Errors before and after the cut, and the bound between them."""
     rng = np.random.default_rng(0)
     errors = (rng.random(4_000) < np.where(np.arange(4_000) < 2_000, 0.1, 0.2)).astype(np.int64)
-    track, rows, before, after, bound = ErrorTrack(), [], [], [], []
+    track = np.zeros(4, np.int64)  # what is known of the errors so far
+    rows, before, after, bound = [], [], [], []
     for row in range(50, 4_001, 50):
-        track.extend(errors[row - 50 : row], 1e-4)
-        verdict = track.verdict(1e-4, 1e-3, one_sided=True)
+        verdict = drift_in_stream(track, errors[row - 50 : row], 1e-4, 1e-3, one_sided=True)
         if verdict.bound > 0.0:  # else the cut is at the last row, and nothing comes after it
             rows.append(row)
             before.append(verdict.error_before)
@@ -162,7 +166,7 @@ def boxes() -> Axes:
     rng = np.random.default_rng(1)
     X = rng.random((20_000, 2))
     y = (np.floor(3 * X[:, 0]) + np.floor(2 * X[:, 1])).astype(int) % 2
-    model = DEVFNN(Config(max_clouds=0), feature_names=["f1", "f2"])
+    model = DEVFNN(Config().replace(clouds=None), feature_names=["f1", "f2"])
     for first in range(0, len(X), 500):
         model.learn(X[first : first + 500], y[first : first + 500])
     ax = axes(size=(5.4, 4.4))
@@ -217,7 +221,7 @@ def scaling() -> Axes:
 @figure
 def stacked() -> Any:
     """Layers and rules of the paper's network over a stream with drift."""
-    result = learned(recurring(), Config(network="stacked"))[1]
+    result = learned(recurring(), presets.stacked())[1]
     return figures.run_overview(result)
 
 
@@ -233,7 +237,7 @@ def kinds() -> Stream:
 @figure
 def membership() -> Axes:
     """How far values of a feature belong to the rules of a stacked layer."""
-    model = learned(kinds(), Config(network="stacked"))[0]
+    model = learned(kinds(), presets.stacked())[0]
     rules = [rule for rule in model.rules() if rule.layer == _most_rules(model)]
     return figures.membership_curves(rules, model.feature_names[0])
 
@@ -242,7 +246,7 @@ def membership() -> Axes:
 def ellipses() -> Axes:
     """The same rules over two features."""
     stream = kinds()
-    model = learned(stream, Config(network="stacked"))[0]
+    model = learned(stream, presets.stacked())[0]
     chunk = list(stream)[-1]
     rules = [rule for rule in model.rules() if rule.layer == _most_rules(model)]
     names = (stream.feature_names[0], stream.feature_names[1])

@@ -1,10 +1,11 @@
-"""What the site does to pages while it is built: formulas as pictures, a table of parameters.
+"""What the site does to pages while it is built: formulas as pictures, tables of parameters.
 
 Formulas are drawn by matplotlib, so that no page loads a script from elsewhere.
 """
 
 import dataclasses
 import html
+import inspect
 import re
 from typing import Any, Literal, get_args, get_origin
 
@@ -13,6 +14,7 @@ from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 
 from devfnn import Config
+from devfnn.model.config import SECTIONS, Layer
 
 FORMULA = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
 
@@ -24,8 +26,8 @@ STEPS: dict[int, str] = {Path.MOVETO: "M", Path.LINETO: "L", Path.CURVE3: "Q", P
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put the table of parameters where a page asks for it."""
-    return markdown.replace("<!-- parameters -->", parameters_table())
+    """Put the tables of parameters where a page asks for it."""
+    return markdown.replace("<!-- parameters -->", parameters_tables())
 
 
 def on_page_content(content: str, **_: Any) -> str:
@@ -60,14 +62,32 @@ def _step(code: int, points: Any) -> str:
     return STEPS[code] + " ".join(f"{value:.2f}" for value in points)
 
 
-def parameters_table() -> str:
-    """Every parameter of `Config` as a row of a Markdown table."""
+def parameters_tables() -> str:
+    """Every parameter: a Markdown table for the network, for layers, and for every section."""
+    parts = ["### The network", parameters_table(Config), "### `layers`", *_described(Layer)]
+    for name, kinds in SECTIONS.items():
+        parts.append(f"### `{name}`")
+        for kind in kinds:
+            parts += _described(kind)
+    return "\n\n".join(parts)
+
+
+def _described(kind: type) -> list[str]:
+    return [f"`{kind.__name__}`: {inspect.getdoc(kind)}".partition("\n")[0], parameters_table(kind)]
+
+
+def parameters_table(kind: type) -> str:
+    """The parameters of a section as rows of a Markdown table; none if it has none.
+
+    >>> print(parameters_table(SECTIONS["clouds"][0]).splitlines()[2])
+    | `max_rules` | `100` | 1 to 100,000 | clouds in the layer |  |
+    """
     rows = ["| parameter | default | values | meaning | symbol |", "|---|---|---|---|---|"]
-    for field in dataclasses.fields(Config):
-        about = field.metadata
-        values = _values(field.type, about)
-        cells = (f"`{field.name}`", f"`{field.default!r}`", values, about["meaning"])
-        rows.append(f"| {' | '.join(cells)} | {about['symbol']} |")
+    for field in dataclasses.fields(kind):  # type: ignore[arg-type]
+        if about := field.metadata:
+            values = _values(field.type, about)
+            cells = (f"`{field.name}`", f"`{field.default!r}`", values, about["meaning"])
+            rows.append(f"| {' | '.join(cells)} | {about['symbol']} |")
     return "\n".join(rows)
 
 

@@ -9,7 +9,9 @@ n_machines = 500
 limits = rng.uniform(
     60.0, 80.0, n_machines
 )  # above this temperature, a machine of that number fails
-small = Config(max_pool=8, max_boxes=4, max_clouds=0, max_kept=2)
+small = Config().replace(
+    rules__max_rules=8, boxes__max_rules=4, growing__max_kept=2, clouds=None
+)
 fleet = Fleet(n_machines, 2, ["fine", "fails"], small, ["temperature", "load"])
 print(f"{fleet.nbytes / n_machines:,.0f} bytes per machine")
 

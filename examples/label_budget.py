@@ -5,7 +5,7 @@ import numpy as np
 from devfnn import DEVFNN, Config
 from devfnn.streams import sea
 
-model = DEVFNN(Config(label_budget=0.1))
+model = DEVFNN(Config().replace(labels__budget=0.1))
 asked = correct = total = 0
 for index, chunk in enumerate(sea(50000, rows_per_concept=25000, noise=0.05)):
     if index:
