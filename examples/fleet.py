@@ -9,9 +9,7 @@ n_machines = 500
 limits = rng.uniform(
     60.0, 80.0, n_machines
 )  # above this temperature, a machine of that number fails
-small = Config().replace(
-    rules__max_rules=8, boxes__max_rules=4, growing__max_kept=2, clouds=None
-)
+small = Config().replace(rules__max_rules=8, boxes__max_rules=4, growing__max_kept=2, clouds=None)
 fleet = Fleet(n_machines, 2, ["fine", "fails"], small, ["temperature", "load"])
 print(f"{fleet.nbytes / n_machines:,.0f} bytes per machine")
 
