@@ -8,7 +8,7 @@ import dataclasses
 import math
 import statistics
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -236,13 +236,11 @@ def switch_inputs(state: State, used: Flags, config: "Config") -> None:
     for layer in range(n_layers):
         wanted = np.ones(own.input_mask.shape[1], np.bool_)
         wanted[: used.size] = used
-        # Only AddLayers, which says what new layers take in, adds gaussian layers.
-        source: Any = config.layers[layer] if layer < len(config.layers) else config.growing
+        source = config.layers[layer] if layer < len(config.layers) else config.growing
+        takes = getattr(source, "inputs", "features")  # KeepLayers keeps no gaussian layer
         for other in range(n_layers - 1):
             start = used.size + other * n_classes
-            is_open = source.inputs == "all" or (
-                source.inputs == "settled" and _is_settled(other, config)
-            )
+            is_open = takes == "all" or (takes == "settled" and _is_settled(other, config))
             wanted[start : start + n_classes] = is_open and not is_merged[other]
         n = int(own.n_inputs[layer, 0])
         off: Flags = own.input_mask[layer, :n] & ~wanted[:n]
