@@ -1,7 +1,9 @@
 """The configuration: every parameter once, with its range, its meaning and an effect."""
 
 import dataclasses
+import functools
 import math
+import types
 from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
@@ -10,16 +12,63 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from contract import rows
 from devfnn import DEVFNN, Config, InputError
-from devfnn.model.config import chi_square_radii
+from devfnn.model import presets
+from devfnn.model.config import (
+    SECTIONS,
+    AddLayers,
+    Drift,
+    KeepLayers,
+    Labels,
+    Layer,
+)
+from devfnn.model.layers.gaussian import Gaussian, chi_square_radii
+from devfnn.model.params import kernel_params
 from devfnn.storage import dump, parse
-from scenes import config_of, each_network
+from scenes import NETWORKS, config_of, default, fields_of, stack_of, stacked
 from sound import assert_sound
 
-FIELDS = {field.name: field for field in dataclasses.fields(Config)}
-NUMBERS = [name for name, field in FIELDS.items() if "low" in field.metadata]
-WHOLE = [name for name in NUMBERS if FIELDS[name].type is int]
-SWITCHES = [name for name, field in FIELDS.items() if field.type is bool]
-CHOICES = [name for name, field in FIELDS.items() if get_origin(field.type) is Literal]
+OWNERS: list[Any] = [Config, *(kind for kinds in SECTIONS.values() for kind in kinds)]
+FIELDS: dict[str, tuple[Any, Any]] = {
+    f"{owner.__name__}.{field.name}": (owner, field)
+    for owner in OWNERS
+    for field in dataclasses.fields(owner)
+    if field.metadata
+}
+for _field in dataclasses.fields(Layer):
+    if _field.metadata:
+        _kind = "gaussian" if _field.name in ("inputs", "single_rule") else "line"
+        FIELDS[f"Layer.{_field.name}"] = (functools.partial(Layer, _kind), _field)
+
+
+def kinds_of(field: Any) -> tuple[Any, ...]:
+    """The types that a parameter may have."""
+    return get_args(field.type) if get_origin(field.type) is types.UnionType else (field.type,)
+
+
+def names_of(is_one: Any) -> list[str]:
+    """The parameters of a sort."""
+    return [name for name, (_, field) in FIELDS.items() if is_one(field)]
+
+
+NUMBERS = names_of(lambda field: "low" in field.metadata)
+WHOLE = names_of(lambda field: field.type is int)
+SWITCHES = names_of(lambda field: field.type is bool)
+CHOICES = names_of(lambda field: get_origin(field.type) is Literal)
+CASES = [
+    pytest.param(network, name, id=f"{network}-{name}")
+    for network, config in NETWORKS.items()
+    for name in fields_of(config)
+]
+
+
+def refused(name: str, value: Any, message: str) -> None:
+    """A value of a parameter is refused for this reason."""
+    owner, field = FIELDS[name]
+    with pytest.raises(InputError, match=f"{field.name} must be {message}"):
+        owner(**{field.name: value})
+
+
+# ---- ranges
 
 
 def test_every_field_is_a_number_a_switch_or_a_choice() -> None:
@@ -28,131 +77,217 @@ def test_every_field_is_a_number_a_switch_or_a_choice() -> None:
 
 @pytest.mark.parametrize("name", FIELDS)
 def test_every_parameter_says_what_it_means(name: str) -> None:
-    meaning = FIELDS[name].metadata["meaning"]
+    meaning = FIELDS[name][1].metadata["meaning"]
     assert len(meaning) > 10 and not meaning.endswith(".")
 
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_numbers_are_kept_inside_their_range(name: str) -> None:
-    about = FIELDS[name].metadata
-    low, high = about["low"], about["high"]
+    owner, field = FIELDS[name]
+    low, high = field.metadata["low"], field.metadata["high"]
     for fine in (low, high):
-        assert getattr(Config().replace(**{name: fine}), name) == fine
-    above = high + 1 if name in WHOLE else math.nextafter(high, math.inf)
-    below = low - 1 if name in WHOLE else math.nextafter(low, -math.inf)
-    for wrong in (above, below):
-        with pytest.raises(InputError, match=f"{name} must be between"):
-            Config().replace(**{name: wrong})
+        assert getattr(owner(**{field.name: fine}), field.name) == fine
+    refused(name, high + 1 if name in WHOLE else math.nextafter(high, math.inf), "between")
+    refused(name, low - 1 if name in WHOLE else math.nextafter(low, -math.inf), "between")
+    refused(name, math.nan, "")
 
 
 @pytest.mark.parametrize("name", NUMBERS)
 @pytest.mark.parametrize("wrong", ["1", None, True, [1], 1j], ids=repr)
 def test_what_is_no_number_is_refused(name: str, wrong: Any) -> None:
-    with pytest.raises(InputError, match=f"{name} must be a"):
-        Config().replace(**{name: wrong})
-
-
-@pytest.mark.parametrize("name", NUMBERS)
-def test_nan_is_refused(name: str) -> None:
-    with pytest.raises(InputError, match=f"{name} must be"):
-        Config().replace(**{name: math.nan})
+    owner, field = FIELDS[name]
+    if wrong is None and types.NoneType in kinds_of(field):
+        assert getattr(owner(**{field.name: None}), field.name) is None
+    else:
+        refused(name, wrong, "a")
 
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_whole_numbers_are_whole(name: str) -> None:
-    with pytest.raises(InputError, match=f"{name} must be a whole number, not 2.5"):
-        Config().replace(**{name: 2.5})
+    refused(name, 2.5, "a whole number, not 2.5")
 
 
 @pytest.mark.parametrize("name", SWITCHES)
 @pytest.mark.parametrize("wrong", [1, 0, "yes", None], ids=repr)
 def test_switches_are_true_or_false(name: str, wrong: Any) -> None:
-    with pytest.raises(InputError, match=f"{name} must be True or False"):
-        Config().replace(**{name: wrong})
+    refused(name, wrong, "True or False")
 
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_choices_are_listed_when_one_is_wrong(name: str) -> None:
-    for choice in get_args(FIELDS[name].type):
-        assert getattr(Config().replace(**{name: choice}), name) == choice
-    with pytest.raises(InputError, match=f"{name} must be one of '.*', not 'nonsense'"):
-        Config().replace(**{name: "nonsense"})
-    with pytest.raises(InputError, match=f"{name} must be one of"):
-        Config().replace(**{name: ["a"]})
+    owner, field = FIELDS[name]
+    for choice in get_args(field.type):
+        assert getattr(owner(**{field.name: choice}), field.name) == choice
+    refused(name, "nonsense", "one of '.*', not 'nonsense'")
+    refused(name, ["a"], "one of")
 
 
-def test_an_unknown_parameter_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(InputError, match=r"no parameter is called 'memmory'; there are .*memory"):
-        Config().replace(memmory=0.9)
+# ---- the whole
 
 
 def test_a_configuration_cannot_be_changed_and_is_equal_to_its_like() -> None:
     config = Config()
     with pytest.raises(dataclasses.FrozenInstanceError):
-        config.memory = 0.5  # type: ignore[misc]
-    assert config == Config() != default(gaussian__memory=0.9)
+        config.lags = 1  # type: ignore[misc]
+    assert config == Config() != Config(lags=1)
     assert hash(config) == hash(Config())
-    assert Config(**config.to_dict()) == config
+    for each in (config, presets.stacked(), presets.static(), presets.paper("sea")):
+        assert Config.from_dict(each.to_dict()) == each
 
 
 def test_numbers_of_numpy_are_as_good_as_those_of_python() -> None:
-    given = Config(
-        chunk_rows=np.int64(50),  # type: ignore[arg-type]
+    given = stacked(
+        chunk_rows=np.int64(50),
         gaussian__memory=np.float64(0.99),
-        gaussian__initial_gain=np.float32(2.0),  # type: ignore[arg-type]
-        growing=np.bool_(True),  # type: ignore[arg-type]
+        gaussian__initial_gain=np.float32(2.0),
+        gaussian__pruning=np.bool_(True),
     )
-    plain = default(chunk_rows=50, gaussian__memory=0.99, gaussian__initial_gain=2.0)
+    plain = stacked(chunk_rows=50, gaussian__memory=0.99, gaussian__initial_gain=2.0)
     assert given == plain
     model = DEVFNN(given)
     model.learn(*rows(60))
     assert parse(dump(model)).config == plain
 
 
-@each_network
-@pytest.mark.parametrize("name", SWITCHES + CHOICES)
-def test_every_choice_can_learn_and_predict(network: str, name: str) -> None:
-    X, y = rows(120)
-    others = [True, False] if name in SWITCHES else get_args(FIELDS[name].type)
-    for value in others:
-        config = Config(chunk_rows=30).replace(**{"network": network, name: value})
-        model = DEVFNN(config)
-        model.learn(X, y)
-        model.learn(X, y)
-        model.learn_rows(X, y)
-        assert np.isfinite(model.predict_proba(X)).all()
+REFUSED: dict[str, tuple[Config, dict[str, Any], str]] = {
+    "unknown": (
+        default(),
+        {"memmory": 0.9},
+        "no parameter is called 'memmory'; there are .*memory",
+    ),
+    "unknown section": (
+        default(),
+        {"memmory__x": 0.9},
+        "no section is called 'memmory'; there are",
+    ),
+    "unknown in section": (default(), {"drift__x": 1}, "drift=Drift has no parameter 'x'; it has"),
+    "gaussian": (
+        default(),
+        {"gaussian__vigilance": 0.5},
+        r'the network has no gaussian; add Layer\("gaussian"\) to layers',
+    ),
+    "boxes": (stacked(), {"boxes__evidence": 1.0}, r'no boxes; add Layer\("boxes"\) to layers'),
+    "lines": (stacked(), {"rules__prior": 1.0}, r'add Layer\("line"\) or Layer\("curve"\) or'),
+    "clouds": (default(clouds=None), {"clouds__rate": 0.1}, r'add Layer\("clouds"\) to layers'),
+    "memory": (default(memory=None), {"memory__shortest": 9.0}, "no memory; set memory=Memory"),
+    "mask": (default(), {"feature_mask__threshold": 0.5}, "set feature_mask=FeatureMask"),
+    "drift": (presets.static(), {"drift__significance": 0.1}, "no drift; set drift=Drift"),
+    "step": (default(), {"voting__step": 0.1}, r"there is voting=ByReward\(step=...\)"),
+    "power": (stacked(), {"voting__power": 1.0}, r"there is voting=ByAccuracy\(power=...\)"),
+    "newborn": (default(), {"growing__newborn": "winner"}, r"growing=AddLayers\(newborn=...\)"),
+    "max_kept": (stacked(), {"growing__max_kept": 1}, r"growing=KeepLayers\(max_kept=...\)"),
+    "threshold": (
+        default(),
+        {"merging__threshold": 0.1},
+        r"merging=ByCompression\(threshold=...\)",
+    ),
+    "unused section": (default(), {"gaussian": Gaussian()}, "gaussian is set, but the network has"),
+    "no form": (
+        default(),
+        {"voting": {"form": "luck"}},
+        "voting has no form 'luck'; there are acc",
+    ),
+    "no section": (default(), {"voting": 3}, "voting must be one of ByAccuracy, ByReward"),
+    "nobody votes": (default(), {"voting": None}, "voting must be one of"),
+    "no layers": (default(), {"layers": ()}, "layers must be one or more of Layer"),
+    "two boxes": (default(), {"layers": [Layer("boxes")] * 2}, "at most one layer of boxes"),
+    "mixed": (default(), {"layers": [Layer("line"), Layer("gaussian")]}, "do not mix with other"),
+    "only drift": (default(), {"growing": None, "merging": None}, "set drift=None too"),
+    "only growing": (default(), {"drift": None}, r"set drift=Drift\(\), or growing=None"),
+    "adding": (default(merging=None), {"growing": AddLayers()}, r"or use KeepLayers\(\)"),
+    "keeping": (stacked(), {"growing": KeepLayers()}, r"there are none; use AddLayers\(\)"),
+    "votes": (default(), {"voting": {"form": "equal"}}, r"KeepLayers needs voting=ByAccuracy\(\)"),
+    "two levels": (default(), {"drift": Drift(warning=0.1)}, "warning=None, horizon=None"),
+    "two sides": (default(), {"drift__one_sided": False}, "one_sided=True"),
+    "merging": (stacked(), {"merging": {"form": "disagreement"}}, r"use ByCompression\(\), or"),
+    "too deep": (stacked(), {"layers": stack_of(9)}, "growing.max_layers must be at least 9"),
+    "few rules": (default(), {"rules__max_rules": 5}, "rules.max_rules must be at least 6"),
+    "choice": (default(), {"labels": Labels(choice="layer")}, r'use Labels\(choice="vote"\)'),
+    "threshold step": (default(), {"labels__threshold_step": 0.1}, "use threshold_step=0"),
+    "budget": (default(), {"labels__budget": 1e-3}, "a window of 1000 rows has room for one"),
+}
+"""What a network cannot have; every message says what to set instead."""
 
 
-@each_network
-@pytest.mark.parametrize("name", NUMBERS)
-def test_the_ends_of_every_range_can_learn_and_predict(network: str, name: str) -> None:
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_a_network_does_not_have_is_refused_with_what_to_set_instead(case: str) -> None:
+    config, changes, message = REFUSED[case]
+    with pytest.raises(InputError, match=message):
+        config.replace(**changes)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "message"),
+    [
+        ("cube", {}, "a layer is one of line, curve, boxes, clouds, gaussian, not 'cube'"),
+        ("line", {"inputs": "all"}, "a layer of line has no 'inputs': it has label_noise, memory"),
+        ("gaussian", {"memory": 9.0}, "a layer of gaussian has no 'memory': it has inputs"),
+        ("clouds", {"memory": 9.0}, "a layer of clouds has no 'memory': it is set in the section"),
+        ("line", {"memory": 1.0}, "memory must be 0 or at least 2 rows"),
+    ],
+)
+def test_a_layer_has_only_what_its_kind_has(kind: str, changes: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Layer(kind, **changes)
+
+
+def test_sections_come_and_go_with_their_layers() -> None:
+    assert default(clouds=None).clouds is None and len(default(clouds=None).layers) == 6
+    lines = default(layers=[Layer("line", memory=50.0)])
+    assert (lines.boxes, lines.clouds, lines.resting) == (None, None, None)
+    assert lines.replace(layers=Config().layers).boxes == Config().boxes
+    assert Config().with_layer("quick line", memory=50.0).layers[0].memory == 50.0
+    with pytest.raises(InputError, match="no layer is called 'nobody'; there are quick line"):
+        Config().with_layer("nobody", memory=50.0)
+
+
+# ---- all values can learn
+
+
+def learns(network: str, name: str, value: Any) -> None:
+    """A network with this value learns and predicts, or is refused."""
     X, y = rows(35 if name == "lags" else 120)  # the most lags are many features: slow
-    about = FIELDS[name].metadata
-    for value in (about["low"], about["high"]):
-        if name == "initial_layers":
-            value = min(value, 6)  # fifty layers are allowed, but slow
-        rows_between = {} if name == "chunk_rows" else {"chunk_rows": 30}
+    rows_between = {} if name == "chunk_rows" else {"chunk_rows": 30}
+    try:
         model = DEVFNN(config_of(network, **{name: value, **rows_between}))
-        model.learn(X, y)
-        model.learn(X, 1 - y)
-        if name != "chunk_rows" or value < 1000:
-            model.learn_rows(X, y)
-        if name == "label_budget" and value == 0.0:
-            assert model.n_labels_used == 0  # no label is taken, so nothing is learned
-            continue
-        assert np.isfinite(model.predict_proba(X)).all()
-        assert_sound(model)
+    except InputError as error:
+        assert "must be between" not in str(error)
+        return
+    model.learn(X, y)
+    model.learn(X, 1 - y)
+    if name != "chunk_rows" or value < 1000:
+        model.learn_rows(X, y)
+    if name == "labels__budget" and value == 0.0:
+        assert model.n_labels_used == 0  # no label is taken, so nothing is learned
+        return
+    assert np.isfinite(model.predict_proba(X)).all()
+    assert_sound(model)
 
 
-def test_kernel_settings_follow_the_configuration() -> None:
-    settings = default(
-        gaussian__vigilance=0.5, gaussian__tuning="off", voting__ballots="hard"
-    ).kernel_settings(4)
-    assert settings.log_vigilance == math.log(0.5)
-    assert (settings.tuning, settings.soft_vote) == (0, False)
-    assert settings.coverage.shape == (5,)
-    assert not Config(pruning=False).kernel_settings(4).recall_rules
-    assert not Config(layers=stack_of(1)).kernel_settings(4).plain_first
+@pytest.mark.parametrize(("network", "name"), CASES)
+def test_all_choices_and_the_ends_of_all_ranges_can_learn_and_predict(
+    network: str, name: str
+) -> None:
+    field = fields_of(NETWORKS[network])[name]
+    values: tuple[Any, ...] = (True, False)
+    if "low" in field.metadata:
+        values = field.metadata["low"], field.metadata["high"]
+    elif get_origin(field.type) is Literal:
+        values = get_args(field.type)
+    for value in values:
+        learns(network, name, value)
+
+
+def test_parameters_of_kernels_follow_the_configuration() -> None:
+    config = stacked(gaussian__vigilance=0.5, gaussian__tuning="off", voting__ballots="hard")
+    params = kernel_params(config, 4)
+    assert params.gaussian is not None and params.gaussian.log_vigilance == math.log(0.5)
+    assert (params.gaussian.tuning, params.soft_votes) == (0, False)
+    assert params.gaussian.coverage.shape == (5,)
+    assert params.gaussian.singles.tolist() == [True, False]
+    unpruned = kernel_params(stacked(gaussian__pruning=False), 4).gaussian
+    assert unpruned is not None and not unpruned.recall_rules
+    assert kernel_params(Config(), 4).gaussian is None
 
 
 def test_radii_hold_the_share_of_a_gaussian_they_should() -> None:

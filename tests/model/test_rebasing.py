@@ -1,27 +1,42 @@
-"""A new scaling map leaves every output what it was."""
+"""A new scaling map leaves what every layer says what it was."""
 
 import numpy as np
 import pytest
-from devfnn.model.inputs import change_map
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
 from build import Stack, batch_of, blobs, stack
 from devfnn import DEVFNN
-from devfnn.arrays import Floats
+from devfnn.arrays import Flags, Floats
 from devfnn.kernels.state import ARCHIVED
-from devfnn.model.rebasing import chebyshev_basis, rebase_layers, restart_inputs
+from devfnn.model.layers import gaussian
+from devfnn.model.rebasing import chebyshev_basis
 from devfnn.model.scaling import Change
-from scenes import stacked
+from scenes import (
+    BOX_LAYER,
+    CHUNK,
+    CLOUD_LAYER,
+    config_of,
+    default,
+    each_network,
+    run,
+    sloped,
+    stacked,
+)
 from twin import slow_copy
 
-CONFIG = stacked()
+ALL = np.ones(3, np.bool_)
 
 
 def change_of(features: list[int], factors: list[float], shifts: list[float]) -> Change:
     """A change of map."""
     return Change(np.array(features, np.int64), np.array(factors), np.array(shifts))
+
+
+def rebase(made: Stack, change: Change, used: Flags = ALL) -> None:
+    """Carry layers over to a new map."""
+    gaussian.rebase(made.network.state, change, used, True, made.network.config)
 
 
 def moved(rows: Floats, change: Change) -> Floats:
@@ -33,12 +48,9 @@ def moved(rows: Floats, change: Change) -> Floats:
 
 def trained_stack(rng: np.random.Generator, **changes: object) -> Stack:
     """Three layers that have learned, with several rules, one of them archived."""
-    changes = {
-        "gaussian__first_precision": 30.0,
-        "gaussian__vigilance": 0.3,
-        "training": "all",
-    } | changes
-    made = stack(3, 2, 3, **changes)
+    made = stack(
+        3, 2, 3, **({"first_precision": 30.0, "vigilance": 0.3, "training": "all"} | changes)
+    )
     made.learn_rows(batch_of(*blobs(rng, 200, 3, 2)))
     assert (made.layer(0).status == 1).sum() > 1
     made.layer(0).status[1] = ARCHIVED
@@ -61,7 +73,9 @@ def test_the_basis_relates_the_expansions(
     old = np.array(new)
     old[[0, 2]] = change.factors * old[[0, 2]] + change.shifts
     expected = reference.expanded(old)
-    own = reference.expanded(np.array(new)) @ chebyshev_basis(change, np.ones(3, np.bool_))
+    own = reference.expanded(np.array(new)) @ chebyshev_basis(
+        change, ALL, 1 + 2 * np.arange(3), 2 + 2 * np.arange(3)
+    )
     np.testing.assert_allclose(own, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
@@ -69,10 +83,10 @@ def test_the_basis_relates_the_expansions(
 def test_outputs_of_a_trained_stack_stay_what_they_were(
     rng: np.random.Generator, consequent: str
 ) -> None:
-    made = trained_stack(rng, gaussian__consequent=consequent)
+    made = trained_stack(rng, consequent=consequent)
     rows = blobs(rng, 100, 3, 2)[0]
     before, _ = made.forward(rows)
-    rebase_layers(made.layers, CHANGE, True, CONFIG)
+    rebase(made, CHANGE)
     after, _ = made.forward(moved(rows, CHANGE))
     np.testing.assert_allclose(after, before, atol=1e-9)
 
@@ -81,10 +95,11 @@ def test_outputs_with_an_input_switched_off_stay_what_they_were(
     rng: np.random.Generator,
 ) -> None:
     made = trained_stack(rng)
-    made.layers.input_mask[:, 1] = False
+    made.gaussians.input_mask[:, 1] = False
     rows = blobs(rng, 50, 3, 2)[0]
     before, _ = made.forward(rows)
-    rebase_layers(made.layers, change_of([0, 1], [2.0, 3.0], [0.1, -0.7]), True, CONFIG)
+    used = np.array([True, False, True])
+    rebase(made, change_of([0, 1], [2.0, 3.0], [0.1, -0.7]), used)
     after, _ = made.forward(moved(rows, change_of([0], [2.0], [0.1])))
     np.testing.assert_allclose(after, before, atol=1e-9)
 
@@ -97,7 +112,7 @@ def test_several_changes_in_a_row_leave_the_outputs(rng: np.random.Generator, ti
     before, _ = made.forward(rows)
     for _ in range(times):
         change = change_of([0], [1.6], [0.0])
-        rebase_layers(made.layers, change, True, CONFIG)
+        rebase(made, change)
         rows = moved(rows, change)
     after, _ = made.forward(rows)
     np.testing.assert_allclose(after, before, atol=1e-9)
@@ -105,11 +120,11 @@ def test_several_changes_in_a_row_leave_the_outputs(rng: np.random.Generator, ti
 
 def test_distances_volumes_and_qualities_fit_the_new_map(rng: np.random.Generator) -> None:
     made = trained_stack(rng)
-    layer, settings_ = made.layer(0), made.settings
+    layer, params = made.layer(0), made.params
     rows = blobs(rng, 30, 3, 2)[0]
-    old = slow_copy(layer, settings_)
-    rebase_layers(made.layers, CHANGE, True, CONFIG)
-    new = slow_copy(layer, settings_)
+    old = slow_copy(layer, params)
+    rebase(made, CHANGE)
+    new = slow_copy(layer, params)
     for row, other in zip(rows, moved(rows, CHANGE), strict=True):
         distances = old.distances(row)
         for slot, distance in new.distances(other).items():
@@ -131,7 +146,7 @@ def test_the_uncertainty_of_an_output_stays_what_it_was(rng: np.random.Generator
     layer, rows = made.layer(0), blobs(rng, 30, 3, 2)[0]
     phis = np.stack([reference.expanded(row) for row in rows])
     before = np.einsum("ki,ij,kj->k", phis, layer.gain_covs[0, :7, :7], phis)
-    rebase_layers(made.layers, CHANGE, True, CONFIG)
+    rebase(made, CHANGE)
     phis = np.stack([reference.expanded(row) for row in moved(rows, CHANGE)])
     after = np.einsum("ki,ij,kj->k", phis, layer.gain_covs[0, :7, :7], phis)
     np.testing.assert_allclose(after, before, rtol=1e-6)
@@ -141,13 +156,14 @@ def test_the_uncertainty_of_an_output_stays_what_it_was(rng: np.random.Generator
 def test_an_input_that_starts_anew_leaves_what_it_said_at_the_centre(
     rng: np.random.Generator,
 ) -> None:
-    made = stack(3, 2, gaussian__growing=False, gaussian__consequent="least_squares")
+    made = stack(3, 2, growing=False, consequent="least_squares")
     made.learn(batch_of(*blobs(rng, 200, 3, 2)))
     layer = made.layer()
     rows = rng.random((20, 3))
     rows[:, 1] = layer.centers[0, 1]
     before, _ = made.forward(rows)
-    restart_inputs(made.layers, np.array([1]), made.config)
+    restart = Change(np.array([1]), np.ones(1), np.zeros(1), np.ones(1, np.bool_))
+    rebase(made, restart)
     rows[:, 1] = rng.random(20)
     np.testing.assert_allclose(made.forward(rows)[0], before, atol=1e-9)
     assert (layer.consequents[0, :, 3:5] == 0.0).all()
@@ -159,21 +175,21 @@ def test_an_input_that_starts_anew_leaves_what_it_said_at_the_centre(
 
 def test_there_and_back_is_nothing(rng: np.random.Generator) -> None:
     made = trained_stack(rng)
-    before = made.copy().layers
-    rebase_layers(made.layers, change_of([1], [2.0], [0.5]), True, CONFIG)
-    rebase_layers(made.layers, change_of([1], [0.5], [-0.25]), True, CONFIG)
+    before = made.copy().gaussians
+    rebase(made, change_of([1], [2.0], [0.5]))
+    rebase(made, change_of([1], [0.5], [-0.25]))
     for name in set(before._fields) - {"gain_caps"}:  # bounds of the prior only grow
         np.testing.assert_allclose(
-            getattr(made.layers, name), getattr(before, name), rtol=1e-6, atol=1e-7
+            getattr(made.gaussians, name), getattr(before, name), rtol=1e-6, atol=1e-7
         )
 
 
 def test_no_change_touches_nothing(rng: np.random.Generator) -> None:
     made = trained_stack(rng)
-    before = made.copy().layers
-    rebase_layers(made.layers, change_of([], [], []), True, CONFIG)
+    before = made.copy().gaussians
+    rebase(made, change_of([], [], []))
     for name in before._fields:
-        np.testing.assert_array_equal(getattr(made.layers, name), getattr(before, name))
+        np.testing.assert_array_equal(getattr(made.gaussians, name), getattr(before, name))
 
 
 @pytest.mark.parametrize("shift", [1.5, 3.0])
@@ -189,17 +205,18 @@ def test_predictions_of_a_model_survive_a_jump_of_a_feature(
     assert network is not None
     outside = X[:60] + np.array([0.0, shift])
     while (due := network.scaler.absorb(outside, start)) < len(outside):
-        change_map(network, ["a", "b"], model.config)
+        network.change_map(["a", "b"])
         start = due + 1
     assert start > 0
     np.testing.assert_allclose(model.predict_proba(X), before, atol=1e-9)
 
 
+@each_network
 def test_what_is_known_of_a_tiny_corner_does_not_shout_over_a_range_a_thousand_times_wider(
-    rng: np.random.Generator,
+    rng: np.random.Generator, network: str
 ) -> None:
     # Why re-basing is not exact for ever: a slope learned on [0, 1] says 1000-fold at 1000.
-    model = DEVFNN(stacked(labels__choice="all"))
+    model = DEVFNN(config_of(network, labels__choice="all"))
     X = rng.random((3000, 2))
     y = X.sum(axis=1) > 1.0
     X[1500:, 1] = 1000.0 * X[1500:, 1]
@@ -222,7 +239,7 @@ def test_predictions_of_a_model_survive_the_widening_of_a_sleeping_feature(
     before = model.predict_proba(X[:200])
     later = X[:60] + np.array([0.0, 10_000.0])
     assert network.scaler.absorb(later, 0) < 60
-    change_map(network, ["a", "clock"], model.config)
+    network.change_map(["a", "clock"])
     np.testing.assert_allclose(model.predict_proba(X[:200]), before, atol=1e-9)
 
 
@@ -242,6 +259,69 @@ def test_predictions_of_a_model_survive_a_widened_range(
     outside[:, 1] += 100.0
     due = network.scaler.absorb(outside, 0)
     assert due < 20
-    events = change_map(network, ["a", "b", "c"], model.config)
+    events = network.change_map(["a", "b", "c"])
     assert [event.feature for event in events] == ["b"]
     np.testing.assert_allclose(model.predict_proba(X), before, atol=1e-9)
+
+
+# ---- lines and boxes
+
+
+def grown(**changes: object) -> tuple[DEVFNN, Floats]:
+    """A network with several boxes, and rows."""
+    X, _ = sloped(20)
+    y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
+    units = np.array([50.0, 1e-3, 1.0])
+    model = DEVFNN(
+        default(chunk_rows=CHUNK, boxes__evidence=5.0).replace(**changes), ["a", "b", "c"]
+    )
+    run(model, X * units, y.astype(np.int64))
+    return model, X * units
+
+
+def said(model: DEVFNN, X: Floats) -> Floats:
+    """What all layers but the clouds say, (k, L, m)."""
+    network = model._known()
+    outputs = network.forward(network.inputs_of(X))[0]
+    return np.delete(outputs, CLOUD_LAYER, axis=1)
+
+
+@pytest.mark.parametrize("shift", [60.0, -200.0])
+def test_lines_and_boxes_say_the_same_after_a_jump_of_a_feature(shift: float) -> None:
+    model, X = grown()
+    network, start = model._known(), 0
+    assert network.state.pool.n_members[BOX_LAYER] > 1
+    before = said(model, X)
+    outside = X[:60] + np.array([shift, 0.0, 0.0])
+    n_events = 0
+    while (due := network.scaler.absorb(outside, start)) < len(outside):
+        events = network.change_map(["a", "b", "c"])
+        assert {event.feature for event in events} == {"a"}
+        n_events, start = n_events + len(events), due + 1
+    assert n_events
+    np.testing.assert_allclose(said(model, X), before, atol=1e-6)
+
+
+def test_a_sleeping_feature_stays_out_of_what_layers_say_when_its_range_grows() -> None:
+    rng = np.random.default_rng(0)
+    X = np.stack([rng.random(3000), np.arange(3000.0)], axis=1)  # the second feature is a clock
+    model = DEVFNN(default(chunk_rows=CHUNK))
+    run(model, X, (X[:, 0] > 0.5).astype(np.int64))
+    network = model._known()
+    assert network.scaler.awake.tolist() == [True, False]
+    before = said(model, X[:200])
+    assert network.scaler.absorb(X[:60] + np.array([0.0, 10_000.0]), 0) < 60
+    network.change_map(["a", "clock"])
+    np.testing.assert_allclose(said(model, X[:200]), before, atol=1e-9)
+
+
+def test_an_absent_feature_lies_in_every_box_and_says_nothing() -> None:
+    model, X = grown(missing="skip")
+    gap = X[:50].copy()
+    gap[:, 2] = np.nan
+    other = X[:50].copy()
+    other[:, 2] = 1e99
+    assert np.isfinite(model.predict_proba(gap)).all()
+    nothing = np.full((1, 3), np.nan)
+    probabilities = model.predict_proba(nothing)
+    assert np.isfinite(probabilities).all() and probabilities.sum() == pytest.approx(1.0)

@@ -513,8 +513,11 @@ def _conflicts(config: Config) -> Iterator[tuple[bool, str]]:
     )
     is_plain = drift is None or (drift.test, drift.warning, drift.horizon) == ("stream", None, None)
     yield (
-        keeps and not is_plain,
-        ('KeepLayers tests at one level: test="stream", warning=None, horizon=None'),
+        keeps and not (is_plain and (drift is None or drift.one_sided)),
+        (
+            "KeepLayers tests at one level whether errors rise: "
+            'test="stream", warning=None, horizon=None, one_sided=True'
+        ),
     )
     yield (
         isinstance(config.merging, ByDisagreement) and not keeps,
@@ -524,10 +527,18 @@ def _conflicts(config: Config) -> Iterator[tuple[bool, str]]:
         config.rules is not None and config.rules.max_rules < n_ruled,
         (f"rules.max_rules must be at least {n_ruled}, one for each of these layers"),
     )
-    by_layer = config.labels.choice == "layer"
+    are_others = any(layer.kind != "gaussian" for layer in config.layers)
     yield (
-        by_layer and any(layer.kind != "gaussian" for layer in config.layers),
+        config.labels.choice == "layer" and are_others,
         ('only gaussian layers choose rows themselves; use Labels(choice="vote")'),
+    )
+    yield (
+        config.labels.threshold_step > 0.0 and are_others,
+        ("only gaussian layers vary their certainty; use threshold_step=0"),
+    )
+    yield (
+        config.has("gaussian") and are_others,
+        ("gaussian layers do not mix with other kinds; start from presets.stacked() or paper()"),
     )
 
 
