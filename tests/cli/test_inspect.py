@@ -1,35 +1,25 @@
 """`devfnn inspect`: what a model file is, in tables, JSON and CSV."""
 
 import csv
+import functools
 import json
 
 import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner
 
+from cli.shown import shown
 from devfnn import DEVFNN, Config
-from devfnn.cli.inspect import inspect
 from devfnn.kernels.concept_state import FIRST_KEPT
 from devfnn.model.gclass import GClass
 from devfnn.model.rules import Rule
 from devfnn.streams import sea
 from scenes import NETWORKS, stacked
 
-app = typer.Typer()
-app.command()(inspect)
-
 
 @pytest.fixture
-def invoke():
-    """Call `inspect` in a window of a fixed width."""
-    runner = CliRunner(env={"COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb"})
-    return lambda *arguments, **others: runner.invoke(app, [*map(str, arguments)], **others)
-
-
-def shown(result):
-    """What was printed, without line breaks and frames."""
-    return " ".join(result.output.replace("│", " ").split())
+def invoke(invoke):
+    """Call `devfnn inspect`."""
+    return functools.partial(invoke, "inspect")
 
 
 @pytest.fixture(scope="module", params=NETWORKS)
