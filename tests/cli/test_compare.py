@@ -11,6 +11,7 @@ import sys
 
 import pytest
 
+from cli.shown import messages
 from devfnn.experiments import StreamSettings
 from devfnn.experiments.grid import cells_of, run_cell
 from devfnn.experiments.result_files import read_comparison, read_result
@@ -34,11 +35,6 @@ def unstarted(monkeypatch):
         pytest.fail("a run started")
 
     monkeypatch.setattr("devfnn.cli.running.run_grid", run_grid)
-
-
-def shown(result):
-    """What was said on the screen, in one line."""
-    return " ".join(result.stderr.replace("│", " ").split())
 
 
 def rows_file(path, *, gap=None, step=7):
@@ -241,7 +237,7 @@ def test_bad_values_are_refused_before_anything_is_run(invoke, here, unstarted, 
     (here / "comparison").mkdir()
     result = invoke("compare", *words)
     assert result.exit_code == 2, result.output
-    assert message in shown(result)
+    assert message in messages(result)
     assert "Traceback" not in result.output
     assert sorted(each.name for each in here.iterdir()) == ["a-file", "comparison"]
 
@@ -270,7 +266,7 @@ def test_results_of_other_settings_are_refused(invoke, here):
     before = modified(here / "out" / "runs")
     result = invoke(*words, "--rows", 700, "--chunk-rows", 100)
     assert result.exit_code == 1, result.output
-    assert "other settings, stream.rows = 600 instead of 700" in shown(result)
+    assert "other settings, stream.rows = 600 instead of 700" in messages(result)
     assert modified(here / "out" / "runs") == before
 
 
@@ -351,7 +347,7 @@ def test_streams_have_options_of_their_own(invoke, tmp_path):
     assert "noise" not in led
     refused = invoke("compare", *names, "--with", "agrawal:noise=0.1")
     assert refused.exit_code == 2
-    assert "STREAM:NAME=VALUE is needed, with one of sea, led" in shown(refused)
+    assert "STREAM:NAME=VALUE is needed, with one of sea, led" in messages(refused)
 
 
 def test_only_files_are_told_their_label(invoke, tmp_path):

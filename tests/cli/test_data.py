@@ -7,16 +7,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from cli.shown import shown
 from devfnn.display.streams import MOST_LINES
 from devfnn.streams import read, rfid, sea
 from devfnn.streams.datasets.catalogue import DATA_SETS
 from devfnn.streams.describing import Overview
 from devfnn.streams.generators.catalogue import GENERATORS
-
-
-def shown(result) -> str:
-    """What was printed, without line breaks and frames."""
-    return " ".join(result.output.replace("│", " ").split())
 
 
 @pytest.fixture(autouse=True)

@@ -1,27 +1,22 @@
 """`devfnn explain`: one row of a file, explained as text, JSON and CSV."""
 
 import csv
+import functools
 import json
 import re
 
 import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner
 
+from cli.shown import shown
 from devfnn import DEVFNN, presets
-from devfnn.cli.inspect import explain
 from scenes import flipped, run
-
-app = typer.Typer()
-app.command()(explain)
 
 
 @pytest.fixture
-def invoke():
-    """Call `explain`."""
-    runner = CliRunner(env={"COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb"})
-    return lambda *arguments: runner.invoke(app, [*map(str, arguments)])
+def invoke(invoke):
+    """Call `devfnn explain`."""
+    return functools.partial(invoke, "explain")
 
 
 def prepared(folder, network):
@@ -88,7 +83,7 @@ def test_a_figure_that_cannot_be_written_is_refused_before_the_work(
     files = (tmp_path / "model", tmp_path / "rows.csv", "--json", json_file)
     result = invoke(*files, "--figure", tmp_path / figure)
     assert result.exit_code != 0
-    assert message in " ".join(result.output.replace("│", " ").split())
+    assert message in shown(result)
     assert not json_file.exists()
 
 

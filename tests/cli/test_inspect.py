@@ -1,15 +1,14 @@
 """`devfnn inspect`: what a model file is, in tables, JSON and CSV."""
 
 import csv
+import functools
 import json
 
 import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner
 
+from cli.shown import shown
 from devfnn import DEVFNN, Config, presets
-from devfnn.cli.inspect import inspect
 from devfnn.model.gclass import GClass
 from devfnn.model.rules import Rule
 from devfnn.streams import sea
@@ -17,20 +16,11 @@ from devfnn.streams import sea
 SMALL = {"default": {"boxes__max_rules": 5}, "stacked": {"gaussian__max_rules": 5}}
 FIRST_KEPT = len(Config().layers)
 
-app = typer.Typer()
-app.command()(inspect)
-
 
 @pytest.fixture
-def invoke():
-    """Call `inspect` in a window of a fixed width."""
-    runner = CliRunner(env={"COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb"})
-    return lambda *arguments, **others: runner.invoke(app, [*map(str, arguments)], **others)
-
-
-def shown(result):
-    """What was printed, without line breaks and frames."""
-    return " ".join(result.output.replace("│", " ").split())
+def invoke(invoke):
+    """Call `devfnn inspect`."""
+    return functools.partial(invoke, "inspect")
 
 
 @pytest.fixture(scope="module", params=SMALL)

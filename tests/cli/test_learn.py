@@ -1,37 +1,27 @@
 """`devfnn learn`: a model goes on where it stood, or stays as it was."""
 
 import csv
+import functools
 import json
 import signal
 
 import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner
 
+from cli.shown import shown
 from devfnn import DEVFNN, Config
 from devfnn.cli import inputs
 from devfnn.cli.errors import between_chunks
-from devfnn.cli.learn import learn
 from devfnn.events import DriftFound
 from devfnn.storage import dump
 from devfnn.streams import sea
 from devfnn.types import Chunk
 
-app = typer.Typer()
-app.command()(learn)
-
 
 @pytest.fixture
-def invoke():
-    """Call `learn` in a window of a fixed width."""
-    runner = CliRunner(env={"COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb"})
-    return lambda *arguments, **others: runner.invoke(app, [*map(str, arguments)], **others)
-
-
-def shown(result):
-    """What was printed, without line breaks and frames."""
-    return " ".join(result.output.replace("│", " ").split())
+def invoke(invoke):
+    """Call `devfnn learn`."""
+    return functools.partial(invoke, "learn")
 
 
 def taught(stream, config=None):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from cli.shown import messages
 from devfnn import DEVFNN
 from devfnn.streams import sea
 
@@ -56,6 +57,6 @@ def test_a_file_that_is_read_or_written_already_is_not_written_over(
     before = {path.name: path.read_bytes() for path in files.iterdir()}
     result = invoke(*command.split())
     assert result.exit_code == 2, result.output
-    assert "are the same file" in " ".join(result.stderr.replace("│", " ").split())
+    assert "are the same file" in messages(result)
     assert {path.name: path.read_bytes() for path in files.iterdir() if path.is_file()} == before
     assert json.loads((files / "run.json").read_text())["rows"] == 1500

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from cli.shown import messages
 from devfnn.cli.plot import COMPARISON_FIGURES, LABELS_FIGURE, RULE_FIGURES, RUN_FIGURES
 from devfnn.figures import rules, runs
 from reports.made_results import made_comparison, made_result, ranked
@@ -129,14 +130,14 @@ def test_letters_that_the_font_lacks_do_no_harm(plot, tmp_path):
 def test_bad_values_are_refused_with_a_clear_message(plot, file, arguments, message):
     result = plot(file, *arguments)
     assert result.exit_code == 2, result.output
-    assert message in " ".join(result.stderr.replace("│", " ").split())
+    assert message in messages(result)
     assert list(file.parent.iterdir()) == [file]
 
 
 def test_figures_of_runs_are_not_of_comparisons(plot, compared, file):
     result = plot(compared, "--figure", "rate")
     assert result.exit_code == 2
-    assert "rate is a figure of single runs" in " ".join(result.stderr.replace("│", " ").split())
+    assert "rate is a figure of single runs" in messages(result)
     assert plot(compared, file).exit_code == 2
     assert plot(compared, compared).exit_code == 2
 
@@ -144,7 +145,7 @@ def test_figures_of_runs_are_not_of_comparisons(plot, compared, file):
 def test_a_figure_of_one_run_is_not_drawn_of_several(plot, file):
     result = plot(file, file, "--figure", "confusion")
     assert result.exit_code == 2
-    assert "confusion shows one run" in " ".join(result.stderr.replace("│", " ").split())
+    assert "confusion shows one run" in messages(result)
 
 
 def test_what_was_not_measured_is_refused(plot, tmp_path):

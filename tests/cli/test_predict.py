@@ -1,33 +1,23 @@
 """`devfnn predict`: rows in, labels and probabilities out, and nothing kept."""
 
 import csv
+import functools
 import io
 import json
 
 import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner
 
+from cli.shown import shown
 from devfnn import DEVFNN, Config
 from devfnn.cli import inputs
-from devfnn.cli.predict import predict
 from devfnn.streams import sea
-
-app = typer.Typer()
-app.command()(predict)
 
 
 @pytest.fixture
-def invoke():
-    """Call `predict` in a window of a fixed width."""
-    runner = CliRunner(env={"COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb"})
-    return lambda *arguments, **others: runner.invoke(app, [*map(str, arguments)], **others)
-
-
-def shown(result):
-    """What was printed, without line breaks and frames."""
-    return " ".join(result.output.replace("│", " ").split())
+def invoke(invoke):
+    """Call `devfnn predict`."""
+    return functools.partial(invoke, "predict")
 
 
 def rows_of(text):

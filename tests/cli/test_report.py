@@ -7,6 +7,7 @@ import os
 
 import pytest
 
+from cli.shown import messages
 from reports.made_results import made_comparison, made_result, made_results_of, ranked
 
 SMALL = made_result(n_chunks=12, n_events=4)
@@ -152,7 +153,7 @@ def test_what_cannot_be_written_is_refused_before_the_result_is_read(report, fil
     ):
         result = report(file, "--output", target)
         assert result.exit_code == 2, result.output
-        assert message in " ".join(result.stderr.replace("│", " ").split())
+        assert message in messages(result)
     assert json.loads(file.read_text()) == SMALL
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import devfnn
+from cli.shown import messages
 from devfnn.evaluation import iter_prequential
 from devfnn.experiments import Run
 from devfnn.experiments.settings import ENDLESS_ROWS
@@ -161,7 +162,7 @@ def test_data_that_cannot_be_read_are_said_to_be_so(invoke, tmp_path):
     file.write_text("a,b\n" + "1,0\n2,1\n" * 600 + "oops,1\n")
     result = invoke("run", file)
     assert result.exit_code == 1
-    assert "row 1201: 'oops' in column 'a' is no number" in " ".join(result.stderr.split())
+    assert "row 1201: 'oops' in column 'a' is no number" in messages(result)
     assert "Traceback" not in result.output
 
 
@@ -177,7 +178,7 @@ def test_a_missing_value_is_named_with_what_to_type(invoke, tmp_path):
     file = rows_file(tmp_path, odd={997: ""})
     result = invoke("run", file)
     assert result.exit_code == 1, result.output
-    shown = " ".join(result.stderr.split())
+    shown = messages(result)
     assert f"{file}, row 998: 'depth [/m]' is missing." in shown
     assert "--set missing=skip" in shown
     assert "--with missing=mean" in shown
@@ -199,7 +200,7 @@ def test_a_value_that_is_too_large_is_named(invoke, tmp_path):
 def test_a_run_without_labels_is_refused(invoke, tmp_path):
     result = invoke("run", rows_file(tmp_path, odd={}), "--label", "None")
     assert result.exit_code == 2
-    assert "labels are needed to learn" in " ".join(result.stderr.split())
+    assert "labels are needed to learn" in messages(result)
 
 
 def test_a_run_that_learned_nothing_is_no_result(invoke, tmp_path):
@@ -254,7 +255,7 @@ def test_a_terminal_that_lacks_a_character_gets_its_code(tmp_path):
 def test_options_are_named_as_one_types_them(invoke, tmp_path):
     result = invoke("run", rows_file(tmp_path, odd={1100: "oops"}))
     assert result.exit_code == 1
-    assert "--with on_bad_row=skip" in " ".join(result.stderr.split())
+    assert "--with on_bad_row=skip" in messages(result)
 
 
 @pytest.mark.parametrize(
@@ -310,7 +311,7 @@ def test_options_are_named_as_one_types_them(invoke, tmp_path):
 def test_bad_values_are_refused_with_a_clear_message(invoke, arguments, message):
     result = invoke("run", *arguments)
     assert result.exit_code == 2
-    shown = " ".join(result.stderr.replace("│", " ").split())
+    shown = messages(result)
     assert message in shown
     assert "Traceback" not in result.output
 
@@ -371,7 +372,7 @@ def test_a_model_of_another_library_says_that_it_needs_all_values(invoke, tmp_pa
     file = rows_file(tmp_path, odd={997: ""})
     result = invoke("run", file, "--model", model)
     assert result.exit_code == 1, result.output
-    shown = " ".join(result.stderr.split())
+    shown = messages(result)
     assert f"row 998: 'depth [/m]' is missing, and {model} needs all values" in shown
     assert "--with missing=mean" in shown
     assert "Traceback" not in result.output
@@ -395,7 +396,7 @@ def test_a_model_that_cannot_ask_has_no_use_for_a_budget(invoke):
     pytest.importorskip("river")
     result = invoke("run", "--model", "river-gaussian-nb", "--label-budget", 0.5)
     assert result.exit_code == 2, result.output
-    assert "cannot say which labels it wants" in " ".join(result.stderr.split())
+    assert "cannot say which labels it wants" in messages(result)
 
 
 def test_folds_leave_out_rows_and_say_so(invoke, tmp_path):
@@ -409,7 +410,7 @@ def test_folds_leave_out_rows_and_say_so(invoke, tmp_path):
 def test_a_pipe_cannot_be_cut_into_folds(invoke):
     result = invoke("run", "-", "--folds", 4, input="1,2,0\n3,4,1\n")
     assert result.exit_code == 2
-    assert "a pipe cannot be cut into folds" in " ".join(result.stderr.split())
+    assert "a pipe cannot be cut into folds" in messages(result)
 
 
 def test_a_pipe_cannot_be_scaled_by_what_is_to_come(invoke):
@@ -558,7 +559,7 @@ def test_one_file_for_two_outputs_is_refused(invoke, tmp_path, unstarted, monkey
         if second != first:
             result = invoke("run", first, "x", second, "./y/../x")
             assert result.exit_code == 2, result.output
-            shown = " ".join(result.stderr.replace("│", " ").split())
+            shown = messages(result)
             assert "are the same file" in shown
             assert first in shown
             assert second in shown
@@ -604,7 +605,7 @@ def test_a_checkpoint_that_exists_is_refused_unless_one_goes_on(invoke, tmp_path
     before = path.read_bytes()
     result = invoke(*short, "--checkpoint", path)
     assert result.exit_code == 2
-    assert "exists: add --resume to continue from it" in " ".join(result.stderr.split())
+    assert "exists: add --resume to continue from it" in messages(result)
     assert path.read_bytes() == before
     result = invoke(*short, "--checkpoint", path, "--resume")
     assert result.exit_code == 0, result.output
@@ -617,7 +618,7 @@ def test_a_checkpoint_of_other_settings_is_refused_by_their_name(invoke, tmp_pat
     assert invoke("run", "--rows", 1000, "--checkpoint", path).exit_code == 0
     result = invoke("run", "--rows", 1000, "--checkpoint", path, "--resume", "--by-row")
     assert result.exit_code == 2
-    shown = " ".join(result.stderr.replace("│", " ").split())
+    shown = messages(result)
     assert "procedure.by_row = True, the checkpoint False" in shown
 
 
@@ -627,6 +628,6 @@ def test_a_damaged_checkpoint_is_refused(invoke, tmp_path, content):
     path.write_bytes(content)
     result = invoke("run", "--rows", 1000, "--checkpoint", path, "--resume")
     assert result.exit_code == 1, result.output
-    assert "is no checkpoint, or a damaged one" in " ".join(result.stderr.split())
+    assert "is no checkpoint, or a damaged one" in messages(result)
     assert "Traceback" not in result.output
     assert path.read_bytes() == content

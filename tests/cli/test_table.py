@@ -1,23 +1,18 @@
 """`devfnn table`, as a user calls it."""
 
 import csv
+import functools
 import json
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from devfnn.cli.table import table
 from devfnn.experiments import grid, table_runs
 
 
 @pytest.fixture
-def invoke():
-    """Call the command in a window of a fixed width."""
-    app = typer.Typer()
-    app.command()(table)
-    runner = CliRunner(env={"COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb"})
-    return lambda *arguments: runner.invoke(app, [*map(str, arguments)])
+def invoke(invoke):
+    """Call `devfnn table`."""
+    return functools.partial(invoke, "table")
 
 
 @pytest.fixture

@@ -1,9 +1,6 @@
 """What models look like on a screen."""
 
-import io
-
 import numpy as np
-import rich.console
 
 from devfnn.display.models import (
     MOST_CLASSES,
@@ -14,14 +11,12 @@ from devfnn.display.models import (
     rules_table,
 )
 from devfnn.model.rules import Rule
+from display import made
 
 
-def shown(*things, width=100):
+def shown(*things):
     """What a console shows, without line breaks."""
-    console = rich.console.Console(file=io.StringIO(), width=width)
-    for thing in things:
-        console.print(thing)
-    return " ".join(console.file.getvalue().split())
+    return " ".join(made.shown(*things).split())
 
 
 def layer(number, is_merged=False):
@@ -138,9 +133,7 @@ def test_rules_are_shown_as_text_and_the_rest_is_counted():
 
 
 def test_the_conclusion_has_a_line_of_its_own():
-    console = rich.console.Console(file=io.StringIO(), width=100)
-    console.print(rules_table([rule()], 1))
-    lines = [line.strip() for line in console.file.getvalue().splitlines()]
+    lines = [line.strip() for line in made.shown(rules_table([rule()], 1)).splitlines()]
     assert "THEN up 1.00  [layer 1, rule 0, 10 rows]" in lines
 
 

@@ -1,10 +1,7 @@
 """What streams look like in a window of some width."""
 
-import io
-
 import numpy as np
 import pytest
-import rich.console
 
 from devfnn.display.streams import (
     MOST_CLASS_LINES,
@@ -15,13 +12,12 @@ from devfnn.display.streams import (
 )
 from devfnn.streams.describing import Description, Overview
 from devfnn.types import Chunk
+from display import made
 
 
 def shown(*things, width=80):
     """What a console of some width shows."""
-    console = rich.console.Console(file=io.StringIO(), width=width)
-    console.print(*things)
-    return console.file.getvalue()
+    return made.shown(*things, width=width)
 
 
 def described(*chunks):
