@@ -15,7 +15,7 @@ from devfnn.display.results import (
 )
 from devfnn.evaluation.measures import Tally
 from devfnn.evaluation.ranking import rank
-from devfnn.evaluation.record import run_record
+from devfnn.evaluation.results import run_record
 from devfnn.experiments.rendering import Column, Table
 from display import made
 from display.made import drift, shown

@@ -22,7 +22,7 @@ from devfnn.evaluation.measures import (
     precisions,
     recalls,
 )
-from devfnn.evaluation.scorer import Scorer
+from devfnn.evaluation.scoring import Scorer
 
 
 def tally_of(truth, predicted, probabilities=None, n_classes=None):

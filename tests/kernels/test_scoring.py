@@ -6,8 +6,6 @@ from sklearn import metrics
 
 from devfnn.kernels import scoring
 
-NO_CODES = np.empty(0, np.int64)
-
 
 def scene(rng, n_rows, n_classes, *, sharp=1.0):
     """Truth, predictions and probabilities that have something to do with each other."""
@@ -30,7 +28,7 @@ def summed(truth, predicted, probabilities, columns=None, n_classes=None, past=N
     sums = scoring.empty_sums(n_classes)
     sums.confusion[:] = 99  # whatever was there before does not count
     columns = np.arange(probabilities.shape[1]) if columns is None else np.array(columns)
-    rows = scoring.Scored(truth, predicted, probabilities, columns, NO_CODES)
+    rows = scoring.Scored(truth, predicted, probabilities, columns)
     past = empty_past(n_classes) if past is None else past
     scoring.score_rows(rows, sums, past, np.empty(2))
     return sums
@@ -141,7 +139,7 @@ def test_areas_of_the_chunk_and_of_the_window_are_given():
         truth, predicted, probabilities = scene(rng, 80, 2)
         past = past._replace(oldest=scoring.empty_levels(2))
         sums = scoring.empty_sums(2)
-        rows = scoring.Scored(truth, predicted, probabilities, np.arange(2), NO_CODES)
+        rows = scoring.Scored(truth, predicted, probabilities, np.arange(2))
         scoring.score_rows(rows, sums, past, found)
     assert found[0] == scoring.overall_area(sums.levels)
     assert found[1] == scoring.overall_area(past.window)
@@ -191,24 +189,3 @@ def test_many_small_probabilities_do_not_vanish():
     probabilities = np.tile([1e-9, 1.0 - 1e-9], (1000, 1))
     sums = summed(truth, truth, probabilities)
     assert sums.totals[scoring.LOG_LOSS] == pytest.approx(1000 * 9 * np.log(10.0), rel=1e-12)
-
-
-def test_labels_are_looked_up_if_codes_are_given():
-    truth, predicted, probabilities = scene(np.random.default_rng(1), 60, 3)
-    codes = np.array([-1, 2, 0, -1, 1, -1])  # of labels -1 to 4: 0 is class 2, 1 is 0, 3 is 1
-    labels = np.array([1, 3, 0])[truth]
-    sums, past = scoring.empty_sums(3), empty_past(3)
-    rows = scoring.Scored(labels, predicted, probabilities, np.arange(3), codes)
-    assert scoring.score_rows(rows, sums, past, np.empty(2)) == 60
-    np.testing.assert_array_equal(sums.confusion, metrics.confusion_matrix(truth, predicted))
-    assert past.counts.tolist() == np.bincount(truth).tolist()
-
-
-@pytest.mark.parametrize("label", [-7, -1, 2, 4, 99])
-def test_a_label_without_a_code_leaves_everything_as_it_is(label):
-    codes = np.array([-1, 0, 1, -1, 1, -1])
-    sums, past = scoring.empty_sums(2), empty_past(2)
-    labels = np.array([0, 1, label])
-    rows = scoring.Scored(labels, np.zeros(3, np.int64), np.empty((0, 2)), np.arange(2), codes)
-    assert scoring.score_rows(rows, sums, past, np.empty(2)) == -1
-    assert not sums.confusion.any() and not past.counts.any() and past.last[0] == -1

@@ -18,7 +18,7 @@ from devfnn.display.models import learning_table
 from devfnn.display.streams import show_bad_rows
 from devfnn.errors import DataError, InputError
 from devfnn.evaluation import iter_prequential
-from devfnn.evaluation.summary import mean
+from devfnn.evaluation.results import mean
 from devfnn.experiments.settings import StreamSettings
 from devfnn.formatting import NO_VALUE, count, percent
 from devfnn.model.compiling import ensure_compiled

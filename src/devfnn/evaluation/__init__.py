@@ -3,7 +3,6 @@
 from devfnn.evaluation.measures import MEASURES
 from devfnn.evaluation.prequential import Prequential, iter_prequential
 from devfnn.evaluation.procedure import Procedure
-from devfnn.evaluation.results import ChunkResult
-from devfnn.evaluation.summary import Summary
+from devfnn.evaluation.results import ChunkResult, Summary
 
 __all__ = ["MEASURES", "ChunkResult", "Prequential", "Procedure", "Summary", "iter_prequential"]

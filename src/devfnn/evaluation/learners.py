@@ -1,9 +1,9 @@
-"""Any model behind one face: ours, scikit-learn's, River's and CapyMOA's, told by their methods."""
+"""One interface for models of four libraries: devfnn, scikit-learn, River and CapyMOA."""
 
 import dataclasses
 import inspect
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,47 +12,51 @@ from devfnn.errors import InputError
 from devfnn.events import Event
 from devfnn.kernels.state import Floats
 
+Labels: TypeAlias = npt.NDArray[Any]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Predictions:
-    """What a model says about rows."""
+    """What a model predicts for rows."""
 
-    labels: Sequence[Any] | npt.NDArray[Any] | None
-    """A label for each row, None where it says nothing; None for the most probable labels."""
+    labels: Sequence[Any] | Labels | None
+    """A label for each row, None where it predicts nothing; None for the most probable labels."""
     probabilities: Floats | None = None
-    """(n_rows, n_classes), NaN in a row of which nothing is said; None if it gives none."""
+    """(n_rows, n_classes), NaN in a row without a prediction; None if the model gives none."""
     classes: Sequence[Hashable] = ()
     """Labels of the columns of the probabilities."""
 
 
-class Learner(Protocol):
-    """The one face of all models."""
+class Learner:
+    """Any model, as the test-then-train loop uses it."""
 
-    asks_itself: bool
+    asks_itself = False
     """Whether it decides which labels it learns, so that it must be asked."""
-    asks_early: bool
-    """Whether it can say which labels it would like to have before it has learned anything."""
-    answers_early: bool
-    """Whether it can be asked before it has learned anything; it may then say nothing."""
-    can_ask: bool
-    """Whether it can say which labels it would like to have."""
+    asks_early = False
+    """Whether it can choose labels before it has learned anything."""
+    answers_early = False
+    """Whether it can predict before it has learned anything; it may then predict nothing."""
+    can_ask = False
+    """Whether it can choose labels."""
 
     def predict(self, X: Floats) -> Predictions:
-        """What the model says; it stays as it is."""
+        """Predict rows; the model does not change."""
+        raise NotImplementedError
 
-    def wanted(self, X: Floats) -> npt.NDArray[np.bool_] | None:
-        """Rows whose labels the model would like to have; None if it cannot say."""
+    def wanted(self, X: Floats) -> Mask | None:
+        """Rows whose labels the model chooses to have; None if it cannot choose."""
+        return None
 
-    def learn(
-        self, X: Floats, y: npt.NDArray[Any], chosen: npt.NDArray[np.bool_] | None = None
-    ) -> Sequence[Event]:
+    def learn(self, X: Floats, y: Labels, chosen: Mask | None = None) -> Sequence[Event]:
         """Learn rows, all or those chosen."""
+        raise NotImplementedError
 
 
 def adapted(
     model: Any, *, by_row: bool, feature_names: Sequence[str], classes: Sequence[Hashable]
 ) -> Learner:
-    """The model behind the face it is found to have.
+    """The model behind the common interface; its library is told by its methods.
 
     Parameters
     ----------
@@ -82,10 +86,8 @@ def adapted(
     )
 
 
-class _Native:
+class _Native(Learner):
     """A model with `learn`; with `classes` and `predict_proba`, or with `predict`."""
-
-    asks_itself = answers_early = False
 
     def __init__(self, model: Any, by_row: bool) -> None:
         self._model = model
@@ -93,7 +95,10 @@ class _Native:
         self.asks_early = bool(getattr(model, "asks_before_learning", False))
         self._learn = model.learn_rows if by_row and hasattr(model, "learn_rows") else model.learn
         self._gives_probabilities = hasattr(model, "predict_proba") and hasattr(model, "classes")
-        self._takes_chosen = _takes(self._learn, "chosen")
+        parameters = inspect.signature(self._learn).parameters.values()
+        self._takes_chosen = any(
+            each.name == "chosen" or each.kind is each.VAR_KEYWORD for each in parameters
+        )
 
     def predict(self, X: Floats) -> Predictions:
         if self._gives_probabilities:
@@ -101,12 +106,10 @@ class _Native:
             return Predictions(None, probabilities, list(self._model.classes))
         return Predictions(self._model.predict(X))
 
-    def wanted(self, X: Floats) -> npt.NDArray[np.bool_] | None:
+    def wanted(self, X: Floats) -> Mask | None:
         return np.asarray(self._model.wants_label(X), np.bool_) if self.can_ask else None
 
-    def learn(
-        self, X: Floats, y: npt.NDArray[Any], chosen: npt.NDArray[np.bool_] | None = None
-    ) -> Sequence[Event]:
+    def learn(self, X: Floats, y: Labels, chosen: Mask | None = None) -> Sequence[Event]:
         if chosen is None:
             return self._learn(X, y) or ()
         if self._takes_chosen:
@@ -114,48 +117,36 @@ class _Native:
         return (self._learn(X[chosen], y[chosen]) or ()) if chosen.any() else ()
 
 
-def _takes(function: Callable[..., Any], name: str) -> bool:
-    """Whether a function has a parameter of this name, or takes any."""
-    parameters = inspect.signature(function).parameters.values()
-    return any(each.name == name or each.kind is each.VAR_KEYWORD for each in parameters)
-
-
-class _ScikitLearn:
+class _ScikitLearn(Learner):
     """A model with `partial_fit`."""
-
-    asks_itself = can_ask = asks_early = answers_early = False
 
     def __init__(self, model: Any, classes: Sequence[Hashable]) -> None:
         self._model = model
+        self._name = type(model).__name__
         self._classes = np.array(list(classes))
         self._known = set(classes)
         if not len(classes):
             raise InputError(
-                f"{type(model).__name__} must know all classes in advance, and the stream has none "
-                "to tell: use a stream with classes"
+                f"{self._name} must know all classes in advance, and the stream does not know "
+                "them: use a stream with classes"
             )
-        self._gives_probabilities = hasattr(model, "predict_proba")
 
     def predict(self, X: Floats) -> Predictions:
-        if self._gives_probabilities:
+        if hasattr(self._model, "predict_proba"):
             return Predictions(None, self._model.predict_proba(X), self._model.classes_.tolist())
         return Predictions(self._model.predict(X))
 
-    def wanted(self, X: Floats) -> npt.NDArray[np.bool_] | None:
-        return None
-
-    def learn(
-        self, X: Floats, y: npt.NDArray[Any], chosen: npt.NDArray[np.bool_] | None = None
-    ) -> Sequence[Event]:
+    def learn(self, X: Floats, y: Labels, chosen: Mask | None = None) -> Sequence[Event]:
         labels = y.tolist()
         if unknown := [label for label in labels if label not in self._known]:
-            name = type(self._model).__name__
-            raise InputError(f"{name} cannot learn a class it was not told of: {unknown[0]!r}")
+            raise InputError(
+                f"{self._name} cannot learn a class it was not told of: {unknown[0]!r}"
+            )
         self._model.partial_fit(X, np.array(labels, self._classes.dtype), classes=self._classes)
         return ()
 
 
-class _River:
+class _River(Learner):
     """A model with `learn_one` and `predict_proba_one`, or `predict_one`, for rows as dicts.
 
     An active learner says with each prediction whether it wants the label.
@@ -164,13 +155,20 @@ class _River:
     def __init__(self, model: Any, feature_names: Sequence[str]) -> None:
         self._model = model
         self._names = list(feature_names)
-        self._classes: list[Hashable] = []
-        self._columns: dict[Hashable, int] = {}
-        self._predict = _river_predictor(model)
-        self._asked: tuple[Floats, list[bool]] = (np.empty((0, 0)), [])
-        self.asks_itself = self.can_ask = _is_active(model)
-        self.asks_early = False
+        self._columns: dict[Hashable, int] = {}  # of the probabilities
+        last_step = model
+        while hasattr(last_step, "steps"):  # a pipeline predicts as its last step does
+            last_step = list(last_step.steps.values())[-1]
+        self.asks_itself = self.can_ask = any(
+            each.__name__ == "ActiveLearningClassifier" for each in type(last_step).__mro__
+        )
         self.answers_early = not self.asks_itself
+        # Probabilities where the labels follow from them; else labels.
+        own = getattr(type(last_step), "predict_one", None)
+        follows = own is None or own.__qualname__ == "Classifier.predict_one" or self.asks_itself
+        self._predict: Callable[[dict[str, float]], Any]
+        self._predict = model.predict_proba_one if follows else model.predict_one
+        self._asked: tuple[Floats, list[bool]] = (np.empty((0, 0)), [])
 
     def predict(self, X: Floats) -> Predictions:
         said = [self._predict(row) for row in self._rows(X)]
@@ -181,15 +179,13 @@ class _River:
             return Predictions(said)
         labels = [max(answer, key=answer.get) if answer else None for answer in said]
         probabilities = self._as_matrix(said)
-        return Predictions(labels, probabilities if self._classes else None, self._classes)
+        return Predictions(labels, probabilities if self._columns else None, list(self._columns))
 
     def _as_matrix(self, said: list[dict[Hashable, float]]) -> Floats:
-        """Probabilities by rows and classes; classes are numbered as they come."""
+        """Probabilities by rows and classes, which are numbered as they come."""
         for label in (label for answer in said for label in answer):
-            if label not in self._columns:
-                self._columns[label] = len(self._classes)
-                self._classes.append(label)
-        probabilities = np.zeros((len(said), len(self._classes)))
+            self._columns.setdefault(label, len(self._columns))
+        probabilities = np.zeros((len(said), len(self._columns)))
         for place, answer in enumerate(said):
             for label, share in answer.items():
                 probabilities[place, self._columns[label]] = share
@@ -197,7 +193,7 @@ class _River:
                 probabilities[place] = np.nan
         return probabilities
 
-    def wanted(self, X: Floats) -> npt.NDArray[np.bool_] | None:
+    def wanted(self, X: Floats) -> Mask | None:
         if not self.asks_itself:
             return None
         predicted, asked = self._asked
@@ -205,9 +201,7 @@ class _River:
             asked = [self._predict(row)[1] for row in self._rows(X)]
         return np.array(asked, np.bool_)
 
-    def learn(
-        self, X: Floats, y: npt.NDArray[Any], chosen: npt.NDArray[np.bool_] | None = None
-    ) -> Sequence[Event]:
+    def learn(self, X: Floats, y: Labels, chosen: Mask | None = None) -> Sequence[Event]:
         for place, (row, label) in enumerate(zip(self._rows(X), y.tolist(), strict=True)):
             if chosen is None or chosen[place]:
                 self._model.learn_one(row, label)
@@ -219,31 +213,9 @@ class _River:
         return [dict(zip(self._names, row, strict=True)) for row in X.tolist()]
 
 
-def _is_active(model: Any) -> bool:
-    mro = type(_last_step(model)).__mro__
-    return any(each.__name__ == "ActiveLearningClassifier" for each in mro)
-
-
-def _last_step(model: Any) -> Any:
-    """The model itself, or the last step of a pipeline, which predicts as that does."""
-    while hasattr(model, "steps"):
-        model = list(model.steps.values())[-1]
-    return model
-
-
-def _river_predictor(model: Any) -> Callable[[dict[str, float]], Any]:
-    """Probabilities where the labels follow from them; else labels."""
-    own = getattr(type(_last_step(model)), "predict_one", None)
-    follows = own is None or own.__qualname__ == "Classifier.predict_one" or _is_active(model)
-    predict: Callable[[dict[str, float]], Any]
-    predict = model.predict_proba_one if follows else model.predict_one
-    return predict
-
-
-class _CapyMOA:
+class _CapyMOA(Learner):
     """A model with `train`, for instances of its schema."""
 
-    asks_itself = can_ask = asks_early = False
     answers_early = True
 
     def __init__(self, model: Any, classes: Sequence[Hashable]) -> None:
@@ -256,7 +228,6 @@ class _CapyMOA:
         by_text = {str(label): label for label in classes}
         texts = [str(text) for text in self._schema.get_label_values()]
         self._classes = [by_text.get(text, text) for text in texts]
-        self._index = {label: place for place, label in enumerate(self._classes)}
         self._may_be_numbers = not classes
 
     def predict(self, X: Floats) -> Predictions:
@@ -268,25 +239,18 @@ class _CapyMOA:
                 probabilities[place] = each
         return Predictions(labels, probabilities, self._classes)
 
-    def wanted(self, X: Floats) -> npt.NDArray[np.bool_] | None:
-        return None
-
-    def learn(
-        self, X: Floats, y: npt.NDArray[Any], chosen: npt.NDArray[np.bool_] | None = None
-    ) -> Sequence[Event]:
+    def learn(self, X: Floats, y: Labels, chosen: Mask | None = None) -> Sequence[Event]:
         for row, label in zip(X, y.tolist(), strict=True):
             self._model.train(self._labelled(self._schema, row, self._place(label)))
         return ()
 
     def _place(self, label: Hashable) -> int:
         """Number of a label in the schema, whose texts may stand for numbers."""
-        if label not in self._index and self._may_be_numbers and isinstance(label, int):
-            self._classes = [_as_number(text) for text in self._classes]
-            self._index = {label: place for place, label in enumerate(self._classes)}
-        if label not in self._index:
+        if label not in self._classes and self._may_be_numbers and isinstance(label, int):
+            self._classes = [
+                int(str(text)) if str(text).removeprefix("-").isdecimal() else text
+                for text in self._classes
+            ]
+        if label not in self._classes:
             raise InputError(f"the schema of the CapyMOA model has no class {label!r}")
-        return self._index[label]
-
-
-def _as_number(label: Any) -> Any:
-    return int(label) if str(label).removeprefix("-").isdecimal() else label
+        return self._classes.index(label)

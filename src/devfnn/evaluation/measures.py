@@ -76,11 +76,7 @@ def added(tallies: Iterable[Tally], auc: float | None = None) -> Tally:
 
 
 def accuracy(tally: Tally) -> float | None:
-    """Share of rows predicted right: the classification rate.
-
-    >>> accuracy(Tally(np.array([[3, 1], [0, 4]]), np.zeros(5), np.zeros((3, 10))))
-    0.875
-    """
+    """Share of rows predicted right: the classification rate."""
     return _ratio(tally.n_correct, tally.n_scored)
 
 
@@ -99,10 +95,11 @@ def f1_scores(confusion: Ints) -> Floats:
     return _ratios(2 * confusion.diagonal(), confusion.sum(axis=0) + confusion.sum(axis=1))
 
 
+Measure = Callable[[Tally], float | None]
 PerClass = Callable[[Ints], Floats]
 
 
-def _macro(scores: PerClass) -> Callable[[Tally], float | None]:
+def _macro(scores: PerClass) -> Measure:
     """The mean over classes."""
 
     def mean(tally: Tally) -> float | None:
@@ -115,14 +112,11 @@ def _macro(scores: PerClass) -> Callable[[Tally], float | None]:
     return mean
 
 
-def _weighted(scores: PerClass) -> Callable[[Tally], float | None]:
+def _weighted(scores: PerClass) -> Measure:
     """The mean over classes, weighted by their rows."""
-
-    def mean(tally: Tally) -> float | None:
-        support = tally.confusion.sum(axis=1)
-        return _ratio(float(scores(tally.confusion) @ support), tally.n_scored)
-
-    return mean
+    return lambda tally: _ratio(
+        float(scores(tally.confusion) @ tally.confusion.sum(axis=1)), tally.n_scored
+    )
 
 
 def kappa(tally: Tally) -> float | None:
@@ -181,7 +175,7 @@ def paper_recall(tally: Tally) -> float | None:
     return _first_of_two(tally, tally.confusion.sum(axis=0))
 
 
-MEASURES: dict[str, Callable[[Tally], float | None]] = {
+MEASURES: dict[str, Measure] = {
     "accuracy": accuracy,
     "precision": _macro(precisions),
     "recall": _macro(recalls),

@@ -10,12 +10,9 @@ import numpy.typing as npt
 
 from devfnn.errors import InputError
 from devfnn.evaluation.learners import Predictions, adapted
-from devfnn.evaluation.measures import Tally
-from devfnn.evaluation.plan import Lesson, Step, Turn, skipped, turns
-from devfnn.evaluation.procedure import Procedure
+from devfnn.evaluation.procedure import Batch, Procedure, Step, Turn, skipped, turns
 from devfnn.evaluation.results import ChunkResult
-from devfnn.evaluation.scorer import Scorer
-from devfnn.evaluation.sheet import Sheet
+from devfnn.evaluation.scoring import ChunkPredictions, Scorer, Scores
 from devfnn.events import ClassAdded, Event, RuleBorn, RuleRecalled, RuleSplit
 from devfnn.kernels.state import Floats, Ints
 from devfnn.types import Chunk
@@ -25,6 +22,9 @@ OF_ONE_ROW = (RuleBorn, RuleRecalled, RuleSplit, ClassAdded)
 
 SIZE_EVERY = 20
 """Chunks after which the size of a model is measured again, since that takes time."""
+
+COUNTERS = ("n_chunks", "n_rows", "n_given", "n_offered", "n_own_rows", "n_labels_before")
+"""Counts that are stored when a run is."""
 
 
 def iter_prequential(
@@ -89,11 +89,11 @@ class Prequential:
                 f"{type(model).__name__} cannot say which labels it wants, so it has no use for a "
                 "label budget; hide_labels of a stream withholds labels at random"
             )
+        self.n_given = 0  # labels given to the model
+        self.n_offered = 0  # labels it could have had
+        self.n_own_rows = 0  # rows it learned
+        self.n_labels_before = int(getattr(model, "n_labels_used", 0))
         self._has_learned = bool(getattr(model, "n_rows", 0))
-        self._n_given = 0
-        self._n_offered = 0
-        self._n_own_rows = 0
-        self._n_labels_before = getattr(model, "n_labels_used", 0)
         self._structure: dict[str, Any] = {}
 
     def __iter__(self) -> Iterator[ChunkResult]:
@@ -105,15 +105,10 @@ class Prequential:
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Where the loop stands, without the model: plain data, and arrays."""
-        plain = {
-            "labels": [_plain_label(label) for label in self.scorer.codes.labels],
-            "n_chunks": self.n_chunks,
-            "n_rows": self.n_rows,
+        labels = self.scorer.codes.labels
+        plain = {name: getattr(self, name) for name in COUNTERS} | {
+            "labels": [each.item() if isinstance(each, np.generic) else each for each in labels],
             "has_learned": self._has_learned,
-            "n_given": self._n_given,
-            "n_offered": self._n_offered,
-            "n_own_rows": self._n_own_rows,
-            "n_labels_before": self._n_labels_before,
             "structure": self._structure,
         }
         return plain, self.scorer.state()
@@ -121,14 +116,12 @@ class Prequential:
     def restore(self, plain: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
         """Go on where another loop over the same stream stood, with the model it had by then."""
         self.scorer.restore(plain["labels"], arrays)
-        self.n_chunks, self.n_rows = int(plain["n_chunks"]), int(plain["n_rows"])
+        for name in COUNTERS:
+            setattr(self, name, int(plain[name]))
         self._has_learned = bool(plain["has_learned"])
-        self._n_given, self._n_offered = int(plain["n_given"]), int(plain["n_offered"])
-        self._n_own_rows = int(plain["n_own_rows"])
-        self._n_labels_before = int(plain["n_labels_before"])
         self._structure = dict(plain["structure"])
-        if self._structure and self._structure["feature_mask"] is not None:
-            self._structure["feature_mask"] = tuple(self._structure["feature_mask"])
+        if self._structure:
+            self._structure["feature_mask"] = _tupled(self._structure["feature_mask"])
 
     # ---- one chunk
 
@@ -137,7 +130,7 @@ class Prequential:
         self.is_between_chunks = False
         index, n_rows = self.n_chunks, len(turn.chunk.y)
         is_tested, is_learned = self.procedure.is_tested(index), self.procedure.is_learned(index)
-        sheet = Sheet(self.scorer, n_rows)
+        predictions = ChunkPredictions(self.scorer)
         events: list[Event] = []
         seconds_predict = seconds_learn = 0.0
         for step in turn.steps:
@@ -148,9 +141,9 @@ class Prequential:
             said = self._predicted(step) if is_tested else None
             predicted = time.perf_counter()
             if said is not None:
-                sheet.write(said, len(step.rows.y), may_be_silent=not self._has_learned)
+                predictions.add(said, len(step.rows.y), may_be_silent=not self._has_learned)
             else:
-                sheet.skip(len(step.rows.y))
+                predictions.skip(len(step.rows.y))
             resumed = time.perf_counter()
             if step.after and is_learned:
                 events += self._learn(step.after)
@@ -158,27 +151,25 @@ class Prequential:
             seconds_predict += predicted - middle
         self.n_chunks += 1
         self.n_rows += n_rows
-        tally, auc_windowed = sheet.scored(turn.chunk, self.procedure.unpredicted, is_tested)
+        scores = predictions.scored(turn.chunk, self.procedure.unpredicted, is_tested)
         self.is_between_chunks = True
-        return self._result(
-            n_rows, tuple(events), (seconds_predict, seconds_learn), tally, auc_windowed
-        )
+        return self._result(n_rows, events, (seconds_predict, seconds_learn), scores)
 
     def _predicted(self, step: Step) -> Predictions | None:
         may_answer = self._has_learned or (self.procedure.by_row and self._learner.answers_early)
         return self._learner.predict(step.rows.X) if may_answer and len(step.rows.y) else None
 
-    def _learn(self, lessons: list[Lesson]) -> list[Event]:
+    def _learn(self, batches: list[Batch]) -> list[Event]:
         """Learn what may be learned; events come back by rows of the stream."""
         found: list[Event] = []
-        for rows, places in lessons:
-            n_before = getattr(self.model, "n_rows", self._n_own_rows)
+        for rows, places in batches:
+            n_before = getattr(self.model, "n_rows", self.n_own_rows)
             chosen = self._chosen(rows.X)
-            self._n_given += len(rows.y) if chosen is None else int(np.count_nonzero(chosen))
+            self.n_given += len(rows.y) if chosen is None else int(np.count_nonzero(chosen))
             events = self._learner.learn(rows.X, rows.y, chosen)
             if events:
-                found += _on_the_clock_of_the_stream(events, n_before, places)
-            self._n_own_rows += len(rows.y)
+                found += _by_rows_of_the_stream(events, n_before, places)
+            self.n_own_rows += len(rows.y)
             self._has_learned = True
         return found
 
@@ -187,83 +178,76 @@ class Prequential:
         budget = self.procedure.label_budget
         if budget is None and not self._learner.asks_itself:
             return None
-        self._n_offered += len(X)
+        self.n_offered += len(X)
         may_ask = self._has_learned or self._learner.asks_early
         wanted = self._learner.wanted(X) if may_ask else np.ones(len(X), np.bool_)
         if budget is None or wanted is None:
             return wanted
-        n_left = max(0, int(budget * self._n_offered) - self._n_given)
+        n_left = max(0, int(budget * self.n_offered) - self.n_given)
         if not self._has_learned:
             n_left = max(n_left, 1)
         return wanted & (np.cumsum(wanted) <= n_left)
 
     def _result(
-        self,
-        chunk_rows: int,
-        events: tuple[Event, ...],
-        seconds: tuple[float, float],
-        tally: Tally | None,
-        auc_windowed: float | None,
+        self, chunk_rows: int, events: list[Event], seconds: tuple[float, float], scores: Scores
     ) -> ChunkResult:
-        weights = getattr(self.model, "voting_weights", None) if self._has_learned else None
+        tally, auc_windowed = scores
         if events or not self._structure or self.n_chunks % SIZE_EVERY == 0:
             self._structure = self._measured()
+        used = getattr(self.model, "n_labels_used", None)
         return ChunkResult(
             index=self.n_chunks - 1,
             chunk_rows=chunk_rows,
             n_rows=self.n_rows,
             n_correct=None if tally is None else tally.n_correct,
             n_scored=0 if tally is None else tally.n_scored,
-            events=events,
+            events=tuple(events),
             seconds_predict=seconds[0],
             seconds_learn=seconds[1],
-            n_labels=self._n_labels(),
-            voting_weights=None if weights is None else tuple(np.asarray(weights).tolist()),
+            n_labels=self.n_given if used is None else int(used) - self.n_labels_before,
+            voting_weights=self._listed("voting_weights"),
             tally=tally,
             auc_windowed=auc_windowed,
             **self._structure,
         )
 
-    def _n_labels(self) -> int:
-        """Labels used in this run, whatever the model has learned before."""
-        used = getattr(self.model, "n_labels_used", None)
-        return self._n_given if used is None else int(used) - self._n_labels_before
-
     def _measured(self) -> dict[str, Any]:
-        """What there is of the model. It changes only with events, so it is not asked for always.
+        """The structure of the model. It changes only with events, so it is not read every time.
 
         The size is not part of the structure, and takes longest: measured now and then.
         """
-        model, has_learned = self.model, self._has_learned
-        mask = getattr(model, "feature_mask", None) if has_learned else None
+        if not self._has_learned:
+            return {}
+        model = self.model
         n_layers = getattr(model, "n_layers", None)
         is_due = not self._structure or self.n_chunks % SIZE_EVERY == 0
-        size = getattr(model, "nbytes", None) if is_due else self._structure["n_bytes"]
-        found = {
+        return {
             "n_rules": getattr(model, "n_rules", None),
             "n_layers": getattr(model, "n_live_layers", n_layers),
             "n_layers_total": n_layers,
             "n_parameters": getattr(model, "n_parameters", None),
-            "feature_mask": None if mask is None else tuple(np.asarray(mask).tolist()),
-            "n_bytes": size,
+            "feature_mask": self._listed("feature_mask"),
+            "n_bytes": getattr(model, "nbytes", None) if is_due else self._structure["n_bytes"],
         }
-        return found if has_learned else {}
+
+    def _listed(self, name: str) -> tuple[Any, ...] | None:
+        """An array of the model; None if it has none, or has not learned."""
+        values = getattr(self.model, name, None) if self._has_learned else None
+        return None if values is None else _tupled(np.asarray(values).tolist())
 
 
-def _on_the_clock_of_the_stream(
-    events: Sequence[Event], n_before: int, places: Ints
-) -> Iterator[Event]:
-    """Events of a lesson on the clock of the stream.
+def _tupled(values: Sequence[Any] | None) -> tuple[Any, ...] | None:
+    return None if values is None else tuple(values)
 
-    A model counts the rows it learned; `n_before` of them before the lesson. What a single row
-    brought about stands at that row; what the whole lesson did, after all rows that had come.
+
+def _by_rows_of_the_stream(events: Sequence[Event], n_before: int, places: Ints) -> Iterator[Event]:
+    """Events with rows of the stream in place of rows that the model has learned.
+
+    Before the batch it had learned `n_before` rows. What a single row brought about stands at that
+    row; what the whole batch did, after all rows that had come.
     """
     last = len(places) - 1
     for event in events:
         number = event.row - n_before if isinstance(event, OF_ONE_ROW) else last
         place = int(places[min(max(0, number), last)])
         yield event if place == event.row else dataclasses.replace(event, row=place)
-
-
-def _plain_label(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label

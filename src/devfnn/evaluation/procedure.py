@@ -1,15 +1,22 @@
-"""How a run goes: what is predicted when, and when its labels come."""
+"""How a run goes: which rows are predicted and learned when, and when their labels come.
+
+The order depends on the stream and the procedure alone, not on the model; so a run that goes on
+after a break takes the same steps.
+"""
 
 import dataclasses
 import datetime
-from collections.abc import Callable
-from typing import Any, Literal
+import heapq
+import itertools
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from devfnn.errors import InputError
-from devfnn.streams.transforms import check_span
+from devfnn.streams.transforms import check_span, joined, numpy_span
 from devfnn.types import Chunk
 
 PerRow = str | Callable[[Chunk], npt.NDArray[Any]]
@@ -18,7 +25,7 @@ PerRow = str | Callable[[Chunk], npt.NDArray[Any]]
 Span = int | float | datetime.timedelta | np.timedelta64
 """A stretch of rows or of time."""
 
-UNPREDICTED = ("wrong", "skip", "first")
+Unpredicted = Literal["wrong", "skip", "first"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -43,8 +50,8 @@ class Procedure:
     """When rows come; by default their number, or their time if the delay is one."""
     label_budget: float | None = None
     """Share of labels that may be learned: the model asks, and gets labels while they last."""
-    unpredicted: Literal["wrong", "skip", "first"] = "wrong"
-    """Rows for which a model that has learned says nothing: wrong; not scored, as in River; or
+    unpredicted: Unpredicted = "wrong"
+    """Rows for which a model that has learned predicts nothing: wrong; not scored, as in River; or
     taken as the first class from the first row on, as in MOA."""
     window_chunks: int = 10
     """Chunks over which windowed measures are taken."""
@@ -59,10 +66,13 @@ class Procedure:
         budget = self.label_budget
         is_number = isinstance(budget, int | float) and not isinstance(budget, bool)
         if budget is not None and not (is_number and 0.0 < budget <= 1.0):
-            raise InputError(f"label_budget is a share above 0, at most 1, not {self.label_budget}")
-        if self.unpredicted not in UNPREDICTED:
-            known = ", ".join(UNPREDICTED)
+            raise InputError(f"label_budget is a share above 0, at most 1, not {budget}")
+        if self.unpredicted not in get_args(Unpredicted):
+            known = ", ".join(get_args(Unpredicted))
             raise InputError(f"unpredicted is one of {known}, not {self.unpredicted!r}")
+        self._check_delay()
+
+    def _check_delay(self) -> None:
         if self.moment is not None and self.delay is None:
             raise InputError("moment says when rows come, which matters only with a delay")
         if self.holdout_every is not None and self.delay is not None:
@@ -72,19 +82,16 @@ class Procedure:
 
     def is_tested(self, index: int) -> bool:
         """Whether a chunk is predicted and scored."""
-        if index < self.warm_up_chunks:
-            return False
-        return self.holdout_every is None or self._is_held_out(index)
+        return index >= self.warm_up_chunks and self._is_held_out(index) is not False
 
     def is_learned(self, index: int) -> bool:
         """Whether a chunk is learned."""
-        if self.holdout_every is None or index < self.warm_up_chunks:
-            return True
-        return not self._is_held_out(index)
+        return index < self.warm_up_chunks or self._is_held_out(index) is not True
 
-    def _is_held_out(self, index: int) -> bool:
-        every = self.holdout_every or 1
-        return (index - self.warm_up_chunks) % every == every - 1
+    def _is_held_out(self, index: int) -> bool | None:
+        """None if no chunk is held out."""
+        every = self.holdout_every
+        return None if every is None else (index - self.warm_up_chunks) % every == every - 1
 
     def to_dict(self) -> dict[str, Any]:
         """The procedure as plain data; functions by their names."""
@@ -102,3 +109,220 @@ def _plain(value: Any) -> Any:
 def _check_count(name: str, value: Any, least: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise InputError(f"{name} is a whole number of {least} or more, not {value!r}")
+
+
+class Batch(NamedTuple):
+    """Rows to learn together, and where they stand in the stream."""
+
+    rows: Chunk
+    places: npt.NDArray[np.int64]
+    """Rows of the stream before each of them, and all that have come when they are learned,
+    (n_rows + 1,)."""
+
+
+class Step(NamedTuple):
+    """Learn what has come, predict the rows, learn what may be learned at once."""
+
+    before: list[Batch]
+    rows: Chunk
+    after: list[Batch]
+
+
+class Turn(NamedTuple):
+    """A chunk and its steps: one, or one for each row."""
+
+    chunk: Chunk
+    steps: Iterator[Step]
+
+
+def turns(
+    source: Iterable[Chunk], procedure: Procedure, feature_names: Sequence[str]
+) -> Iterator[Turn]:
+    """The turns of a run. Take all steps of a turn before the next one.
+
+    Chunks with neither rows nor late labels are passed over. Labels that are still on their way at
+    the end come with a last turn without rows.
+    """
+    waiting = _Waiting(procedure, feature_names) if procedure.delay is not None else None
+    n_before, empty = 0, None
+    is_delayed = getattr(source, "label_delay", None) is not None
+    for chunk in source:
+        if not len(chunk.y) and chunk.late is None:
+            continue
+        is_delayed = is_delayed or chunk.late is not None
+        if is_delayed:
+            _check_can_be_late(procedure)
+        if waiting is not None:
+            steps = waiting.steps(chunk, n_before)
+        else:
+            steps = _steps(chunk, n_before, procedure.by_row, is_delayed)
+        yield Turn(chunk, steps)
+        n_before += len(chunk.y)
+        empty = chunk.rows(slice(0))
+    if waiting is not None and empty is not None:
+        rest = waiting.rest(n_before)
+        if rest:
+            yield Turn(empty, iter([Step(rest, empty, [])]))
+
+
+def skipped(planned: Iterator[Turn], n_turns: int) -> Iterator[Turn]:
+    """The turns after the first ones, which are taken without a model."""
+    for turn in itertools.islice(planned, n_turns):
+        for _ in turn.steps:
+            pass
+    return planned
+
+
+def _check_can_be_late(procedure: Procedure) -> None:
+    if procedure.delay is not None:
+        raise InputError("the stream delays its labels itself; leave one of the delays out")
+    if procedure.holdout_every is not None:
+        raise InputError("holdout_every and a stream that delays its labels do not go together")
+
+
+def _single_rows(chunk: Chunk) -> Iterator[Chunk]:
+    """A chunk as chunks of one row."""
+    return (chunk.rows(slice(place, place + 1)) for place in range(len(chunk.y)))
+
+
+def _steps(chunk: Chunk, n_before: int, by_row: bool, is_delayed: bool) -> Iterator[Step]:
+    """Steps of a stream whose labels come when it says.
+
+    Of labels that are delayed it is only known that they have come at the end of a chunk.
+    """
+    if by_row and not is_delayed:
+        for place, row in enumerate(_single_rows(chunk), start=n_before):
+            yield Step([], row, _own_batch(row, place))
+        return
+    after = _own_batch(chunk, n_before)
+    if chunk.late is not None:
+        n_come = n_before + len(chunk.y)
+        after = [*(_late_batch(rows, n_come) for rows in chunk.late.lessons()), *after]
+    *first, last = _single_rows(chunk) if by_row and len(chunk.y) else [chunk]
+    yield from (Step([], row, []) for row in first)
+    yield Step([], last, after)
+
+
+def _late_batch(rows: Chunk, n_come: int) -> Batch:
+    """Rows that came before; all of them are learned at once when so many rows have come."""
+    return Batch(rows, np.full(len(rows.y) + 1, n_come))
+
+
+def _own_batch(part: Chunk, n_before: int) -> list[Batch]:
+    """The rows of a chunk that may be learned at once."""
+    places = np.arange(n_before, n_before + len(part.y) + 1)
+    if part.labelled is not None or part.y.dtype == object:
+        may_learn = _may_learn(part)
+        part, places = part.rows(may_learn), places[np.append(may_learn, True)]
+    return [Batch(part, places)] if len(part.y) else []
+
+
+def _may_learn(part: Chunk) -> npt.NDArray[np.bool_]:
+    return part.is_known() if part.labelled is None else part.labelled & part.is_known()
+
+
+class _Waiting:
+    """Rows whose labels are on their way, as River has it: a label that is due when rows come is
+    learned before they are predicted, in the order in which labels are due.
+    """
+
+    def __init__(self, procedure: Procedure, feature_names: Sequence[str]) -> None:
+        self._delay = numpy_span(procedure.delay)
+        self._delay_of = _per_row("delay", procedure.delay, feature_names)
+        self._time_of = _per_row("moment", procedure.moment, feature_names)
+        self._by_row = procedure.by_row
+        self._parts: list[tuple[Any, int, npt.NDArray[Any], Chunk]] = []
+        self._n_added = 0
+
+    def steps(self, chunk: Chunk, n_before: int) -> Iterator[Step]:
+        """Steps of a chunk whose labels come late."""
+        for part in _single_rows(chunk) if self._by_row else [chunk]:
+            delay = self._delay if self._delay_of is None else self._delay_of(part)
+            times = self._times(part, delay, n_before)
+            yield Step(self._come_by(times[0], n_before), part, [])
+            due, may_learn = _due(times, delay), _may_learn(part)
+            if may_learn.any():
+                rows = Chunk(part.X, part.y, part.times).rows(may_learn)
+                self._put(self._n_added, due[may_learn], rows)
+                self._n_added += 1
+            n_before += len(part.y)
+
+    def _times(self, part: Chunk, delay: Any, n_before: int) -> npt.NDArray[Any]:
+        """When rows come: as is said, or by their numbers, or their times if the delay is one."""
+        if self._time_of is not None:
+            return self._time_of(part)
+        kind = np.asarray(delay).dtype.kind
+        if kind in "iu" or (kind == "f" and self._delay_of is not None):
+            return np.arange(n_before, n_before + len(part.y))
+        if part.times is None:
+            raise InputError(
+                "a delay in time needs a stream with times, or moment to say when rows come"
+            )
+        return part.times
+
+    def rest(self, n_come: int) -> list[Batch]:
+        """All that is left."""
+        return _in_order([(due, number, rows) for _, number, due, rows in self._parts], n_come)
+
+    def _come_by(self, now: Any, n_come: int) -> list[Batch]:
+        """What is due now, taken out."""
+        come = []
+        while self._parts and self._parts[0][0] <= now:
+            _, number, due, rows = heapq.heappop(self._parts)
+            is_due = due <= now
+            come.append((due[is_due], number, rows.rows(is_due)))
+            if not is_due.all():
+                self._put(number, due[~is_due], rows.rows(~is_due))
+        return _in_order(come, n_come)
+
+    def _put(self, number: int, due: npt.NDArray[Any], rows: Chunk) -> None:
+        heapq.heappush(self._parts, (due.min(), number, due, rows))
+
+
+def _in_order(parts: list[tuple[npt.NDArray[Any], int, Chunk]], n_come: int) -> list[Batch]:
+    """One batch of all parts, by the time their labels are due; rows of equal times in order."""
+    if not parts:
+        return []
+    parts.sort(key=operator.itemgetter(1))
+    order = np.argsort(np.concatenate([due for due, _, _ in parts]), kind="stable")
+    return [_late_batch(joined([rows for _, _, rows in parts]).rows(order), n_come)]
+
+
+def _due(times: npt.NDArray[Any], delay: Any) -> npt.NDArray[Any]:
+    """When labels are due, which must be known for every row."""
+    try:
+        due: npt.NDArray[Any] = times + delay
+    except TypeError:
+        kind = np.asarray(delay).dtype
+        raise InputError(
+            f"a delay that is {kind} does not fit rows that come at {times.dtype}"
+        ) from None
+    if np.isnan(due).any():
+        raise InputError("for every row it must be known when it comes, and when its label does")
+    return due
+
+
+def _per_row(
+    name: str, value: Any, feature_names: Sequence[str]
+) -> Callable[[Chunk], npt.NDArray[Any]] | None:
+    """A function from a chunk to a value for each row; None if the value is the same for all."""
+    if isinstance(value, str):
+        if value not in feature_names:
+            raise InputError(f"{name} names a feature, but there is no {value!r}")
+        place = list(feature_names).index(value)
+        return lambda chunk: chunk.X[:, place]
+    return (lambda chunk: _checked(name, value(chunk), chunk)) if callable(value) else None
+
+
+def _checked(name: str, values: Any, chunk: Chunk) -> npt.NDArray[Any]:
+    """What a function gave for a chunk, as NumPy has it: numbers, dates or stretches of time."""
+    found = np.asarray(values)
+    if found.shape != chunk.y.shape:
+        raise InputError(f"{name} must give one value for each row")
+    if found.dtype != object:
+        return found
+    is_span = all(isinstance(value, datetime.timedelta) for value in found)
+    try:
+        return found.astype("m8[us]" if is_span else "M8[us]")
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must give numbers or times") from None

@@ -69,11 +69,11 @@ class Ranking:
 
     def to_dict(self) -> dict[str, Any]:
         """The ranking as plain data."""
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return fields | {
+        pairs = [{"models": list(pair), "p": p} for pair, p in self.p_values.items()]
+        return vars(self) | {
             "models": list(self.models),
             "mean_ranks": list(self.mean_ranks),
-            "p_values": [{"models": list(pair), "p": p} for pair, p in self.p_values.items()],
+            "p_values": pairs,
             "groups": [list(group) for group in self.groups],
         }
 
@@ -81,16 +81,11 @@ class Ranking:
     def from_dict(cls, data: Mapping[str, Any]) -> "Ranking":
         """A ranking from plain data."""
         known = {field.name: data[field.name] for field in dataclasses.fields(cls)}
-        pairs = {(pair["models"][0], pair["models"][1]): pair["p"] for pair in data["p_values"]}
-        return cls(
-            **known
-            | {
-                "models": tuple(data["models"]),
-                "mean_ranks": tuple(data["mean_ranks"]),
-                "p_values": pairs,
-                "groups": tuple(tuple(group) for group in data["groups"]),
-            }
-        )
+        known["p_values"] = {tuple(pair["models"]): pair["p"] for pair in data["p_values"]}
+        known["groups"] = tuple(map(tuple, data["groups"]))
+        for name in ("models", "mean_ranks"):
+            known[name] = tuple(data[name])
+        return cls(**known)
 
 
 def rank(
@@ -118,7 +113,10 @@ def rank(
     >>> ranking.mean_ranks, ranking.groups
     ((1.0, 2.0, 3.0), (('a', 'b'), ('b', 'c')))
     """
-    table = _checked(scores)
+    table = _as_table(scores)
+    for what, number in (("models", len(scores)), ("streams", table.shape[-1])):
+        if number < 2:
+            raise InputError(f"a ranking needs two {what} or more, not {number}")
     if post_hoc not in get_args(PostHoc):
         choices = ", ".join(map(repr, get_args(PostHoc)))
         raise InputError(f"post_hoc must be one of {choices}, not {post_hoc!r}")
@@ -173,16 +171,6 @@ def critical_difference(n_models: int, n_streams: int, significance: float = 0.0
 
     quantile = stats.studentized_range.ppf(1.0 - significance, n_models, math.inf)
     return float(quantile) / math.sqrt(2.0) * _rank_error(n_models, n_streams)
-
-
-def _checked(scores: Mapping[str, Sequence[float]]) -> _Matrix:
-    """Scores as a matrix (models x streams), if there are enough of them."""
-    if len(scores) < 2:
-        raise InputError(f"a ranking needs two models or more, not {len(scores)}")
-    table = _as_table(scores)
-    if table.shape[1] < 2:
-        raise InputError(f"a ranking needs two streams or more, not {table.shape[1]}")
-    return table
 
 
 def _as_table(scores: Mapping[str, Sequence[float | None]]) -> _Matrix:

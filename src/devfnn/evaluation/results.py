@@ -1,9 +1,31 @@
-"""What a run says about each chunk."""
+"""What a run measured: chunk by chunk, in a few numbers, and all of it as plain data."""
 
+import collections
 import dataclasses
+import itertools
+import statistics
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
 
-from devfnn.evaluation.measures import Tally
+import numpy as np
+
+from devfnn.evaluation.measures import (
+    MEASURES,
+    Tally,
+    added,
+    calibration_table,
+    f1_scores,
+    measures,
+    precisions,
+    recalls,
+)
 from devfnn.events import Event
+
+NO_PREDICTION = "no prediction"
+"""The name of the class that stands for rows without a prediction."""
+
+OVER_CHUNKS = ("paper_precision", "paper_recall")
+"""Measures that are means over chunks, as in the paper's Table 1; others are over all rows."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,3 +73,257 @@ class ChunkResult:
     def accuracy(self) -> float | None:
         """Share of the scored rows predicted right."""
         return None if self.n_correct is None else self.n_correct / self.n_scored
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run came to. None stands for what could not be measured.
+
+    Examples
+    --------
+    >>> first = ChunkResult(0, 100, 100, None, 0, (), 0.0, 0.5)
+    >>> later = ChunkResult(1, 100, 200, 80, 100, (), 0.1, 0.4)
+    >>> last = ChunkResult(2, 50, 250, 50, 50, (), 0.1, 0.4)
+    >>> summary = Summary.of([first, later, last])
+    >>> summary.accuracy_mean, round(summary.accuracy, 3), round(summary.rows_per_second)
+    (0.9, 0.867, 167)
+    """
+
+    n_chunks: int
+    """Chunks, the first included."""
+    n_rows: int
+    """Rows of all chunks."""
+    accuracy: float | None
+    """Share of all scored rows that were predicted right."""
+    accuracy_mean: float | None
+    """Mean of the chunks' accuracies."""
+    accuracy_std: float | None
+    """Their standard deviation (with n - 1)."""
+    rules_mean: float | None
+    """Rules, mean over chunks."""
+    layers_mean: float | None
+    """Layers that vote, mean over chunks."""
+    n_labels: int | None
+    """Labels the model used."""
+    rows_per_second: float | None
+    """Rows by the time spent in predicting and learning."""
+    events: dict[str, int]
+    """Events by kind."""
+
+    @classmethod
+    def of(cls, results: Iterable[ChunkResult]) -> "Summary":
+        """Summarise the results of a run, or of a part of it."""
+        chunks = list(results)
+        accuracies = [chunk.accuracy for chunk in chunks]
+        n_correct = sum(chunk.n_correct or 0 for chunk in chunks)
+        n_rows = sum(chunk.chunk_rows for chunk in chunks)
+        seconds = sum(chunk.seconds_predict + chunk.seconds_learn for chunk in chunks)
+        return cls(
+            n_chunks=len(chunks),
+            n_rows=n_rows,
+            accuracy=_ratio(n_correct, sum(chunk.n_scored for chunk in chunks)),
+            accuracy_mean=mean(accuracies),
+            accuracy_std=deviation(accuracies),
+            rules_mean=mean([chunk.n_rules for chunk in chunks]),
+            layers_mean=mean([chunk.n_layers for chunk in chunks]),
+            n_labels=chunks[-1].n_labels if chunks else None,
+            rows_per_second=_ratio(n_rows, seconds),
+            events=dict(collections.Counter(e.kind for chunk in chunks for e in chunk.events)),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary as plain data."""
+        return dataclasses.asdict(self)
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """Mean of what is known; None if nothing is."""
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if known else None
+
+
+def deviation(values: Iterable[float | None]) -> float | None:
+    """Standard deviation (with n - 1) of what is known; None for fewer than two values."""
+    known = [value for value in values if value is not None]
+    return statistics.stdev(known) if len(known) > 1 else None
+
+
+def _ratio(part: float | None, whole: float) -> float | None:
+    return None if part is None or not whole else part / whole
+
+
+def drift_detection(alarms: Sequence[int], positions: Iterable[int], n_rows: int) -> dict[str, Any]:
+    """How well drift was found, as plain data.
+
+    A drift is found by the first alarm after its beginning and not after the beginning of the next.
+    All other alarms are false: those before the first drift, and later ones for the same drift.
+
+    Parameters
+    ----------
+    alarms
+        Rows that had come when drift was said to have happened, in order.
+    positions
+        Rows with which a new concept begins, rising; there may be no end of them.
+    n_rows
+        Rows of the run; later drifts do not count.
+
+    Examples
+    --------
+    >>> drift_detection([300, 1200, 1700], [1000, 2000], 3000)["delays"]
+    [200, None]
+    """
+    within_run = itertools.takewhile(lambda position: position < n_rows, positions)
+    starts = [position for position in within_run if position > 0]
+    delays: list[int | None] = []
+    for start, end in itertools.pairwise([*starts, n_rows + 1]):
+        first = next((alarm for alarm in alarms if start < alarm <= end), None)
+        delays.append(None if first is None else first - start)
+    n_missed = delays.count(None)
+    return {
+        "drifts": len(starts),
+        "found": len(starts) - n_missed,
+        "missed": n_missed,
+        "false_alarms": len(alarms) - len(starts) + n_missed,
+        "delay_mean": mean(delays),
+        "delays": delays,
+    }
+
+
+def run_record(
+    results: Sequence[ChunkResult],
+    *,
+    classes: Sequence[Hashable],
+    class_names: Sequence[str] = (),
+    auc: float | None = None,
+    window_chunks: int = 10,
+) -> dict[str, Any]:
+    """All that was measured in a run: what `devfnn run --json` writes, less its settings.
+
+    Parameters
+    ----------
+    results
+        The chunks, in order.
+    classes
+        Labels in the order of their codes; `Prequential.scorer.codes.labels`.
+    class_names
+        What they are called, if not by their labels.
+    auc
+        Area under the curve over all rows; `Prequential.scorer.auc`.
+    window_chunks
+        Scored chunks in a window.
+    """
+    summary = Summary.of(results)
+    total = _total(results, len(classes), auc)
+    per_chunk = _per_chunk(results)
+    more = [NO_PREDICTION if label is None else str(label) for label in classes]
+    names = [*class_names, *more[len(class_names) :]]
+    overall = measures(total) | {name: mean(per_chunk[name]) for name in OVER_CHUNKS}
+    overall["accuracy_overall"] = overall.pop("accuracy")
+    return {
+        "classes": [_plain(label) for label in classes],
+        "class_names": names,
+        "rows": summary.n_rows,
+        "chunks": summary.n_chunks,
+        "rows_scored": total.n_scored,
+        "accuracy_mean": summary.accuracy_mean,
+        "accuracy_std": summary.accuracy_std,
+        **overall,
+        "per_class": _per_class(total, classes, names),
+        "confusion": total.confusion.tolist(),
+        "calibration": calibration_table(total),
+        "rules_mean": summary.rules_mean,
+        "layers_mean": summary.layers_mean,
+        "layers_total_mean": mean(per_chunk["layers_total"]),
+        "parameters_mean": mean(per_chunk["parameters"]),
+        "labels_used": summary.n_labels,
+        "label_fraction": _ratio(summary.n_labels, summary.n_rows),
+        "seconds_predict": sum(each.seconds_predict for each in results),
+        "seconds_learn": sum(each.seconds_learn for each in results),
+        "rows_per_second": summary.rows_per_second,
+        "events": summary.events,
+        "event_log": [
+            event.to_dict() | {"chunk": each.index, "reason": event.explanation}
+            for each in results
+            for event in each.events
+        ],
+        "per_chunk": per_chunk,
+        "windowed": _windowed(results, window_chunks),
+    }
+
+
+def drift_record(results: Sequence[ChunkResult], positions: Sequence[int]) -> dict[str, Any] | None:
+    """How well drift was found in a run; None where it is not known where the stream drifts."""
+    if not results or not positions:
+        return None
+    events = (event for result in results for event in result.events)
+    alarms = [event.row for event in events if event.kind == "DriftFound"]
+    return drift_detection(alarms, positions, results[-1].n_rows)
+
+
+def _total(results: Sequence[ChunkResult], n_classes: int, auc: float | None) -> Tally:
+    """The tally of all chunks, with a row and a column also for classes that never came."""
+    total = added((each.tally for each in results if each.tally is not None), auc)
+    more = max(0, n_classes - len(total.confusion))
+    return dataclasses.replace(total, confusion=np.pad(total.confusion, (0, more)))
+
+
+def _per_chunk(results: Sequence[ChunkResult]) -> dict[str, list[Any]]:
+    """Measures and sizes of every chunk."""
+    of_chunks = [{} if each.tally is None else measures(each.tally) for each in results]
+    labels = [each.n_labels or 0 for each in results]
+    return {
+        "rows": [each.n_rows for each in results],
+        "chunk_rows": [each.chunk_rows for each in results],
+        **{name: [chunk.get(name) for chunk in of_chunks] for name in MEASURES},
+        "rules": [each.n_rules for each in results],
+        "layers": [each.n_layers for each in results],
+        "layers_total": [each.n_layers_total for each in results],
+        "parameters": [each.n_parameters for each in results],
+        "labels": np.diff(labels, prepend=0).tolist(),
+        "seconds_predict": [each.seconds_predict for each in results],
+        "seconds_learn": [each.seconds_learn for each in results],
+        "model_bytes": [each.n_bytes for each in results],
+        "voting_weights": [_listed(each.voting_weights) for each in results],
+        "feature_mask": [_listed(each.feature_mask) for each in results],
+    }
+
+
+def _windowed(results: Sequence[ChunkResult], window_chunks: int) -> dict[str, Any]:
+    """Measures over the last scored chunks; None where a chunk was not scored."""
+    values: list[dict[str, float | None]] = []
+    window: collections.deque[Tally] = collections.deque(maxlen=window_chunks)
+    for each in results:
+        values.append({})
+        if each.tally is not None:
+            window.append(each.tally)
+            values[-1] = measures(added(window, each.auc_windowed))
+    of_measures = {name: [value.get(name) for value in values] for name in MEASURES}
+    return {"chunks": window_chunks} | of_measures
+
+
+def _per_class(
+    total: Tally, classes: Sequence[Hashable], names: Sequence[str]
+) -> list[dict[str, Any]]:
+    confusion = total.confusion
+    columns = (precisions(confusion), recalls(confusion), f1_scores(confusion))
+    return [
+        {
+            "label": _plain(label),
+            "name": names[code],
+            "precision": float(columns[0][code]),
+            "recall": float(columns[1][code]),
+            "f1": float(columns[2][code]),
+            "support": int(confusion[code].sum()),
+        }
+        for code, label in enumerate(classes)
+    ]
+
+
+def _listed(values: Sequence[Any] | None) -> list[Any] | None:
+    return None if values is None else list(values)
+
+
+def _plain(label: Any) -> Any:
+    """A label as JSON has it; what JSON does not know becomes text."""
+    value = label.item() if isinstance(label, np.generic) else label
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from devfnn.errors import InputError
-from devfnn.evaluation.summary import mean
+from devfnn.evaluation.results import mean
 from devfnn.experiments.published import PUBLISHED
 
 Result = Mapping[str, Any]

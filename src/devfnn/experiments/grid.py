@@ -21,7 +21,7 @@ from typing import Any
 from devfnn.baselines.registry import MODELS, is_random
 from devfnn.errors import DataError, InputError
 from devfnn.evaluation.ranking import Ranking, rank
-from devfnn.evaluation.summary import mean
+from devfnn.evaluation.results import mean
 from devfnn.experiments.kept import kept_result
 from devfnn.experiments.running import Run
 from devfnn.experiments.settings import RunSettings, StreamSettings

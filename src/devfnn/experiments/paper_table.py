@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from devfnn.evaluation.summary import mean
+from devfnn.evaluation.results import mean
 from devfnn.experiments.cells import (
     Cells,
     Result,

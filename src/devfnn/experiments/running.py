@@ -11,7 +11,7 @@ import devfnn
 from devfnn.baselines.registry import MODELS
 from devfnn.errors import DataError, InputError
 from devfnn.evaluation import ChunkResult, Prequential, Procedure
-from devfnn.evaluation.record import drift_record, run_record
+from devfnn.evaluation.results import drift_record, run_record
 from devfnn.experiments.inputs import Complete, ScaledOnline, scaled_by_range
 from devfnn.experiments.settings import Progress, RunSettings, versions
 from devfnn.model.devfnn import DEVFNN

@@ -39,7 +39,7 @@ class Scored(NamedTuple):
     """Rows to be scored."""
 
     truth: Ints
-    """Code of the class, (k,), -1 for a row that is not scored; or labels, if codes are given."""
+    """Code of the class, (k,), -1 for a row that is not scored."""
     predicted: Ints
     """Code of the predicted class, (k,), -1 for a row that is not scored; (0,) if the most probable
     class is predicted."""
@@ -47,8 +47,6 @@ class Scored(NamedTuple):
     """(k, c), or no rows if the model gives none; NaN in a row without."""
     columns: Ints
     """Codes of the columns of the probabilities, (c,)."""
-    codes: Ints
-    """Codes of labels: that of label 0 comes second, -1 for none; (0,) if codes are given."""
 
 
 class Sums(NamedTuple):
@@ -170,28 +168,15 @@ def add_confidence(confidence, is_right, calibration):
     calibration[2, place] += is_right
 
 
-@part()
-def are_known(labels, codes):
-    """Whether all labels have a code. codes: (s,), of labels from -1 to s - 2"""
-    for i in range(labels.shape[0]):
-        if labels[i] < -1 or labels[i] > codes.shape[0] - 2 or codes[labels[i] + 1] < 0:
-            return False
-    return True
-
-
 @kernel()
 def score_rows(rows, sums, past, areas):
     """Count rows; how many were scored. rows: Scored · sums: Sums, set to 0 first · past: Past
 
-    areas: (2,). Returns -1, and has done nothing, if a label has no code.
-    areas: under the curve, of these rows and of the window that they close; NaN where they are not
-    defined. The majority class is that of the labels so far, the row itself
-    included, as MOA has it.
+    areas: (2,), under the curve, of these rows and of the window that they close; NaN where they
+    are not defined. The majority class is that of the labels so far, the row itself included, as
+    MOA has it.
     """
     rows, sums, past = borrowed(rows), borrowed(sums), borrowed(past)
-    has_labels = rows.codes.shape[0] > 0
-    if has_labels and not are_known(rows.truth, rows.codes):
-        return -1
     n_scored = 0
     sums.confusion[:] = 0
     sums.totals[:] = 0.0
@@ -201,7 +186,7 @@ def score_rows(rows, sums, past, areas):
     has_predictions = rows.predicted.shape[0] > 0
     product = 1.0
     for i in range(rows.truth.shape[0]):
-        truth = rows.codes[rows.truth[i] + 1] if has_labels else rows.truth[i]
+        truth = rows.truth[i]
         if truth < 0:
             continue
         past.counts[truth] += 1

@@ -110,6 +110,6 @@ def _score_a_chunk(y: Ints, probabilities: Floats) -> None:
 
     levels = [scoring.empty_levels(2) for _ in range(3)]
     past = scoring.Past(np.zeros(2, np.int64), np.zeros(1, np.int64), *levels)
-    rows = scoring.Scored(y, y, probabilities, np.arange(2), np.zeros(0, np.int64))
+    rows = scoring.Scored(y, y, probabilities, np.arange(2))
     scoring.score_rows(rows, scoring.empty_sums(2), past, np.zeros(2))
     scoring.overall_area(past.total)

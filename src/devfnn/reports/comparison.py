@@ -8,7 +8,7 @@ from scipy.stats import rankdata
 from devfnn import figures
 from devfnn.errors import InputError
 from devfnn.evaluation.ranking import Ranking
-from devfnn.evaluation.summary import mean
+from devfnn.evaluation.results import mean
 from devfnn.experiments.costs import largest_size, overall_speed
 from devfnn.figures.runs import several_over_time
 from devfnn.formatting import NO_VALUE, count, listed, percent, plural, seconds, size

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from devfnn.evaluation.summary import mean
+from devfnn.evaluation.results import mean
 from devfnn.figures.runs import SHARES, measure_name
 from devfnn.formatting import percent
 from devfnn.reports.page import decimal

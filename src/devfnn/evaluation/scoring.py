@@ -1,4 +1,4 @@
-"""Predictions against the truth, chunk by chunk, for labels of any kind."""
+"""Predictions compared with the truth, chunk by chunk, for labels of any kind."""
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
@@ -11,17 +11,24 @@ from devfnn.errors import InputError
 from devfnn.evaluation.learners import Predictions
 from devfnn.evaluation.measures import Tally
 from devfnn.kernels.state import N_BINS, N_TOTALS, WITH_PROBABILITIES, Flags, Floats, Ints
+from devfnn.types import Chunk
 
 SMALL = 1024
 """Labels that are integers from 0 to below this are looked up in an array."""
 
 UNSCORED, SILENT = -1, -2
-"""In place of the code of a prediction: the row is not scored; the model said nothing."""
+"""In place of the code of a prediction: the row is not scored; the model predicted nothing."""
 
 NOTHING: Ints = np.empty(0, np.int64)
 FIRST: Ints = np.zeros(1, np.int64)
 NO_PROBABILITIES: Floats = np.empty((0, 1))
-NOT_SCORED: tuple[None, None] = (None, None)
+
+Encoded = tuple[Ints, Floats, Ints]
+"""Codes of predictions, (0,) if the most probable class is predicted; probabilities, and the codes
+of their columns."""
+
+Scores = tuple[Tally | None, float | None]
+"""The tally of a chunk and the area under the curve of the window; None if no row was scored."""
 
 
 class Codes:
@@ -50,7 +57,7 @@ class Codes:
 
     @property
     def silence(self) -> int | None:
-        """The number that stands for nothing said, if that has happened."""
+        """The number that stands for no prediction, if there was none for some row."""
         return self._codes.get(None)
 
     def encode(self, labels: Sequence[Any] | npt.NDArray[Any]) -> Ints:
@@ -80,24 +87,16 @@ class Scorer:
 
     def __init__(self, classes: Iterable[Hashable], window_chunks: int) -> None:
         self.codes = Codes(classes)
-        self._window_chunks = window_chunks
         self._n_scored_chunks = 0
+        self._kernels: Any = None  # imported when they are needed, since that loads Numba
         self._past: Any = None  # made when the number of classes is known
         self._ring: Ints = np.zeros((window_chunks, 0, 2, 0), np.int64)
-        self._pasts: list[Any] = []  # the same for each chunk that may leave the window
         self._levels: Ints = np.zeros((0, 2, 0), np.int64)
-        self._sums: Any = None
         self._areas: Floats = np.empty(2)
-        self._rows: Any = None  # imported with the kernel, since that loads Numba
-        self._score_rows: Any = None
         self._columns: tuple[list[Hashable], Ints] = ([], NOTHING)
 
-    def encoded(self, said: Predictions) -> tuple[Ints, Floats, Ints]:
-        """Codes of the predictions, the probabilities, and the codes of their columns.
-
-        No codes if the most probable class is predicted. Where probabilities are not finite,
-        nothing is said.
-        """
+    def encoded(self, said: Predictions) -> Encoded:
+        """Predictions in codes. A row with a probability that is not finite has no prediction."""
         if said.probabilities is None or not said.classes:
             labels = said.labels
             if labels is None:
@@ -125,82 +124,37 @@ class Scorer:
         codes[has_said] = self.codes.encode([label for label in labels if label is not None])
         return codes
 
-    def score(
-        self, truth: Ints, predicted: Ints, probabilities: Floats, columns: Ints
-    ) -> tuple[Tally | None, float | None]:
-        """What the predictions of a chunk come to, and the area under the curve of the window.
-
-        truth, predicted: codes, -1 for rows that are not scored; None if no row is.
-        """
-        rows = self._rows_of(truth, predicted, probabilities, columns, NOTHING)
-        return self._scored(rows) or NOT_SCORED
-
-    def score_labels(
-        self, labels: Ints, probabilities: Floats, columns: Ints
-    ) -> tuple[Tally | None, float | None]:
-        """The same for labels that are integers, where the most probable class is predicted."""
-        if len(labels):
-            rows = self._rows_of(labels, NOTHING, probabilities, columns, self.codes.of_small)
-            found = self._scored(rows)
-            if found is not None:
-                return found
-        return self.score(self.codes.encode(labels), NOTHING, probabilities, columns)
-
-    def _rows_of(
-        self, truth: Ints, predicted: Ints, probabilities: Floats, columns: Ints, codes: Ints
-    ) -> Any:
-        """Rows as the kernel takes them."""
-        self._make_room(len(self.codes.labels))
+    def score(self, truth: Ints, predicted: Ints, probabilities: Floats, columns: Ints) -> Scores:
+        """Score a chunk; truth and predictions are codes, -1 for rows that are not scored."""
+        self._make_room()
         if len(probabilities) and len(columns) < len(self.codes.labels):
-            probabilities, columns = self._of_all_classes(probabilities, columns)
+            missing = np.setdiff1d(np.arange(len(self.codes.labels)), columns)
+            nothing = np.zeros((len(probabilities), missing.size))
+            probabilities = np.hstack([probabilities, nothing])
+            columns = np.concatenate([columns, missing])
         if not probabilities.flags.carray or probabilities.dtype != np.float64:
             probabilities = np.array(probabilities, np.float64, order="C")  # else Numba compiles
-        return self._rows(truth, predicted, probabilities, columns, codes)
-
-    def _scored(self, rows: Any) -> tuple[Tally | None, float | None] | None:
-        """Tally and area of the window; None if a label has no code, and nothing was done."""
-        place, n_classes = self._n_scored_chunks % self._window_chunks, len(self._past.counts)
-        past, areas = self._pasts[place], self._areas
+        past = self._past._replace(oldest=self._ring[self._n_scored_chunks % len(self._ring)])
+        n_classes = len(past.counts)
         confusion = np.empty((n_classes, n_classes), np.int64)
         totals, calibration = np.empty(N_TOTALS), np.empty((3, N_BINS))
-        sums = self._sums(confusion, totals, calibration, self._levels)
-        n_scored = self._score_rows(rows, sums, past, areas)
-        if n_scored < 0:
-            return None
-        if not n_scored:
-            return NOT_SCORED
+        rows = self._kernels.Scored(truth, predicted, probabilities, columns)
+        sums = self._kernels.Sums(confusion, totals, calibration, self._levels)
+        if not self._kernels.score_rows(rows, sums, past, self._areas):
+            return None, None
         self._n_scored_chunks += 1
-        if not totals[WITH_PROBABILITIES]:
-            self._leave_behind(past)
-        auc, windowed = areas.tolist()
-        tally = Tally(
-            confusion, totals, calibration, None if auc != auc else auc, self.codes.silence
-        )
-        return tally, None if windowed != windowed else windowed
-
-    def _of_all_classes(self, probabilities: Floats, columns: Ints) -> tuple[Floats, Ints]:
-        """Probabilities with columns of zeros for the classes that the model does not know."""
-        is_missing = np.ones(len(self.codes.labels), np.bool_)
-        is_missing[columns] = False
-        missing = np.flatnonzero(is_missing)
-        nothing = np.zeros((len(probabilities), missing.size))
-        return np.hstack([probabilities, nothing]), np.concatenate([columns, missing])
-
-    def _leave_behind(self, past: Any) -> None:
-        """Let the window move on by a chunk without probabilities."""
-        from devfnn.kernels.scoring import overall_area
-
-        past.window[:] -= past.oldest
-        past.oldest[:] = 0
-        self._areas[1] = overall_area(past.window)
+        if not totals[WITH_PROBABILITIES]:  # the window moves on all the same
+            past.window[:] -= past.oldest
+            past.oldest[:] = 0
+            self._areas[1] = self._kernels.overall_area(past.window)
+        auc, windowed = (None if math.isnan(area) else area for area in self._areas.tolist())
+        return Tally(confusion, totals, calibration, auc, self.codes.silence), windowed
 
     @property
     def auc(self) -> float | None:
         """Area under the curve over all rows scored so far."""
-        from devfnn.kernels.scoring import overall_area
-
-        self._make_room(len(self.codes.labels))
-        area = float(overall_area(self._past.total))
+        self._make_room()
+        area = float(self._kernels.overall_area(self._past.total))
         return None if math.isnan(area) else area
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
@@ -208,7 +162,7 @@ class Scorer:
         return {name: array.copy() for name, array in self._arrays().items()}
 
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
-        self._make_room(len(self.codes.labels))
+        self._make_room()
         return {
             "counts": self._past.counts,
             "last": self._past.last,
@@ -229,26 +183,106 @@ class Scorer:
         self._n_scored_chunks = int(mine["n_scored_chunks"][0])
         self._past.window[:] = self._ring.sum(axis=0)
 
-    def _make_room(self, n_classes: int) -> None:
-        """Widen everything to so many classes; for new ones, all earlier rows had nothing."""
-        old, ring = self._past, self._ring
+    def _make_room(self) -> None:
+        """Widen everything to the classes known by now; of a new one, earlier rows had none."""
+        old, ring, n_classes = self._past, self._ring, len(self.codes.labels)
         if old is not None and n_classes == len(old.counts):
             return
-        from devfnn.kernels.scoring import Past, Scored, Sums, empty_levels, score_rows
+        from devfnn.kernels import scoring
 
-        levels = [empty_levels(n_classes) for _ in range(2)]
+        self._kernels = scoring
+        total, window, self._levels = (scoring.empty_levels(n_classes) for _ in range(3))
         counts = np.zeros(n_classes, np.int64)
         last = np.zeros(1, np.int64)  # before the first row, the first class, as MOA has it
-        self._ring = np.zeros((self._window_chunks, *levels[0].shape), np.int64)
+        self._ring = np.zeros((len(ring), *total.shape), np.int64)
         if old is not None:
             n_old = len(old.counts)
             counts[:n_old], last[:] = old.counts, old.last
-            levels[0][:n_old], levels[1][:n_old] = old.total, old.window
-            self._ring[:, :n_old] = ring
+            total[:n_old], window[:n_old], self._ring[:, :n_old] = old.total, old.window, ring
             if n_old:
-                levels[0][n_old:, 0, 0] = old.total[0].sum()
-                levels[1][n_old:, 0, 0] = old.window[0].sum()
+                total[n_old:, 0, 0] = old.total[0].sum()
+                window[n_old:, 0, 0] = old.window[0].sum()
                 self._ring[:, n_old:, 0, 0] = ring[:, 0].sum(axis=(1, 2))[:, None]
-        self._pasts = [Past(counts, last, levels[0], levels[1], each) for each in self._ring]
-        self._past, self._levels = self._pasts[0], empty_levels(n_classes)
-        self._rows, self._sums, self._score_rows = Scored, Sums, score_rows
+        self._past = scoring.Past(counts, last, total, window, self._ring[0])
+
+
+class ChunkPredictions:
+    """The predictions of a chunk, in one part or row by row."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        self._scorer = scorer
+        self._parts: list[Encoded] = []
+
+    def add(self, said: Predictions, n_rows: int, *, may_be_silent: bool = False) -> None:
+        """Add the predictions of the next rows.
+
+        may_be_silent: rows without a prediction are not scored, whatever the procedure says
+        """
+        _check_shape(said, n_rows)
+        predicted, probabilities, columns = self._scorer.encoded(said)
+        if may_be_silent:
+            predicted = np.where(predicted == SILENT, UNSCORED, predicted)
+        self._parts.append((predicted, probabilities, columns))
+
+    def skip(self, n_rows: int) -> None:
+        """The next rows are not predicted."""
+        self._parts.append((np.full(n_rows, UNSCORED), NO_PROBABILITIES, FIRST))
+
+    def scored(self, chunk: Chunk, unpredicted: str, is_tested: bool) -> Scores:
+        """Compare with the truth."""
+        truth = self._truth(chunk)
+        predicted, probabilities, columns = self._joined()
+        if is_tested and len(predicted):
+            predicted = self._without_silence(predicted, unpredicted, truth)
+        return self._scorer.score(truth, predicted, probabilities, columns)
+
+    def _truth(self, chunk: Chunk) -> Ints:
+        if chunk.y.dtype != object:
+            return self._scorer.codes.encode(chunk.y)
+        known = chunk.is_known()
+        truth: Ints = np.full(len(chunk.y), UNSCORED)
+        truth[known] = self._scorer.codes.encode(chunk.y[known])
+        return truth
+
+    def _joined(self) -> Encoded:
+        """All parts as one, with columns for all classes known by now."""
+        if len(self._parts) == 1:
+            return self._parts[0]
+        n_classes = max(1, len(self._scorer.codes.labels))
+        labels: list[Ints] = [NOTHING]
+        shares: list[Floats] = [np.empty((0, n_classes))]
+        for predicted, probabilities, columns in self._parts:
+            labels.append(predicted if len(predicted) else columns[probabilities.argmax(axis=1)])
+            wide = np.full((len(labels[-1]), n_classes), np.nan)
+            if len(probabilities):
+                wide[:] = np.where(np.isnan(probabilities[:, :1]), np.nan, 0.0)
+                wide[:, columns] = probabilities
+            shares.append(wide)
+        joined = np.concatenate(shares)
+        if np.isnan(joined).all():
+            joined = joined[:0]
+        return np.concatenate(labels), joined, np.arange(n_classes)
+
+    def _without_silence(self, predicted: Ints, unpredicted: str, truth: Ints) -> Ints:
+        """Where nothing is predicted, what the procedure makes of it."""
+        if unpredicted == "first":
+            return np.maximum(predicted, 0)
+        is_silent = (predicted == SILENT) & (truth != UNSCORED)
+        if not is_silent.any():
+            return predicted
+        instead = self._scorer.codes.code(None) if unpredicted == "wrong" else UNSCORED
+        return np.where(is_silent, instead, predicted)
+
+
+def _check_shape(said: Predictions, n_rows: int) -> None:
+    """Refuse predictions that do not belong to the rows."""
+    if said.labels is not None:
+        shape = np.shape(said.labels)
+        if shape != (n_rows,):
+            raise InputError(f"predictions have shape {shape}, labels {(n_rows,)}")
+    if said.probabilities is not None:
+        expected = (n_rows, len(said.classes))
+        if said.probabilities.shape != expected:
+            raise InputError(
+                f"probabilities have shape {said.probabilities.shape}, rows and classes {expected}"
+            )

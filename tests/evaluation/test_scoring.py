@@ -7,8 +7,7 @@ import sklearn.metrics as sk
 from devfnn.errors import InputError
 from devfnn.evaluation.learners import Predictions
 from devfnn.evaluation.measures import measures
-from devfnn.evaluation.scorer import SILENT, Codes, Scorer
-from devfnn.evaluation.sheet import Sheet
+from devfnn.evaluation.scoring import SILENT, ChunkPredictions, Codes, Scorer
 from devfnn.types import Chunk
 
 
@@ -91,9 +90,9 @@ def scored(y, said, classes=(), unpredicted="wrong", scorer=None):
     """A tally of one chunk, and the scorer."""
     scorer = scorer or Scorer(classes, window_chunks=3)
     y = y if isinstance(y, np.ndarray) else np.array(y)
-    sheet = Sheet(scorer, len(y))
-    sheet.write(said, len(y))
-    tally, _ = sheet.scored(Chunk(np.zeros((len(y), 1)), y), unpredicted, True)
+    predictions = ChunkPredictions(scorer)
+    predictions.add(said, len(y))
+    tally, _ = predictions.scored(Chunk(np.zeros((len(y), 1)), y), unpredicted, True)
     return tally, scorer
 
 
@@ -143,9 +142,9 @@ def test_areas_of_all_rows_and_of_the_window_count_rows_from_before_a_class_was_
     for n_known in (2, 2, 3):
         truth = np.r_[np.arange(3)[:n_known], rng.integers(0, n_known, 300)]
         said = rng.dirichlet(np.ones(n_known), len(truth))
-        sheet = Sheet(scorer, len(truth))
-        sheet.write(Predictions(None, said, list(range(n_known))), len(truth))
-        _, windowed = sheet.scored(Chunk(np.zeros((len(truth), 1)), truth), "wrong", True)
+        predictions = ChunkPredictions(scorer)
+        predictions.add(Predictions(None, said, list(range(n_known))), len(truth))
+        _, windowed = predictions.scored(Chunk(np.zeros((len(truth), 1)), truth), "wrong", True)
         truths.append(truth)
         wholes.append(np.pad(said, ((0, 0), (0, 3 - n_known))))
     for found, part in ((scorer.auc, slice(None)), (windowed, slice(1, None))):
@@ -160,9 +159,9 @@ def test_a_chunk_without_probabilities_moves_the_window_on(rng):
     for has_probabilities in (True, True, False, True, False, False):
         truth, p = rng.integers(0, 2, 200), rng.random(200)
         said = np.column_stack([1 - p, p]) if has_probabilities else None
-        sheet = Sheet(scorer, 200)
-        sheet.write(Predictions(np.zeros(200, int), said, [0, 1]), 200)
-        areas.append(sheet.scored(Chunk(np.zeros((200, 1)), truth), "wrong", True)[1])
+        predictions = ChunkPredictions(scorer)
+        predictions.add(Predictions(np.zeros(200, int), said, [0, 1]), 200)
+        areas.append(predictions.scored(Chunk(np.zeros((200, 1)), truth), "wrong", True)[1])
         parts.append((truth, p) if has_probabilities else None)
     for end, area in enumerate(areas, start=1):
         window = [part for part in parts[max(0, end - 2) : end] if part is not None]
@@ -242,7 +241,7 @@ def test_arrays_of_any_memory_layout_are_scored_alike(rng):
 )
 def test_predictions_that_do_not_belong_to_the_rows_are_refused(said, message):
     with pytest.raises(InputError, match=message):
-        Sheet(Scorer([0, 1], 3), 3).write(said, 3)
+        ChunkPredictions(Scorer([0, 1], 3)).add(said, 3)
 
 
 # ---- row by row
@@ -251,13 +250,13 @@ def test_predictions_that_do_not_belong_to_the_rows_are_refused(said, message):
 def by_rows(y, said, classes=(), unpredicted="wrong"):
     """The same, with one prediction for each row; None to skip it."""
     scorer = Scorer(classes, window_chunks=3)
-    sheet = Sheet(scorer, len(y))
+    predictions = ChunkPredictions(scorer)
     for each in said:
         if each is None:
-            sheet.skip(1)
+            predictions.skip(1)
         else:
-            sheet.write(each, 1)
-    tally, _ = sheet.scored(Chunk(np.zeros((len(y), 1)), y), unpredicted, True)
+            predictions.add(each, 1)
+    tally, _ = predictions.scored(Chunk(np.zeros((len(y), 1)), y), unpredicted, True)
     return tally, scorer
 
 
@@ -315,11 +314,11 @@ def test_silence_has_a_number_of_its_own_and_is_a_class_only_where_it_counts_as_
 def test_silence_that_is_allowed_is_not_scored_whatever_the_procedure_says():
     for unpredicted, expected in (("wrong", (1, 2)), ("skip", (1, 2)), ("first", (2, 3))):
         scorer = Scorer(["a", "b"], 3)
-        sheet = Sheet(scorer, 3)
+        predictions = ChunkPredictions(scorer)
         for label, may_be_silent in ((None, True), ("a", False), ("a", True)):
-            sheet.write(Predictions([label]), 1, may_be_silent=may_be_silent)
+            predictions.add(Predictions([label]), 1, may_be_silent=may_be_silent)
         y = np.array(["a", "b", "a"])
-        tally, _ = sheet.scored(Chunk(np.zeros((3, 1)), y), unpredicted, True)
+        tally, _ = predictions.scored(Chunk(np.zeros((3, 1)), y), unpredicted, True)
         assert (tally.n_correct, tally.n_scored) == expected
         assert scorer.codes.silence is None
 
