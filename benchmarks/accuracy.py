@@ -6,7 +6,7 @@ from typing import Any
 
 from devfnn import DEVFNN, Config, GClass
 from devfnn.evaluation import Summary, iter_prequential
-from devfnn.experiments.ablations import ABLATIONS
+from devfnn.experiments.table_runs import ABLATIONS
 from devfnn.model import presets
 from streams import FOLDS, file_chunks
 

@@ -20,13 +20,28 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from record_bars import Bar, bars
-from record_figures import draw_figures
-from record_runs import RecordCell, cells_of, cpu_model, noted, run_cells, source_fingerprint
-from record_streams import KDD_ROWS, RecordStream, file_names, record_streams
-from record_summary import Summary, by_name, compare, summary_of
-from record_systems import System, is_installed, record_systems
-from record_text import bar_table, overviews, plain, report, stream_table
+from record_plan import (
+    KDD_ROWS,
+    RecordStream,
+    System,
+    file_names,
+    is_installed,
+    record_streams,
+    record_systems,
+)
+from record_report import Bar, bar_table, bars, draw_figures, overviews, plain, report, stream_table
+from record_runs import (
+    RecordCell,
+    Summary,
+    by_name,
+    cells_of,
+    compare,
+    cpu_model,
+    noted,
+    run_cells,
+    source_fingerprint,
+    summary_of,
+)
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -46,7 +61,7 @@ from devfnn.experiments.settings import versions
 QUICK_ROWS = 2000
 WHOLE = pathlib.Path("results/record")
 SHORT = pathlib.Path("results/record-quick")
-COMMITTED = pathlib.Path("docs/record.md")
+COMMITTED = pathlib.Path("results/record.md")
 FORMAT = 1
 
 

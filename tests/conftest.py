@@ -12,6 +12,7 @@ import pytest
 
 from devfnn.baselines.peers import provide_java
 from devfnn.experiments import grid
+from devfnn.experiments.result_files import cached_result
 from devfnn.kernels import _jit
 from devfnn.model import compiling
 
@@ -83,12 +84,10 @@ def in_one_process(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def run_grid(cells: Any, folder: pathlib.Path, n_jobs: int) -> Iterator[grid.Outcome]:
         for cell in cells:
-            found: Any = grid._known(cell, folder)
-            if found is None:
+            known = cached_result(folder / cell.file, cell.settings)
+            if known is None:
                 ran.append(cell.name)
-                found = grid._attempt(cell, folder)
-            is_failed = isinstance(found, str)
-            yield grid.Outcome(cell, None, found) if is_failed else grid.Outcome(cell, found)
+            yield grid.run_cell(cell, folder) if known is None else grid.Outcome(cell, known)
 
     monkeypatch.setattr("devfnn.cli.running.run_grid", run_grid)
     return ran

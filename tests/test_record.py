@@ -15,13 +15,9 @@ from devfnn.experiments.rendering import Column, Table
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "benchmarks"))
 
 import record
-import record_bars
-import record_figures
+import record_plan
+import record_report
 import record_runs
-import record_streams
-import record_summary
-import record_systems
-import record_text
 
 BENCHMARKS = sys.path.pop()
 
@@ -37,9 +33,9 @@ def _as_started_there_without_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def small_cells() -> list[record_runs.RecordCell]:
     """The default and a rival on one short stream."""
-    streams = [each for each in record_streams.record_streams(None, 300) if "sine-a" in each.name]
+    streams = [each for each in record_plan.record_streams(None, 300) if "sine-a" in each.name]
     names = ["default", "majority"]
-    systems = [each for each in record_systems.record_systems() if each.name in names]
+    systems = [each for each in record_plan.record_systems() if each.name in names]
     return record_runs.cells_of(streams, systems)
 
 
@@ -52,7 +48,7 @@ def cell(accuracy: float | None, kind: str = "default", **others: Any) -> dict[s
 def verdicts(cells: dict[tuple[str, str], dict[str, Any]]) -> dict[str, bool | None]:
     """Bars by what they say."""
     nonlinear = frozenset({"sine-abrupt", "sine-gradual"})
-    return {bar.what: bar.is_reached for bar in record_bars.bars(cells, nonlinear)}
+    return {bar.what: bar.is_reached for bar in record_report.bars(cells, nonlinear)}
 
 
 def only(found: dict[str, bool | None], *words: str) -> bool | None:
@@ -164,7 +160,7 @@ def test_a_comment_does_not_make_another_learner() -> None:
 
 
 def test_every_ablation_changes_one_mechanism() -> None:
-    found = record_systems.ablations()
+    found = record_plan.ablations()
     default = Config().to_dict()
     changed = []
     for name, changes in found.items():
@@ -179,17 +175,17 @@ def test_every_ablation_changes_one_mechanism() -> None:
 
 
 def test_names_of_systems_and_streams_are_used_once() -> None:
-    systems = [system.name for system in record_systems.record_systems()]
+    systems = [system.name for system in record_plan.record_systems()]
     assert len(set(systems)) == len(systems)
     named = {
-        *(record_systems.DEFAULT, record_systems.ONLINE, record_systems.GROWING_OFF),
-        *(record_systems.ALL_LABELS, record_systems.BUDGET, record_systems.BY_ROW),
-        *(record_systems.MOA_FOREST, record_systems.RIVER_FOREST),
+        *(record_plan.DEFAULT, record_plan.ONLINE, record_plan.GROWING_OFF),
+        *(record_plan.ALL_LABELS, record_plan.BUDGET, record_plan.BY_ROW),
+        *(record_plan.MOA_FOREST, record_plan.RIVER_FOREST),
     }
     assert named <= set(systems)
-    streams = [stream.name for stream in record_streams.record_streams(None)]
+    streams = [stream.name for stream in record_plan.record_streams(None)]
     assert len(set(streams)) == len(streams) == 12
-    assert record_streams.RECURRING in streams
+    assert record_plan.RECURRING in streams
 
 
 def test_files_are_scaled_by_dataset_and_made_streams_as_compare_does(
@@ -197,31 +193,31 @@ def test_files_are_scaled_by_dataset_and_made_streams_as_compare_does(
 ) -> None:
     (tmp_path / "weather.npz").touch()
     (tmp_path / "kdd99.npz").touch()
-    streams = {each.name: each for each in record_streams.record_streams(tmp_path)}
+    streams = {each.name: each for each in record_plan.record_streams(tmp_path)}
     assert {"weather", "kdd99-binary", "kdd99-23"} <= set(streams)
     assert "electricity" not in streams
-    systems = {each.name: each for each in record_systems.record_systems()}
+    systems = {each.name: each for each in record_plan.record_systems()}
     weather, made = streams["weather"], streams["sine-abrupt"]
     rival = systems["capymoa-hat"]
     assert rival.settings_on(weather).scaling_name == "dataset"
     assert rival.settings_on(made).scaling_name == "none"
     assert systems["default"].settings_on(weather).scaling_name == "dataset"
     assert systems["default"].settings_on(made).scaling_name == "online"
-    online = systems[record_systems.ONLINE]
+    online = systems[record_plan.ONLINE]
     assert online.settings_on(weather).scaling_name == "online"
     assert not online.runs_on(made)
-    by_row = systems[record_systems.BY_ROW]
+    by_row = systems[record_plan.BY_ROW]
     assert by_row.runs_on(weather) and not by_row.runs_on(made)
     assert by_row.settings_on(weather).procedure.by_row
-    assert streams["kdd99-23"].settings.rows == record_streams.KDD_ROWS
+    assert streams["kdd99-23"].settings.rows == record_plan.KDD_ROWS
 
 
 def test_a_short_stream_drifts_in_proportion() -> None:
-    streams = {each.name: each for each in record_streams.record_streams(None, 4000)}
+    streams = {each.name: each for each in record_plan.record_streams(None, 4000)}
     gradual = streams["rbf-gradual"].settings
     assert gradual.options["rows_per_concept"] == 1000
     assert gradual.options["width"] == 200
-    whole = {each.name: each for each in record_streams.record_streams(None)}
+    whole = {each.name: each for each in record_plan.record_streams(None)}
     assert whole["rbf-gradual"].settings.options["rows_per_concept"] == 25_000
     assert whole["sea-recurring"].settings.options["rows_per_concept"] == 12_500
     for stream in streams.values():
@@ -246,8 +242,8 @@ def made_up(system: str, accuracies: list[float | None], speed: float = 100.0) -
 def test_systems_are_tested_against_the_default_and_timed_against_the_forests() -> None:
     default: list[float | None] = [None, *(0.8 + 0.001 * i for i in range(20))]
     worse = [None if value is None else value - 0.1 for value in default]
-    forest = record_systems.MOA_FOREST
-    found = record_summary.compare(
+    forest = record_plan.MOA_FOREST
+    found = record_runs.compare(
         [made_up("default", default, 500.0), made_up("same", default), made_up(forest, worse, 10.0)]
     )
     own, same, rival = found
@@ -258,21 +254,21 @@ def test_systems_are_tested_against_the_default_and_timed_against_the_forests() 
 
 
 def test_too_few_chunks_are_not_tested() -> None:
-    assert record_summary._signed_rank([None, 0.5, 0.6], [None, 0.4, 0.5]) is None
-    assert record_summary._signed_rank([0.5] * 9, [0.5] * 9) == 1.0
+    assert record_runs._signed_rank([None, 0.5, 0.6], [None, 0.4, 0.5]) is None
+    assert record_runs._signed_rank([0.5] * 9, [0.5] * 9) == 1.0
 
 
 def test_a_summary_parts_the_first_fifth_from_the_others(tmp_path: pathlib.Path) -> None:
     cells = small_cells()
     (default, majority) = record_runs.run_cells(cells, tmp_path)
-    summary = record_summary.summary_of(cells[0], default.result or {})
+    summary = record_runs.summary_of(cells[0], default.result or {})
     known = [value for value in summary["chunk_accuracies"] if value is not None]
     n_first = len(summary["chunk_accuracies"]) // 5 - 1  # the first chunk only trains
     assert summary["first_mean"] == pytest.approx(sum(known[:n_first]) / n_first)
     assert summary["rest_mean"] == pytest.approx(sum(known[n_first:]) / len(known[n_first:]))
     assert summary["layers"] >= 1 and summary["rules"] >= 1 and summary["rows_per_second"] > 0
     assert 0.0 < summary["label_fraction"] <= 1.0
-    assert record_summary.summary_of(cells[1], majority.result or {})["layers"] is None
+    assert record_runs.summary_of(cells[1], majority.result or {})["layers"] is None
 
 
 # Bars
@@ -283,7 +279,7 @@ def test_without_results_no_bar_is_measured() -> None:
 
 
 def test_levels_and_online_scaling() -> None:
-    online = record_systems.ONLINE
+    online = record_plan.ONLINE
     cells = {
         ("weather", "default"): cell(81.5),
         ("weather", online): cell(81.2),
@@ -312,7 +308,7 @@ def test_the_best_rival_counts_and_our_own_parts_do_not() -> None:
 
 
 def test_the_forest_on_nonlinear_streams() -> None:
-    forest = record_systems.MOA_FOREST
+    forest = record_plan.MOA_FOREST
     cells = {
         ("sine-abrupt", "default"): cell(90.0),
         ("sine-abrupt", forest): cell(89.0, "peer"),
@@ -329,7 +325,7 @@ def test_the_forest_on_nonlinear_streams() -> None:
 
 
 def test_growing_and_labels() -> None:
-    growing, labels = record_systems.GROWING_OFF, record_systems.ALL_LABELS
+    growing, labels = record_plan.GROWING_OFF, record_plan.ALL_LABELS
     cells = {
         ("sea-recurring", "default"): cell(89.0),
         ("sea-recurring", growing): cell(88.5),
@@ -337,27 +333,27 @@ def test_growing_and_labels() -> None:
         ("weather", "default"): cell(81.0),
         ("weather", growing): cell(81.21),
         ("weather", labels): cell(81.0),
-        ("weather", record_systems.BUDGET): cell(78.9),
+        ("weather", record_plan.BUDGET): cell(78.9),
     }
     found = verdicts(cells)
     assert only(found, "growing: at least") is True
     assert only(found, "growing: on no stream") is False
     assert only(found, "active learning: on no stream") is True
-    assert only(found, record_systems.BUDGET, "weather") is False
+    assert only(found, record_plan.BUDGET, "weather") is False
 
 
 def test_rows_speed_and_size() -> None:
     cells = {
-        ("weather", record_systems.BY_ROW): cell(80.6),
+        ("weather", record_plan.BY_ROW): cell(80.6),
         ("weather", "default"): cell(80.0, times_capymoa_arf=60.0, times_river_arf=150.0),
         ("electricity", "default"): cell(
             80.0, times_capymoa_arf=51.0, times_river_arf=900.0, model_bytes=100_000
         ),
     }
     found = verdicts(cells)
-    assert only(found, record_systems.BY_ROW, "weather") is True
-    assert only(found, record_systems.MOA_FOREST, "speed") is True
-    assert only(found, record_systems.RIVER_FOREST, "speed") is False
+    assert only(found, record_plan.BY_ROW, "weather") is True
+    assert only(found, record_plan.MOA_FOREST, "speed") is True
+    assert only(found, record_plan.RIVER_FOREST, "speed") is False
     assert only(found, "bytes") is False
 
 
@@ -367,7 +363,7 @@ def test_rows_speed_and_size() -> None:
 def test_markdown_has_a_line_for_each_row() -> None:
     columns = (Column("system", "system"), Column("x", "x", decimals=1))
     table = Table("t", columns, ({"system": "a|b", "x": 1.0}, {"system": "c", "x": None}), ("so.",))
-    assert record_text.markdown_table(table).splitlines() == [
+    assert record_report.markdown_table(table).splitlines() == [
         "| system | x |",
         "| :-- | --: |",
         "| a\\|b | 1.0 |",
@@ -380,7 +376,7 @@ def test_markdown_has_a_line_for_each_row() -> None:
 def test_accuracy_around_drift_is_a_mean_over_drifts() -> None:
     values = [None, 1.0, 1.0, 1.0, 0.0, 0.6, 1.0, 1.0, 0.5, 0.8, 1.0, 1.0]
     run = {"drift_positions": [40, 80], "chunk_rows": [10] * 12, "chunk_accuracies": values}
-    found = record_figures.around_drift({("s", "a"): run}, ["s"], "a")
+    found = record_report.around_drift({("s", "a"): run}, ["s"], "a")
     assert found == {0: 1.0, 10: 0.25, 20: 0.7}
 
 
@@ -389,4 +385,4 @@ def test_the_best_rivals_were_run_on_all_streams() -> None:
         {"stream": stream, "system": system, "kind": "peer", "accuracy_mean": accuracy}
         for stream, system, accuracy in [("s", "a", 0.9), ("s", "b", 0.8), ("t", "b", 0.8)]
     ]
-    assert record_figures.best_rivals(runs, ["s", "t"]) == ["b"]
+    assert record_report.best_rivals(runs, ["s", "t"]) == ["b"]

@@ -101,8 +101,7 @@ def test_a_model_without_options_says_so(stream, name):
 
 def test_the_static_network_is_that_of_the_table(stream):
     model = make_model("sdevfnn", stream)
-    changes = {"rules": "fixed", "training": "winner", "seed": 0}
-    assert model.config == presets.static().replace(**changes)
+    assert model.config == presets.paper_static()
     evolving = make_model("sdevfnn-evolving", stream)
     assert evolving.config == model.config.replace(rules="evolving")
 

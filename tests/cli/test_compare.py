@@ -12,8 +12,8 @@ import sys
 import pytest
 
 from devfnn.experiments import StreamSettings
-from devfnn.experiments.grid import _attempt, cells_of
-from devfnn.experiments.reading import read_comparison, read_result
+from devfnn.experiments.grid import cells_of, run_cell
+from devfnn.experiments.result_files import read_comparison, read_result
 from timeless import timeless
 
 SMALL = ("--rows", 600, "--chunk-rows", 100)
@@ -259,7 +259,7 @@ def test_results_of_other_settings_are_refused(invoke, here):
         [StreamSettings(name="sea", rows=600, chunk_rows=100)],
         1,
     )
-    assert not isinstance(_attempt(cells[0], here / "out" / "runs"), str)
+    assert run_cell(cells[0], here / "out" / "runs").error is None
     words = ("compare", "--models", "majority", "--streams", "sea", "--output", "out")
     assert invoke(*words, *SMALL).exit_code == 0  # the very same: nothing is run
     before = modified(here / "out" / "runs")

@@ -124,6 +124,23 @@ def test_a_file_that_is_no_result_is_refused(report, tmp_path):
     assert not file.with_suffix(".html").exists()
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("confusion", "none"),
+        ("event_log", [3]),
+        ("per_chunk", SMALL["per_chunk"] | {"accuracy": [{}] * 12}),
+    ],
+)
+def test_a_malformed_value_is_refused_in_one_line(report, file, key, value):
+    file.write_text(json.dumps(SMALL | {key: value}))
+    result = report(file)
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"Error: {file}: a value is missing or not as devfnn writes it")
+    assert not file.with_suffix(".html").exists()
+
+
 def test_what_cannot_be_written_is_refused_before_the_result_is_read(report, file, monkeypatch):
     monkeypatch.setattr("devfnn.cli.report.read_either", lambda path: pytest.fail("was read"))
     folder = file.parent / "taken.html"

@@ -293,7 +293,6 @@ def test_options_are_named_as_one_types_them(invoke, tmp_path):
         (["--model", "devfn"], "no model is called 'devfn'; did you mean devfnn"),
         (["--model", "majority", "--set", "memory=1"], "majority has no option 'memory'"),
         (["--model", "majority", "--preset", "static"], "majority has no presets"),
-        (["led", "--preset", "paper"], "led"),
         (["--holdout", "1"], "--holdout"),
         (["--warm-up", "-1"], "--warm-up"),
         (["--label-budget", "0"], "label_budget is a share above 0"),
@@ -430,6 +429,16 @@ def test_the_preset_of_the_paper_looks_ahead_unless_told_otherwise(invoke, tmp_p
     assert "looks ahead" in " ".join(result.stdout.split())
     report, _ = ran(invoke, tmp_path, *short, "--scaling", "online")
     assert (report["preset"], report["scaling"]) == ("paper", "online")
+
+
+def test_the_preset_of_the_paper_is_for_any_stream(invoke, tmp_path):
+    rows = "".join(f"{k % 7},{k % 3},{int(k % 7 < 3)}\n" for k in range(600))
+    (tmp_path / "rows.csv").write_text("a,b,y\n" + rows)
+    for name in ("led", tmp_path / "rows.csv"):
+        report, _ = ran(invoke, tmp_path, name, "--rows", 600, "--preset", "paper")
+        assert (report["preset"], report["config"]["horizon"]) == ("paper", 240)
+    result = invoke("run", "-", "--preset", "paper", input=rows)
+    assert result.exit_code == 0, result.output
 
 
 def test_a_stream_of_the_paper_is_cut_as_in_the_paper(invoke, tmp_path):

@@ -56,6 +56,14 @@ def test_a_folder_becomes_table_1(invoke, results):
     assert any(line.startswith("CR: accuracy in percent") for line in lines)
 
 
+def test_a_malformed_value_is_refused(invoke, results):
+    file = results / "devfnn-electricity.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"accuracy_mean": "high"}))
+    shown = invoke(results)
+    assert shown.exit_code == 1
+    assert f"Error: {results}: a value is missing or not as devfnn writes it" in shown.stderr
+
+
 def test_files_named_beside_their_folder_count_once(invoke, results):
     file = results / "devfnn-electricity.json"
     assert invoke(results, file).stdout == invoke(results).stdout
@@ -157,15 +165,18 @@ def test_without_results_all_that_is_missing_is_run(invoke, in_one_process, tmp_
 def test_what_failed_is_told_and_the_others_are_shown(
     invoke, in_one_process, tmp_path, monkeypatch
 ):
-    real = grid._attempt
+    def too_bad(cell, to):
+        return grid.Outcome(cell, None, "too bad")
+
+    real = grid.run_cell
     monkeypatch.setattr(
-        grid, "_attempt", lambda cell, to: "too bad" if cell.seed else real(cell, to)
+        grid, "run_cell", lambda cell, to: too_bad(cell, to) if cell.seed else real(cell, to)
     )
     shown = invoke(*SMALL, "majority", "--folder", tmp_path / "runs")
     assert shown.exit_code == 1
     assert "Failed: majority on sine, seed 1: too bad" in shown.stderr
     assert "majority" in shown.stdout
-    monkeypatch.setattr(grid, "_attempt", lambda cell, to: "too bad")
+    monkeypatch.setattr(grid, "run_cell", too_bad)
     nothing = invoke(*SMALL, "majority", "--folder", tmp_path / "other")
     assert nothing.exit_code == 2
     assert "no run was finished" in nothing.stderr
@@ -198,11 +209,12 @@ def test_results_and_orders_to_run_do_not_go_together(invoke, results, option):
 
 def test_ablations_are_a_table_too(invoke, in_one_process, tmp_path, monkeypatch):
     monkeypatch.setattr(table_runs, "ABLATIONS", {"growing off": {"growing": False}})
+    monkeypatch.setattr(table_runs, "PAPER_ABLATIONS", {})
     monkeypatch.setattr(table_runs, "RIVAL_VARIANTS", {})
     words = ("--ablations", "--streams", "sine", "--rows", 600, "--seeds", 1)
     shown = invoke(*words, "--folder", tmp_path / "runs")
     assert shown.exit_code == 0, shown.output
-    assert len(in_one_process) == 2
+    assert len(in_one_process) == 3
     assert "What each mechanism is worth" in shown.stdout
     assert "growing=False" in shown.stdout
 
@@ -211,7 +223,7 @@ def test_ablations_are_a_table_too(invoke, in_one_process, tmp_path, monkeypatch
 def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(
     invoke, in_one_process, tmp_path, monkeypatch, n_before
 ):
-    real, done = grid._attempt, []
+    real, done = grid.run_cell, []
 
     def attempt(cell, to):
         if len(done) == n_before:
@@ -219,7 +231,7 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(
         done.append(cell)
         return real(cell, to)
 
-    monkeypatch.setattr(grid, "_attempt", attempt)
+    monkeypatch.setattr(grid, "run_cell", attempt)
     shown = invoke(*SMALL, "majority", "--folder", tmp_path / "runs")
     assert shown.exit_code == 130
     assert "To continue:" in shown.stderr

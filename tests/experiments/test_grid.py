@@ -15,15 +15,15 @@ from devfnn.experiments import StreamSettings
 from devfnn.experiments.grid import (
     THREADS,
     Outcome,
-    _attempt,
     _deaf_to_ctrl_c,
     _end_with_parent,
     _outcome,
     cells_of,
     comparison_of,
+    run_cell,
     run_grid,
 )
-from devfnn.experiments.reading import read_comparison, read_result
+from devfnn.experiments.result_files import read_comparison, read_result
 from timeless import timeless
 
 
@@ -49,7 +49,7 @@ def folder(tmp_path):
 def done_here(cells, folder):
     """Run cells in this process."""
     for cell in cells:
-        assert not isinstance(_attempt(cell, folder), str)
+        assert run_cell(cell, folder).error is None
 
 
 def sized(outcomes):
@@ -213,8 +213,8 @@ def test_errors_come_back_as_text_since_some_cannot_be_sent(folder, monkeypatch,
     def fail(*_):
         raise error
 
-    monkeypatch.setattr("devfnn.experiments.grid._run_cell", fail)
-    assert _attempt(cells_of(["majority"], [short()], 1)[0], folder) == message
+    monkeypatch.setattr("devfnn.experiments.grid.Run", fail)
+    assert run_cell(cells_of(["majority"], [short()], 1)[0], folder).error == message
 
 
 def test_a_process_that_was_killed_is_told():

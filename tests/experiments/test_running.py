@@ -10,7 +10,7 @@ from devfnn import DEVFNN, Config
 from devfnn.errors import DataError, InputError
 from devfnn.evaluation import Procedure, iter_prequential
 from devfnn.experiments import Run, RunSettings, StreamSettings
-from devfnn.experiments.reading import read_result
+from devfnn.experiments.result_files import read_result
 from devfnn.experiments.running import evaluate, model_bytes
 from devfnn.streams import sea
 from timeless import timeless

@@ -10,6 +10,7 @@ from devfnn.evaluation import Procedure
 from devfnn.experiments import RunSettings, StreamSettings
 from devfnn.experiments.published import PAPER_FOLDS
 from devfnn.experiments.settings import ENDLESS_ROWS, difference, versions
+from devfnn.model import presets
 
 
 def settings(stream=None, **changes):
@@ -186,10 +187,21 @@ def test_the_preset_of_the_paper_scales_by_the_whole_stream():
     assert online.config().scaling == "online"
 
 
-def test_the_preset_of_the_paper_is_for_its_streams():
-    led = RunSettings(stream=StreamSettings(name="led"), preset="paper")
-    with pytest.raises(InputError, match="led"):
-        led.config()
+def test_the_preset_of_the_paper_is_for_any_stream():
+    for name in ("led", "rows.csv", "-"):
+        other = RunSettings(stream=StreamSettings(name=name), preset="paper")
+        assert other.config() == presets.paper().replace(scaling=other.config().scaling)
+    assert other.scaling_name == "online"  # a pipe cannot be read twice
+    sea = RunSettings(stream=StreamSettings(name="sea-paper"), preset="paper")
+    assert sea.config() == presets.paper("sea").replace(scaling="none")
+
+
+def test_static_devfnn_starts_from_the_preset_of_the_paper():
+    static = RunSettings(stream=StreamSettings(name="weather"), model="sdevfnn")
+    assert (static.preset_name, static.scaling_name) == ("paper", "dataset")
+    assert static.final_config() == presets.paper_static("weather").replace(scaling="none")
+    ours = dataclasses.replace(static, preset="static")
+    assert ours.final_config() == presets.static().replace(rules="fixed")
 
 
 def test_changes_win_over_presets_and_the_seed_reaches_the_model():

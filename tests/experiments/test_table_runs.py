@@ -5,12 +5,18 @@ import pytest
 from devfnn.baselines import MODELS
 from devfnn.experiments.published import PUBLISHED
 from devfnn.experiments.table_runs import (
+    ABLATIONS,
+    PAPER_ABLATIONS,
     PAPER_MODELS,
     PAPER_STREAMS,
     PEER_MODELS,
     PEER_STREAMS,
+    RIVAL_VARIANTS,
+    ablation_cells,
     table_cells,
 )
+from devfnn.model import presets
+from devfnn.model.config import Config
 
 
 def test_all_systems_and_streams_of_the_paper_are_run():
@@ -49,5 +55,40 @@ def test_streams_are_those_of_the_paper():
 
 def test_streams_that_the_paper_does_not_have_can_be_run_too():
     cells = table_cells(["devfnn", "devfnn@paper", "pnn"], ["sine"], 1)
-    assert [cell.model for cell in cells] == ["devfnn", "pnn"]
-    assert dict(cells[1].settings.changes) == {}
+    assert [cell.model for cell in cells] == ["devfnn", "devfnn@paper", "pnn"]
+    assert dict(cells[2].settings.changes) == {}
+
+
+def test_every_ablation_changes_its_configuration():
+    for changes in ABLATIONS.values():
+        assert Config().replace(**changes) != Config()
+    paper = presets.paper("weather")
+    for changes in PAPER_ABLATIONS.values():
+        assert paper.replace(**changes) != paper
+
+
+def test_depth_merging_features_and_labels_are_among_them():
+    fields = {"growing", "merging", "feature_mask", "active_learning"}
+    for ablations in (ABLATIONS, PAPER_ABLATIONS):
+        assert fields <= {field for changes in ablations.values() for field in changes}
+
+
+def test_runs_of_ablations_have_names_of_their_own():
+    cells = ablation_cells(["weather", "electricity"], 2, rows=300)
+    assert len({cell.name for cell in cells}) == len(cells)
+    rivals = sum(1 + len(variants) for variants in RIVAL_VARIANTS.values())
+    assert len(cells) == 2 * 2 * (len(ABLATIONS) + len(PAPER_ABLATIONS) + 2 + rivals)
+    (five,) = [cell for cell in cells if cell.name == "den, five passes__weather__0"]
+    assert dict(five.settings.changes) == {"stream": "weather", "epochs": 5}
+    (off,) = [cell for cell in cells if cell.name == "devfnn@paper, growing off__weather__1"]
+    assert off.settings.preset == "paper"
+    assert dict(off.settings.changes) == {"growing": False}
+    assert off.settings.stream.rows == 300
+    assert {cell.settings.preset for cell in ablation_cells(["sine"], 1)} == {None, "paper"}
+    assert {cell.seed for cell in ablation_cells(["kdd99"], 3)} == {0}
+
+
+def test_the_stacked_network_is_run_with_its_own_levels():
+    config = Config().replace(**ABLATIONS["stacked layers"])
+    assert config.network == "stacked"
+    assert (config.conflict_threshold, config.drift_significance) == (0.95, 1e-8)

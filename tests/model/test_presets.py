@@ -76,3 +76,19 @@ def test_the_names_of_data_sets_will_do(name: str, stream: str) -> None:
 def test_an_unknown_stream_is_refused_with_the_known_ones() -> None:
     with pytest.raises(InputError, match="no preset for 'mnist'; there are sea, hyperplane"):
         presets.paper("mnist")
+
+
+def test_for_any_other_stream_there_are_the_common_values_of_the_seven() -> None:
+    config = presets.paper()
+    common = (0.01, 0.1, 0.9, 0.01, 0.9, 0.08, 0.1, 1.0, 240)
+    assert config == presets.paper("sea").replace(
+        **dict(zip(presets._PAPER_FIELDS, common, strict=True))
+    )
+    assert DEVFNN(config).config.network == "stacked"
+
+
+def test_static_devfnn_as_printed_differs_from_the_preset_by_its_fixed_depth_and_rules() -> None:
+    fixed = {"initial_layers": 3, "max_layers": 3, "growing": False, "merging": False}
+    for stream in (None, "sea"):
+        config = presets.paper(stream).replace(**fixed, rules="fixed")
+        assert presets.paper_static(stream) == config

@@ -35,6 +35,8 @@ class ModelEntry:
     """Whether another seed gives another result."""
     takes_config: bool = False
     """Whether it has a `Config`; its options are then the parameters in it."""
+    preset: str = "default"
+    """The preset it starts from if none is named, if it has a `Config`."""
     needs_scaling: bool = False
     """Whether rows must be scaled for it: it neither does that itself nor does well without."""
     takes_gaps: bool = True
@@ -95,6 +97,7 @@ def _entry(name: str) -> ModelEntry:
 
 def _devfnn(
     kind: Callable[..., DEVFNN],
+    preset: str,
     fixed: Mapping[str, Any],
     stream: Stream,
     config: Config | None,
@@ -104,7 +107,9 @@ def _devfnn(
 ) -> DEVFNN:
     """DEVFNN or a part of it, from a configuration with some parameters set."""
     changes = dict(fixed) | {"seed": seed} | options
-    start = config if config is not None else Config()
+    start = config
+    if start is None:
+        start = presets.paper() if preset == "paper" else presets.default()
     return kind(start.replace(**changes), feature_names=stream.feature_names)
 
 
@@ -133,15 +138,19 @@ def _network(class_name: str, stream: Stream, config: object, seed: int, /, **op
     return getattr(module, class_name)(seed, **known | options)
 
 
-def _own(name: str, description: str, kind: Any, is_random: bool, **fixed: Any) -> ModelEntry:
-    make = functools.partial(_devfnn, kind, fixed)
-    return ModelEntry(name, description, make, is_random=is_random, takes_config=True)
+def _own(
+    name: str, description: str, kind: Any, is_random: bool, preset: str = "default", **fixed: Any
+) -> ModelEntry:
+    make = functools.partial(_devfnn, kind, preset, fixed)
+    return ModelEntry(
+        name, description, make, is_random=is_random, takes_config=True, preset=preset
+    )
 
 
 def _one_rule(name: str, what: str, consequent: str) -> ModelEntry:
     description = f"one rule: recursive {what} on second-order features"
-    fixed = {"consequent": consequent, "rule_growing": False, "active_learning": False}
-    return _own(name, description, GClass, False, **fixed)
+    fixed = {"rule_growing": False, "active_learning": False}
+    return _own(name, description, GClass, False, "default", consequent=consequent, **fixed)
 
 
 def _simple(name: str, description: str) -> ModelEntry:
@@ -173,17 +182,19 @@ _ENTRIES = (
     _own("devfnn", "the deep evolving fuzzy neural network", DEVFNN, True),
     _own(
         "sdevfnn",
-        "static DEVFNN: three layers for good, as many rules in each as there are features",
+        "static DEVFNN as printed: three layers for good, in each as many rules as features",
         DEVFNN,
         True,
-        **presets.STATIC | {"rules": "fixed", "training": "winner"},
+        preset="paper",
+        **presets.FIXED_DEPTH | {"rules": "fixed"},
     ),
     _own(
         "sdevfnn-evolving",
-        "static DEVFNN whose rules come and go",
+        "static DEVFNN as printed, but rules come and go",
         DEVFNN,
         True,
-        **presets.STATIC | {"training": "winner"},
+        preset="paper",
+        **presets.FIXED_DEPTH,
     ),
     _rival("dsscn", "deep stacked stochastic configuration network"),
     _rival("pnn", "progressive neural network: a column for each task"),

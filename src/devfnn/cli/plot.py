@@ -9,7 +9,7 @@ import typer
 
 from devfnn.cli.output import Output, check_figure_file, command, file_option, write_facts
 from devfnn.errors import InputError
-from devfnn.experiments.reading import kind_of, read_either
+from devfnn.experiments.result_files import kind_of, read_either, refusing_malformed
 
 if TYPE_CHECKING:
     from devfnn.figures.style import Drawing
@@ -82,8 +82,9 @@ def plot(
             output.check_distinct(inputs, output=target)
         from devfnn.figures import save
 
-        save(_drawn(data, name, feature), target)
         of = " ".join(map(str, paths))
+        with refusing_malformed(of):
+            save(_drawn(data, name, feature), target)
         write_facts(result, table, {"figure": name, "of": of, "path": str(target)})
     output.say(f"The figure is in {target}")
 

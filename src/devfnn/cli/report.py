@@ -7,7 +7,12 @@ from typing import Any
 import typer
 
 from devfnn.cli.output import Output, check_replaceable, command, file_option, text_file
-from devfnn.experiments.reading import kind_of, read_either, read_result
+from devfnn.experiments.result_files import (
+    kind_of,
+    read_either,
+    read_result,
+    refusing_malformed,
+)
 
 
 @command
@@ -29,7 +34,8 @@ def report(
     target = path.with_suffix(".html") if target is None else target
     with output.files({"RESULT": path}, output=target) as (result, table):
         check_replaceable(target)
-        page, measures, remark = _reported(path)
+        with refusing_malformed(path):
+            page, measures, remark = _reported(path)
         result.write({"file": str(path), "measures": measures})
         table.add_all(measures)
         with text_file(target) as file:

@@ -28,7 +28,7 @@ def run(
     name: inputs.Name = "sea",
     model: str = typer.Option("devfnn", help="Which model; `devfnn models` lists them."),
     preset: Literal["default", "paper", "static"] | None = typer.Option(
-        None, help="Configuration of DEVFNN; paper is for the streams of its Table 1."
+        None, help="Configuration of DEVFNN; paper is the network as printed."
     ),
     scaling: running.Scaling | None = typer.Option(
         None, help="dataset looks ahead, as the paper does, and is its preset's default."

@@ -13,12 +13,10 @@ from devfnn.cli.output import Output, check_replaceable, command, file_option, t
 from devfnn.display.results import results_table, show_notes
 from devfnn.errors import InputError
 from devfnn.experiments import table_runs
-from devfnn.experiments.ablations import ablation_table
 from devfnn.experiments.grid import Cell
-from devfnn.experiments.paper_table import paper_table
-from devfnn.experiments.peer_table import peer_table
-from devfnn.experiments.reading import read_results
 from devfnn.experiments.rendering import Table
+from devfnn.experiments.result_files import read_results, refusing_malformed
+from devfnn.experiments.tables import ablation_table, paper_table, peer_table
 
 Format = Literal["text", "markdown", "csv", "latex", "html"]
 
@@ -90,25 +88,27 @@ def table(
                 why = f": {runs.failures[0]}" if runs.failures else ""
                 raise InputError(f"no run was finished, so there is no table{why}")
             runs.end(context, output)
-        made = kind.make(results)
+        with refusing_malformed(" ".join(map(str, paths or [folder]))):
+            made = kind.make(results)
+            text = _written(made, written_as)
         result.write(made.to_dict())
         for line in made.values():
             values.add(line)
         with text_file(file) as written:
-            written.write(_written(made, written_as))
+            written.write(text)
     if file is not None:
         output.say(f"The table is in {file}")
     else:
-        _show(made, written_as, output.screen)
+        _show(made, text, written_as, output.screen)
     runs.end(context, output)
 
 
-def _show(made: Table, written_as: Format, screen: rich.console.Console) -> None:
+def _show(made: Table, text: str, written_as: Format, screen: rich.console.Console) -> None:
     if written_as == "text":
         screen.print(results_table(made, screen.width))
         show_notes(made, screen)
     elif not screen.quiet:
-        typer.echo(_written(made, written_as), nl=False)
+        typer.echo(text, nl=False)
 
 
 class _Kind(NamedTuple):

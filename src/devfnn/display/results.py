@@ -12,7 +12,7 @@ from devfnn.evaluation import ChunkResult
 from devfnn.evaluation.ranking import Ranking
 from devfnn.evaluation.summary import mean
 from devfnn.events import DriftFound
-from devfnn.experiments.costs import largest_size, overall_speed
+from devfnn.experiments.cells import largest_size, overall_speed
 from devfnn.experiments.rendering import Column, Table
 from devfnn.formatting import NO_VALUE, count, percent, size
 

@@ -75,11 +75,6 @@ def added(tallies: Iterable[Tally], auc: float | None = None) -> Tally:
     return dataclasses.replace(total, auc=auc, silence=silence)
 
 
-def accuracy(tally: Tally) -> float | None:
-    """Share of rows predicted right: the classification rate."""
-    return _ratio(tally.n_correct, tally.n_scored)
-
-
 def precisions(confusion: Ints) -> Floats:
     """For every class, the share of its predictions that are right; 0 if there are none."""
     return _ratios(confusion.diagonal(), confusion.sum(axis=0))
@@ -119,81 +114,60 @@ def _weighted(scores: PerClass) -> Measure:
     )
 
 
-def kappa(tally: Tally) -> float | None:
-    """Cohen's kappa: how much better than predictions of the same frequencies, by chance."""
+def _kappa(tally: Tally) -> float | None:
     n_rows = tally.n_scored
     by_chance = float(tally.confusion.sum(axis=0) @ tally.confusion.sum(axis=1))
     return _gain(tally.n_correct * n_rows, by_chance, n_rows * n_rows)
 
 
-def kappa_m(tally: Tally) -> float | None:
-    """How much better than the majority class so far."""
-    return _gain(tally.n_correct, tally.totals[MAJORITY], tally.n_scored)
-
-
-def kappa_temporal(tally: Tally) -> float | None:
-    """How much better than repeating the label of the row before."""
-    return _gain(tally.n_correct, tally.totals[NO_CHANGE], tally.n_scored)
-
-
-def balanced_accuracy(tally: Tally) -> float | None:
-    """Mean recall of the classes that occurred."""
+def _balanced_accuracy(tally: Tally) -> float | None:
     found = _recalls_of_present(tally.confusion)
     return float(found.mean()) if found.size else None
 
 
-def g_mean(tally: Tally) -> float | None:
-    """Geometric mean of the recalls of the classes that occurred."""
+def _g_mean(tally: Tally) -> float | None:
     found = _recalls_of_present(tally.confusion)
     return math.prod(found.tolist()) ** (1.0 / found.size) if found.size else None
 
 
-def log_loss(tally: Tally) -> float | None:
-    """Mean of minus the logarithm of the probability of the truth."""
-    return _ratio(tally.totals[LOG_LOSS], tally.totals[WITH_PROBABILITIES])
-
-
-def brier(tally: Tally) -> float | None:
-    """Mean squared error of the probabilities, summed over classes; half of it for two classes."""
+def _brier(tally: Tally) -> float | None:
     share = _ratio(tally.totals[SQUARES], tally.totals[WITH_PROBABILITIES])
     return share / 2.0 if share is not None and tally.n_classes == 2 else share
 
 
-def calibration_error(tally: Tally) -> float | None:
-    """Mean gap between confidence and accuracy over ten bins of the confidence."""
+def _calibration_error(tally: Tally) -> float | None:
     n_rows, confidence, n_right = tally.calibration
     return _ratio(float(np.abs(confidence - n_right).sum()), float(n_rows.sum()))
 
 
-def paper_precision(tally: Tally) -> float | None:
-    """What the paper's Table 1 calls precision: with two classes, the recall of the first."""
-    return _first_of_two(tally, tally.confusion.sum(axis=1))
-
-
-def paper_recall(tally: Tally) -> float | None:
-    """What the paper's Table 1 calls recall: with two classes, the precision of the first."""
-    return _first_of_two(tally, tally.confusion.sum(axis=0))
-
-
 MEASURES: dict[str, Measure] = {
-    "accuracy": accuracy,
+    # Share of rows predicted right: the classification rate.
+    "accuracy": lambda tally: _ratio(tally.n_correct, tally.n_scored),
+    # Means over classes, and weighted by their rows.
     "precision": _macro(precisions),
     "recall": _macro(recalls),
     "f1": _macro(f1_scores),
     "precision_weighted": _weighted(precisions),
     "recall_weighted": _weighted(recalls),
     "f1_weighted": _weighted(f1_scores),
-    "kappa": kappa,
-    "kappa_m": kappa_m,
-    "kappa_temporal": kappa_temporal,
-    "g_mean": g_mean,
-    "balanced_accuracy": balanced_accuracy,
-    "log_loss": log_loss,
-    "brier": brier,
-    "calibration_error": calibration_error,
+    # How much better than predictions of the same frequencies by chance (Cohen), than the majority
+    # class so far, and than repeating the label of the row before.
+    "kappa": _kappa,
+    "kappa_m": lambda tally: _gain(tally.n_correct, tally.totals[MAJORITY], tally.n_scored),
+    "kappa_temporal": lambda tally: _gain(tally.n_correct, tally.totals[NO_CHANGE], tally.n_scored),
+    # Geometric and arithmetic mean of the recalls of the classes that occurred.
+    "g_mean": _g_mean,
+    "balanced_accuracy": _balanced_accuracy,
+    # Mean of minus the logarithm of the probability of the truth.
+    "log_loss": lambda tally: _ratio(tally.totals[LOG_LOSS], tally.totals[WITH_PROBABILITIES]),
+    # Mean squared error of the probabilities, summed over classes; half of it for two classes.
+    "brier": _brier,
+    # Mean gap between confidence and accuracy over ten bins of the confidence.
+    "calibration_error": _calibration_error,
     "auc": lambda tally: tally.auc,
-    "paper_precision": paper_precision,
-    "paper_recall": paper_recall,
+    # What the paper's Table 1 calls so: with two classes, recall and precision of the first.
+    "paper_precision": lambda tally: _first_of_two(tally, tally.confusion.sum(axis=1)),
+    "paper_recall": lambda tally: _first_of_two(tally, tally.confusion.sum(axis=0)),
 }
 """Every measure by name."""
 

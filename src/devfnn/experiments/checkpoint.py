@@ -1,12 +1,14 @@
 """Where a run stands, in a file: killed at any moment, it goes on to the same result.
 
-A safetensors file with the model as `storage` writes it, the scores so far, and everything else as
-JSON text. It is replaced at once or not at all, and nothing in it is run or imported.
+A line that names the format, a checksum, and a safetensors file with the model as `storage` writes
+it, the scores so far, and everything else as JSON text. It is replaced at once or not at all, and
+nothing in it is run or imported.
 """
 
 import contextlib
+import dataclasses
+import hashlib
 import json
-import os
 import pathlib
 import time
 from collections.abc import Iterator
@@ -15,24 +17,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from devfnn.errors import DataError, InputError
+from devfnn.errors import DataError, InputError, StorageError
 from devfnn.evaluation import ChunkResult, Prequential
+from devfnn.evaluation.measures import Tally
+from devfnn.events import Event
 from devfnn.experiments.running import Run
 from devfnn.experiments.settings import difference
-from devfnn.experiments.stored import results_from_plain, results_to_plain
 from devfnn.model.devfnn import DEVFNN
-from devfnn.storage import dump, parse
+from devfnn.storage import dump, parse, write_whole
 
-FORMAT = 1
+FIRST_LINE = b"devfnn checkpoint 2\n"
+"""How every checkpoint of this format begins."""
+
+N_DIGEST = hashlib.sha256().digest_size
 
 EVERY_SECONDS = 5.0
 """Time between two checkpoints."""
 
-STRUCTURE = (*("n_rules", "n_layers", "n_layers_total", "n_parameters", "feature_mask", "n_bytes"),)
-"""What the loop does not ask the model for after every chunk."""
-
 LARGEST_SHARE = 0.05
 """Part of the time that writing checkpoints may take; they become rarer if it takes more."""
+
+Tensors = dict[str, npt.NDArray[Any]]
 
 
 class Checkpoint:
@@ -71,36 +76,44 @@ class Checkpoint:
 
     def write(self, run: Run) -> None:
         """Store where the run stands."""
-        from safetensors.numpy import save
-
         start = time.monotonic()
-        plain, arrays = run.loop.state()
-        about = {
-            "format": FORMAT,
-            "settings": run.settings.to_dict(),
-            "features": list(run.stream.feature_names),
-            "fingerprint": [run.source.n_chunks, run.source.fingerprint],
-            "is_complete": run.is_complete,
-            "loop": plain,
-            "results": results_to_plain(run.results),
-        }
-        tensors = {"about": _as_bytes(json.dumps(about).encode())}
-        tensors |= {f"scores.{name}": array for name, array in arrays.items()}
-        tensors["model"] = _as_bytes(dump(run.model))
-        _replace(self.path, save(tensors))
+        try:
+            write_whole(self.path, packed(run))
+        except StorageError as error:
+            raise DataError(str(error)) from None
         self._last = time.monotonic()
         self._cost = self._last - start
+
+
+def packed(run: Run) -> bytes:
+    """Where a run stands, as the content of a checkpoint."""
+    from safetensors.numpy import save
+
+    plain, arrays = run.loop.state()
+    about = {
+        "settings": run.settings.to_dict(),
+        "features": list(run.stream.feature_names),
+        "fingerprint": [run.source.n_chunks, run.source.fingerprint],
+        "loop": plain,
+        "results": [_to_plain(result) for result in run.results],
+    }
+    text = json.dumps(about, default=lambda array: array.tolist())
+    tensors = {f"scores.{name}": array for name, array in arrays.items()}
+    tensors |= {"about": _as_bytes(text.encode()), "model": _as_bytes(dump(run.model))}
+    content: bytes = save(tensors)
+    return FIRST_LINE + hashlib.sha256(content).digest() + content
 
 
 def resume(run: Run, path: pathlib.Path) -> None:
     """Let a run that has not begun go on where a checkpoint stands.
 
-    Raises InputError if the checkpoint belongs to other settings, DataError if it is damaged; the
-    run is then as it was.
+    Raises InputError if the checkpoint belongs to other settings, DataError if it is damaged or of
+    another format; the run is then as it was.
     """
     check_can_be_stored(run)
     with _refusing_damage(path):
-        about, tensors = _read(path)
+        tensors = _unpacked(path.read_bytes())
+        about = json.loads(tensors["about"].tobytes())
         other = _difference(about, run)
     if other is not None:
         raise InputError(
@@ -108,24 +121,28 @@ def resume(run: Run, path: pathlib.Path) -> None:
         )
     with _refusing_damage(path):
         model = parse(tensors["model"].tobytes(), max_bytes=tensors["model"].nbytes)
-        _check_model(model, run.model)
-        scores = {
-            name.removeprefix("scores."): array
-            for name, array in tensors.items()
-            if name.startswith("scores.")
-        }
-        stood = about["loop"]
-        results = results_from_plain(about["results"], len(stood["labels"]))
-        _check_loop(stood, scores, results)
+        if type(model) is not type(run.model) or model.config != run.model.config:
+            raise ValueError("the model has other parameters than this version of devfnn gives it")
         loop = Prequential(model, run.source, run.settings.procedure)
-        loop.restore(stood, scores)
-        if (loop.n_chunks, loop.n_rows) != (len(results), results[-1].n_rows):
-            raise ValueError("results are missing")
-        if stood["has_learned"] is not bool(model.n_rows):
-            raise ValueError("the model is from another moment")
+        scores = {name.removeprefix("scores."): array for name, array in tensors.items()}
+        loop.restore(about["loop"], scores)
+        results = [_from_plain(each) for each in about["results"]]
         n_chunks, fingerprint = map(int, about["fingerprint"])
     run.go_on_with(loop, results)
     run.source.has_fingerprint, run.source.expected = True, (n_chunks, fingerprint)
+
+
+def _unpacked(data: bytes) -> Tensors:
+    """The arrays of a checkpoint, if it is whole."""
+    from safetensors.numpy import load
+
+    start = len(FIRST_LINE) + N_DIGEST
+    if not data.startswith(FIRST_LINE):
+        raise ValueError("it does not begin as those of this version do")
+    if hashlib.sha256(data[start:]).digest() != data[len(FIRST_LINE) : start]:
+        raise ValueError("it was cut short, or changed")
+    tensors: Tensors = load(data[start:])
+    return tensors
 
 
 @contextlib.contextmanager
@@ -153,17 +170,6 @@ def check_can_be_stored(run: Run) -> None:
         )
 
 
-def _read(path: pathlib.Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """What the file says of the run, and its arrays."""
-    from safetensors.numpy import load
-
-    tensors = load(path.read_bytes())
-    about = json.loads(tensors["about"].tobytes())
-    if about["format"] != FORMAT:
-        raise ValueError(f"format {about['format']!r}, not {FORMAT}")
-    return about, tensors
-
-
 def _difference(about: dict[str, Any], run: Run) -> str | None:
     """What is not as it was when the checkpoint was written."""
     found = difference(run.settings.to_dict(), about["settings"])
@@ -178,47 +184,23 @@ def _difference(about: dict[str, Any], run: Run) -> str | None:
     return None
 
 
-def _check_model(model: DEVFNN, fresh: DEVFNN) -> None:
-    """Refuse a model that this run would not have made."""
-    if type(model) is not type(fresh) or model.config != fresh.config:
-        raise ValueError("the model has other parameters than this version of devfnn gives it")
-    if model.feature_names != fresh.feature_names:
-        raise ValueError("the model has other features than the stream")
+def _to_plain(result: ChunkResult) -> dict[str, Any]:
+    """A result as JSON can hold it, but for arrays."""
+    return dataclasses.asdict(result) | {"events": [event.to_dict() for event in result.events]}
 
 
-def _check_loop(
-    stood: dict[str, Any], scores: dict[str, npt.NDArray[Any]], results: list[ChunkResult]
-) -> None:
-    """Refuse what the loop would stumble over later: it counts on its own numbers."""
-    structure = stood["structure"]
-    known = {name: getattr(results[-1], name) for name in STRUCTURE}
-    if structure and structure | {"feature_mask": _tupled(structure["feature_mask"])} != known:
-        raise ValueError("the structure is not that of the last chunk")
-    for name, array in scores.items():
-        least = -1 if name == "last" else 0
-        if array.dtype != np.int64 or (array.size and array.min() < least):
-            raise ValueError(f"{name} of the scores is no count")
-    if scores["last"].max() >= len(stood["labels"]):
-        raise ValueError("the last label is unknown")
-
-
-def _tupled(values: list[Any] | None) -> tuple[Any, ...] | None:
-    return None if values is None else tuple(values)
+def _from_plain(data: dict[str, Any]) -> ChunkResult:
+    events = tuple(Event.from_dict(each) for each in data["events"])
+    tuples = {
+        name: None if data[name] is None else tuple(data[name])
+        for name in ("voting_weights", "feature_mask")
+    }
+    tally: Any = data["tally"]
+    if tally is not None:
+        arrays = {name: np.array(v) for name, v in tally.items() if isinstance(v, list)}
+        tally = Tally(**tally | arrays)
+    return ChunkResult(**data | tuples | {"events": events, "tally": tally})
 
 
 def _as_bytes(data: bytes) -> npt.NDArray[np.uint8]:
     return np.frombuffer(data, np.uint8)
-
-
-def _replace(path: pathlib.Path, data: bytes) -> None:
-    """Replace a file at once."""
-    target = path.resolve()
-    draft = target.with_name(f"{target.name}.tmp")
-    try:
-        with draft.open("wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(draft, target)
-    except OSError as error:
-        raise DataError(f"cannot write {path}: {error.strerror or error}") from None

@@ -22,13 +22,12 @@ from devfnn.baselines.registry import MODELS, is_random
 from devfnn.errors import DataError, InputError
 from devfnn.evaluation.ranking import Ranking, rank
 from devfnn.evaluation.results import mean
-from devfnn.experiments.kept import kept_result
+from devfnn.experiments.result_files import FORMAT, cached_result
 from devfnn.experiments.running import Run
 from devfnn.experiments.settings import RunSettings, StreamSettings
+from devfnn.storage import write_whole
 from devfnn.streams.files.content import STANDARD_INPUT
 from devfnn.streams.generators.catalogue import GENERATORS
-
-FORMAT = 1
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 """One process is one core, so that times can be compared."""
@@ -65,6 +64,11 @@ class Cell:
         if stream != name:
             stream += f"-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
         return f"{self.model}__{stream}__{self.seed}"
+
+    @property
+    def file(self) -> str:
+        """The file of its result."""
+        return f"{self.name}.json"
 
     def __str__(self) -> str:
         return f"{self.model} on {self.settings.stream.name}, seed {self.seed}"
@@ -158,7 +162,7 @@ def run_grid(cells: Sequence[Cell], folder: pathlib.Path, n_jobs: int = 1) -> It
     """
     waiting = []
     for cell in cells:
-        known = _known(cell, folder)
+        known = cached_result(folder / cell.file, cell.settings)
         if known is None:
             waiting.append(cell)
         else:
@@ -174,13 +178,20 @@ def run_grid(cells: Sequence[Cell], folder: pathlib.Path, n_jobs: int = 1) -> It
     )
     try:
         with _deaf_to_ctrl_c():
-            futures = {pool.submit(_attempt, cell, folder): cell for cell in waiting}
+            futures = {pool.submit(run_cell, cell, folder): cell for cell in waiting}
         for future in concurrent.futures.as_completed(futures):
             yield _outcome(futures[future], future)
     finally:
         _stop(pool)
         for name, value in before.items():
             os.environ.pop(name, None) if value is None else os.environ.update({name: value})
+
+
+def _outcome(cell: Cell, future: "concurrent.futures.Future[Outcome]") -> Outcome:
+    try:
+        return future.result()
+    except concurrent.futures.BrokenExecutor:
+        return Outcome(cell, None, "its process, or one beside it, was ended from outside")
 
 
 def _stop(pool: concurrent.futures.ProcessPoolExecutor) -> None:
@@ -217,36 +228,20 @@ def _end_with_parent() -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def _outcome(cell: Cell, future: "concurrent.futures.Future[Mapping[str, Any] | str]") -> Outcome:
+def run_cell(cell: Cell, folder: pathlib.Path) -> Outcome:
+    """Run a cell, and write the result at once; whatever goes wrong is told, not raised."""
     try:
-        result = future.result()
-    except concurrent.futures.BrokenExecutor:
-        return Outcome(cell, None, "its process, or one beside it, was ended from outside")
-    return Outcome(cell, None, result) if isinstance(result, str) else Outcome(cell, result)
-
-
-def _attempt(cell: Cell, folder: pathlib.Path) -> Mapping[str, Any] | str:
-    """The result, or what went wrong: not every error can be sent to another process."""
-    try:
-        return _run_cell(cell, folder)
+        _warm_up(cell)
+        run = Run(cell.settings)
+        for _ in run:
+            pass
+        result = run.result()
+        write_whole(folder / cell.file, f"{json.dumps(result)}\n".encode())
+        return Outcome(cell, result)
     except (InputError, DataError) as error:
-        return str(error)
+        return Outcome(cell, None, str(error))
     except Exception as error:  # whatever a model of another library raises
-        return f"{type(error).__name__}: {error}"
-
-
-def _run_cell(cell: Cell, folder: pathlib.Path) -> Mapping[str, Any]:
-    """In a process of its own: run, and write the result at once."""
-    _warm_up(cell)
-    run = Run(cell.settings)
-    for _ in run:
-        pass
-    result = run.result()
-    target = folder / f"{cell.name}.json"
-    draft = target.with_suffix(f".{os.getpid()}.tmp")
-    draft.write_text(json.dumps(result) + "\n", encoding="utf-8")
-    draft.replace(target)
-    return result
+        return Outcome(cell, None, f"{type(error).__name__}: {error}")
 
 
 def _warm_up(cell: Cell) -> None:
@@ -258,45 +253,33 @@ def _warm_up(cell: Cell) -> None:
         pass
 
 
-def _known(cell: Cell, folder: pathlib.Path) -> Mapping[str, Any] | None:
-    """The result of an earlier call."""
-    return kept_result(folder / f"{cell.name}.json", cell.settings)
-
-
 def comparison_of(
     outcomes: Sequence[Outcome], *, post_hoc: str = "nemenyi", significance: float = 0.05
 ) -> dict[str, Any]:
     """What a grid came to, as plain data. Runs that failed are left out, and named."""
-    done = [outcome for outcome in outcomes if outcome.result is not None]
-    cells = [_cell_record(outcome) for outcome in done]
     models = list(dict.fromkeys(outcome.cell.model for outcome in outcomes))
     streams = list(dict.fromkeys(outcome.cell.settings.stream.name for outcome in outcomes))
+    cells: list[dict[str, Any]] = [
+        {"model": cell.model, "stream": cell.settings.stream.name, "seed": cell.seed}
+        | {name: result[name] for name in CELL}
+        | {"file": f"runs/{cell.file}"}
+        for cell, result in ((each.cell, each.result) for each in outcomes)
+        if result is not None
+    ]
+    cells.sort(
+        key=lambda cell: (streams.index(cell["stream"]), models.index(cell["model"]), cell["seed"])
+    )
+    failed = [{"cell": str(each.cell), "error": each.error} for each in outcomes if each.error]
     ranking = _ranking(cells, models, streams, post_hoc, significance)
     return {
         "format": FORMAT,
         "models": models,
         "streams": streams,
         "seeds": sorted({outcome.cell.seed for outcome in outcomes}),
-        "cells": sorted(
-            cells,
-            key=lambda cell: (
-                streams.index(cell["stream"]),
-                models.index(cell["model"]),
-                cell["seed"],
-            ),
-        ),
-        "failed": [
-            {"cell": str(each.cell), "error": each.error} for each in outcomes if each.error
-        ],
+        "cells": cells,
+        "failed": failed,
         "ranking": None if ranking is None else ranking.to_dict(),
     }
-
-
-def _cell_record(outcome: Outcome) -> dict[str, Any]:
-    result = outcome.result or {}
-    cell = outcome.cell
-    about = {"model": cell.model, "stream": cell.settings.stream.name, "seed": cell.seed}
-    return about | {name: result[name] for name in CELL} | {"file": f"runs/{cell.name}.json"}
 
 
 def _ranking(

@@ -13,6 +13,7 @@ from devfnn.errors import DataError, InputError
 from devfnn.evaluation import ChunkResult, Prequential, Procedure
 from devfnn.evaluation.results import drift_record, run_record
 from devfnn.experiments.inputs import Complete, ScaledOnline, scaled_by_range
+from devfnn.experiments.result_files import FORMAT
 from devfnn.experiments.settings import Progress, RunSettings, versions
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.gclass import GClass
@@ -20,11 +21,10 @@ from devfnn.streams.drift import positions_before
 from devfnn.streams.stream import Stream
 from devfnn.types import Chunk
 
-FORMAT = 1
-"""Of the results; raised when their keys change."""
-
 NAMES: dict[type, str] = {DEVFNN: "devfnn", GClass: "gclass"}
 """What models are called in results, if not by their classes."""
+
+OTHER_ROWS = "the rows are not those of the run that was stopped: it cannot go on with others"
 
 Watch = Callable[[Iterable[Chunk]], Iterable[Chunk]]
 """Looks at chunks on their way to the model."""
@@ -96,7 +96,6 @@ class Run:
     def result(self, command: str | None = None) -> dict[str, Any]:
         """All that is known about the run, as plain data."""
         settings = self.settings
-        config = self.model.config if isinstance(self.model, DEVFNN) else None
         about = {
             "stream": settings.stream.name,
             "model": settings.model,
@@ -105,11 +104,10 @@ class Run:
             "seed": settings.stream.seed,
             "settings": settings.to_dict(),
             "command": command,
-            "config": None if config is None else config.to_dict(),
             "rows_left_out": self.n_left_out,
             "is_complete": self.is_complete,
         }
-        return about | result_of(self.loop, self.results, self.stream)
+        return about | _measured(self.loop, self.results, self.stream)
 
 
 def evaluate(
@@ -153,27 +151,28 @@ def evaluate(
         "seed": 0 if config is None else config.seed,
         "settings": {"procedure": loop.procedure.to_dict()},
         "command": None,
-        "config": None if config is None else config.to_dict(),
         "rows_left_out": 0,
         "is_complete": True,
     }
-    return about | result_of(loop, results, stream)
+    return about | _measured(loop, results, stream)
 
 
-def result_of(loop: Prequential, results: Sequence[ChunkResult], stream: Stream) -> dict[str, Any]:
+def _measured(loop: Prequential, results: Sequence[ChunkResult], stream: Stream) -> dict[str, Any]:
     """What a run measured, and with what, as plain data."""
     if not results:
         raise DataError("a stream without rows gives no result")
-    model, procedure = loop.model, loop.procedure
+    model, is_devfnn = loop.model, isinstance(loop.model, DEVFNN)
+    names = dict(zip(stream.classes, stream.class_names, strict=False))
     record = run_record(
         results,
         classes=loop.scorer.codes.labels,
         class_names=stream.class_names,
         auc=loop.scorer.auc,
-        window_chunks=procedure.window_chunks,
+        window_chunks=loop.procedure.window_chunks,
     )
     positions = positions_before(stream.drift_positions, record["rows"])
     return {
+        "config": model.config.to_dict() if is_devfnn else None,
         "format": FORMAT,
         "version": devfnn.__version__,
         "versions": versions(),
@@ -183,7 +182,7 @@ def result_of(loop: Prequential, results: Sequence[ChunkResult], stream: Stream)
         "model_bytes": model_bytes(model),
         "drift_positions": list(positions),
         "drift_detection": drift_record(results, positions),
-        "rules": _rules(model, stream),
+        "rules": [rule.to_dict() for rule in model.rules(class_names=names)] if is_devfnn else None,
     }
 
 
@@ -205,35 +204,22 @@ class Watched:
 
     def _checked(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
         self.n_chunks = self.fingerprint = 0
+        n_expected, expected = self.expected or (0, 0)
         for chunk in chunks:
             self.n_chunks += 1
             self.fingerprint = _fingerprint(chunk, self.fingerprint)
-            if self.expected is not None and self.n_chunks == self.expected[0]:
-                self._require(self.fingerprint == self.expected[1])
+            if self.n_chunks == n_expected and self.fingerprint != expected:
+                raise DataError(OTHER_ROWS)
             yield chunk
-        self._require(self.expected is None or self.n_chunks >= self.expected[0])
-
-    def _require(self, is_same: bool) -> None:
-        if not is_same:
-            raise DataError(
-                "the rows are not those of the run that was stopped: it cannot go on with others"
-            )
+        if self.n_chunks < n_expected:
+            raise DataError(OTHER_ROWS)
 
 
 def _fingerprint(chunk: Chunk, before: int) -> int:
     """A number that changes with every row of a chunk."""
     found = zlib.crc32(np.ascontiguousarray(chunk.X).tobytes(), before)
     is_plain = chunk.y.dtype != object
-    labels = chunk.y.tobytes() if is_plain else repr(chunk.y.tolist()).encode()
-    return zlib.crc32(labels, found)
-
-
-def _rules(model: Any, stream: Stream) -> list[dict[str, Any]] | None:
-    """The rules of DEVFNN, with the classes by their names."""
-    if not isinstance(model, DEVFNN):
-        return None
-    names = dict(zip(stream.classes, stream.class_names, strict=False))
-    return [rule.to_dict() for rule in model.rules(class_names=names)]
+    return zlib.crc32(chunk.y.tobytes() if is_plain else repr(chunk.y.tolist()).encode(), found)
 
 
 def _get_ready(model: Any) -> None:

@@ -122,8 +122,7 @@ class RunSettings:
     model
         A name of `devfnn.baselines.MODELS`.
     preset
-        Where DEVFNN starts from: default, static, or paper for the streams of its Table 1. Other
-        models have none.
+        Where DEVFNN starts from: default, static or paper. Other models have none.
     changes
         Parameters of `Config`, or of another model's constructor.
     scaling
@@ -156,7 +155,7 @@ class RunSettings:
             stream = dataclasses.replace(self.stream, delay_labels=0)
             object.__setattr__(self, "stream", stream)
             object.__setattr__(self, "procedure", dataclasses.replace(self.procedure, delay=delay))
-        if self.preset == "paper" and self.stream.name in PAPER_OPTIONS:
+        if self.preset_name == "paper" and self.stream.name in PAPER_OPTIONS:
             options = PAPER_OPTIONS[self.stream.name] | dict(self.stream.options)
             object.__setattr__(self, "stream", dataclasses.replace(self.stream, options=options))
 
@@ -168,14 +167,14 @@ class RunSettings:
     @property
     def preset_name(self) -> str | None:
         """The preset, also where it goes without saying."""
-        return (self.preset or "default") if self.takes_config else None
+        return (self.preset or MODELS[self.model].preset) if self.takes_config else None
 
     @property
     def scaling_name(self) -> str:
         """The scaling, also where it goes without saying."""
         if self.scaling is not None:
             return self.scaling
-        if self.preset == "paper":
+        if self.preset_name == "paper" and self.stream.name != STANDARD_INPUT:  # read only once
             return "dataset"
         entry = MODELS[self.model]
         return "online" if entry.takes_config or entry.needs_scaling else "none"
@@ -207,9 +206,10 @@ class RunSettings:
         )
 
     def _preset(self) -> Config:
-        if self.preset == "paper":
-            return presets.paper(self.stream.name)
-        return presets.static() if self.preset == "static" else presets.default()
+        if self.preset_name == "paper":
+            name = self.stream.name
+            return presets.paper(name if presets.name_in_paper(name) else None)
+        return presets.static() if self.preset_name == "static" else presets.default()
 
     def to_dict(self) -> dict[str, Any]:
         """The settings as plain data, as JSON has them."""

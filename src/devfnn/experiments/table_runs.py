@@ -1,13 +1,12 @@
-"""The runs that the tables are made of: all systems of the paper, and models users would take."""
+"""The runs that tables are made of: systems of the paper, models users would take, ablations."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from devfnn.baselines.registry import MODELS
-from devfnn.experiments.ablations import ABLATIONS, PAPER_ABLATIONS, RIVAL_VARIANTS
 from devfnn.experiments.grid import Cell, cells_of
-from devfnn.experiments.published import PAPER_OPTIONS
+from devfnn.experiments.published import PAPER_FOLDS, PAPER_OPTIONS
 from devfnn.experiments.settings import StreamSettings
 from devfnn.model.presets import name_in_paper
 
@@ -53,6 +52,51 @@ PEER_MODELS = (
 SIZED = ("pnn", "den", "hat")
 """Models whose size Table 1 gives for each of its streams."""
 
+Changes = dict[str, dict[str, Any]]
+
+ABLATIONS: Changes = {
+    "growing off": {"growing": False},
+    "merging off": {"merging": False},
+    "feature mask on": {"feature_mask": True},
+    "active learning off": {"active_learning": False},
+    "rule growing off": {"rule_growing": False},
+    "pruning off": {"pruning": False},
+    "crossings off": {"crossings": False},
+    "recall off": {"recall": False},
+    "forgetting off": {"forgetting": False},
+    "clouds off": {"max_clouds": 0},
+    "prior reach off": {"prior_reach": 1.0},
+    "label noise off": {"label_noise": 0.0},
+    "votes equal": {"vote_power": 0.0},
+    # With the levels that suit it: those of the default are set for the other network.
+    "stacked layers": {
+        "network": "stacked",
+        "conflict_threshold": 0.95,
+        "drift_significance": 1e-8,
+    },
+}
+"""Changes of the default, by name."""
+
+PAPER_ABLATIONS: Changes = {
+    "growing off": {"growing": False},
+    "merging off": {"merging": False},
+    "feature mask off": {"feature_mask": False},
+    "active learning off": {"active_learning": False},
+    "rule growing off": {"rule_growing": False},
+    "pruning off": {"pruning": False},
+    "votes equal": {"voting_weights": "equal"},
+}
+"""The same for the network as the paper has it."""
+
+RIVAL_VARIANTS: Mapping[str, Changes] = {
+    "sdevfnn": {"rules evolving": {"rules": "evolving"}, "all layers learn": {"training": "all"}},
+    "dsscn": {"cut after one row": {"compat": True}, "merging off": {"merging": False}},
+    "pnn": {"five passes": {"epochs": 5}},
+    "den": {"five passes": {"epochs": 5}},
+    "hat": {"five passes": {"epochs": 5}},
+}
+"""Other ways to run the paper's rivals, by model."""
+
 
 def table_cells(
     models: Sequence[str],
@@ -78,12 +122,7 @@ def table_cells(
     return [
         cell
         for name in dict.fromkeys(streams)
-        for cell in cells_of(
-            _on(models, name),
-            [_stream(name, rows, data_dir)],
-            _seeds(name, n_seeds),
-            changes=_sizes(models, name),
-        )
+        for cell in _cells(models, _stream(name, rows, data_dir), n_seeds, {})
     ]
 
 
@@ -92,35 +131,13 @@ def ablation_cells(
 ) -> list[Cell]:
     """DEVFNN with every mechanism switched off in turn, as the paper has it too, and its rivals."""
     starts = {"devfnn": ABLATIONS, "devfnn@paper": PAPER_ABLATIONS, **RIVAL_VARIANTS}
-    found = []
-    for stream in dict.fromkeys(streams):
-        for model, ablations in starts.items():
-            for name, changes in {"": {}, **ablations}.items():
-                cells = cells_of(
-                    _on([model], stream),
-                    [_stream(stream, rows, data_dir)],
-                    _seeds(stream, n_seeds),
-                    changes={
-                        each: _sizes([model], stream).get(each, {}) | changes
-                        for each in _on([model], stream)
-                    },
-                )
-                label = f"{model}, {name}" if name else model
-                found += [dataclasses.replace(cell, model=label) for cell in cells]
-    return found
-
-
-def _on(models: Sequence[str], stream: str) -> list[str]:
-    """Models that can be run: the paper's parameters are for its own streams only."""
-    return [model for model in models if _is_known(stream) or not model.endswith("@paper")]
-
-
-def _seeds(stream: str, n_seeds: int) -> int:
-    return 1 if stream in LONG else n_seeds
-
-
-def _is_known(stream: str) -> bool:
-    return stream in PAPER_STREAMS or stream == "susy"
+    return [
+        dataclasses.replace(cell, model=f"{model}, {name}" if name else model)
+        for stream in dict.fromkeys(streams)
+        for model, ablations in starts.items()
+        for name, changes in {"": {}, **ablations}.items()
+        for cell in _cells([model], _stream(stream, rows, data_dir), n_seeds, changes)
+    ]
 
 
 def _stream(name: str, rows: int | None, data_dir: str | None) -> StreamSettings:
@@ -128,8 +145,10 @@ def _stream(name: str, rows: int | None, data_dir: str | None) -> StreamSettings
     return StreamSettings(name=name, options=options, rows=rows, data_dir=data_dir)
 
 
-def _sizes(models: Sequence[str], stream: str) -> dict[str, dict[str, Any]]:
-    """Sizes of networks as Table 1 has them on a stream."""
-    if not _is_known(stream):
-        return {}
-    return {model: {"stream": name_in_paper(stream)} for model in models if model in SIZED}
+def _cells(
+    models: Sequence[str], stream: StreamSettings, n_seeds: int, changes: Mapping[str, Any]
+) -> list[Cell]:
+    """Models on a stream, with the sizes that Table 1 gives networks on it."""
+    sizes = {"stream": name_in_paper(stream.name)} if stream.name in PAPER_FOLDS else {}
+    of_models = {model: {**(sizes if model in SIZED else {}), **changes} for model in models}
+    return cells_of(models, [stream], 1 if stream.name in LONG else n_seeds, changes=of_models)

@@ -1,5 +1,6 @@
 """Named configurations: one default for all streams, the static network, the paper's runs."""
 
+import statistics
 from typing import Any
 
 from devfnn.errors import InputError
@@ -41,18 +42,23 @@ _PAPER_COMMON = {
     "drift_one_sided": False,
 }
 
-STATIC: dict[str, Any] = {
+FIXED_DEPTH: dict[str, Any] = {
     "network": "stacked",
     "initial_layers": 3,
     "max_layers": 3,
-    "plain_first": False,
     "growing": False,
     "merging": False,
+}
+"""Three layers for good."""
+
+STATIC: dict[str, Any] = {
+    **FIXED_DEPTH,
+    "plain_first": False,
     "training": "all",
     "augmentation": "all",
     "conflict_threshold": 0.95,
 }
-"""What makes a network static."""
+"""What makes a network static with our own parameters."""
 
 _PAPER_STREAMS = {
     "sea": (0.1, 0.1, 0.9, 0.5, 0.9, 0.08, 0.1, 1.0, 200),
@@ -82,34 +88,58 @@ def default() -> Config:
 
 
 def static() -> Config:
-    """Fixed depth of three layers: no growing, no merging, all layers trained.
+    """Three layers for good, no growing and no merging, all layers trained: our own parameters.
 
-    The table of the paper has as many rules in each layer as there are features, too: that is
-    `static().replace(rules="fixed")`.
+    Static DEVFNN as printed is `paper_static`.
     """
     return Config(**STATIC)
 
 
-def name_in_paper(stream: str) -> str:
-    """What the paper calls a stream, if it has it.
+def name_in_paper(stream: str) -> str | None:
+    """What the paper calls a stream; None if it does not have it.
 
-    >>> name_in_paper("sea-paper"), name_in_paper("kdd99")
-    ('sea', 'kdd')
+    >>> name_in_paper("sea-paper"), name_in_paper("kdd99"), name_in_paper("agrawal")
+    ('sea', 'kdd', None)
     """
-    return stream.removesuffix("-paper").removesuffix("-30k").removesuffix("99")
+    name = stream.removesuffix("-paper").removesuffix("-30k").removesuffix("99")
+    return name if name in _PAPER_STREAMS else None
 
 
-def paper(stream: str) -> Config:
-    """The authors' own parameters for one of their seven streams, and the network as printed.
+def paper(stream: str | None = None) -> Config:
+    """The network as printed, with the authors' parameters for one of their seven streams.
+
+    For any other stream, each parameter has the value that most of the seven have; where none is
+    more common than the others (`drift_significance`, `horizon`), their median.
 
     Their runs scale inputs with the range of the whole data set, which looks ahead; to repeat that,
     scale first and use `paper(stream).replace(scaling="none")`.
 
-    >>> paper("sea").vote_step
-    0.1
+    >>> paper("sea").vote_step, paper().vote_step
+    (0.1, 0.01)
     """
-    name = name_in_paper(stream)
-    if name not in _PAPER_STREAMS:
-        raise InputError(f"no preset for {stream!r}; there are {', '.join(_PAPER_STREAMS)}")
-    values = dict(zip(_PAPER_FIELDS, _PAPER_STREAMS[name], strict=True))
-    return Config().replace(**_PAPER_COMMON, **values)
+    if stream is None:
+        values = tuple(map(_usual, zip(*_PAPER_STREAMS.values(), strict=True)))
+    else:
+        name = name_in_paper(stream)
+        if name is None:
+            known = ", ".join(_PAPER_STREAMS)
+            raise InputError(f"no preset for {stream!r}; there are {known}; paper() is for others")
+        values = _PAPER_STREAMS[name]
+    return Config().replace(**_PAPER_COMMON, **dict(zip(_PAPER_FIELDS, values, strict=True)))
+
+
+def paper_static(stream: str | None = None) -> Config:
+    """Static DEVFNN as printed: `paper` with three layers for good, no growing and no merging.
+
+    Table 1 gives it as many rules in each layer as there are features, always the same number.
+
+    >>> paper_static("sea").max_layers, paper_static("sea").vote_step
+    (3, 0.1)
+    """
+    return paper(stream).replace(**FIXED_DEPTH, rules="fixed")
+
+
+def _usual(values: tuple[float, ...]) -> float:
+    """The value that is most common; the median if there are several."""
+    modes = statistics.multimode(values)
+    return modes[0] if len(modes) == 1 else statistics.median(values)

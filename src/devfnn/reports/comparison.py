@@ -9,7 +9,7 @@ from devfnn import figures
 from devfnn.errors import InputError
 from devfnn.evaluation.ranking import Ranking
 from devfnn.evaluation.results import mean
-from devfnn.experiments.costs import largest_size, overall_speed
+from devfnn.experiments.cells import largest_size, overall_speed
 from devfnn.figures.runs import several_over_time
 from devfnn.formatting import NO_VALUE, count, listed, percent, plural, seconds, size
 from devfnn.reports.measures import deviation
@@ -50,7 +50,7 @@ Result = Mapping[str, Any]
 def comparison_report(comparison: Comparison, results: Sequence[Result] = ()) -> str:
     """The report of a comparison as one HTML page that needs no other file and no network.
 
-    `comparison` is what `devfnn compare --json` wrote, as `experiments.reading.read_comparison`
+    `comparison` is what `devfnn compare --json` wrote, as `experiments.result_files.read_comparison`
     reads it. `results` are the single runs, for curves over time and for their settings.
     """
     values = standing_values(comparison)

@@ -1,4 +1,4 @@
-"""Results beside published ones, and models beside each other."""
+"""Results beside published ones, models beside each other, and what each mechanism is worth."""
 
 import csv
 import html.parser
@@ -9,10 +9,9 @@ import pytest
 
 from devfnn.errors import InputError
 from devfnn.experiments.cells import system_name
-from devfnn.experiments.paper_table import paper_table
-from devfnn.experiments.peer_table import peer_table
 from devfnn.experiments.published import PUBLISHED
 from devfnn.experiments.rendering import Column, Table
+from devfnn.experiments.tables import ablation_table, paper_table, peer_table
 
 
 def result(stream="electricity", model="devfnn", preset="default", seed=0, **changes):
@@ -103,7 +102,7 @@ def test_all_published_systems_are_shown_measured_or_not():
 
 
 def test_both_forms_of_the_static_network_stand_beside_its_figures():
-    both = [result(model=model) for model in ("sdevfnn", "sdevfnn-evolving")]
+    both = [result(model=model) | {"preset": "paper"} for model in ("sdevfnn", "sdevfnn-evolving")]
     rows = [row for row in paper_table(both).rows if row["accuracy_mean"] is not None]
     assert [row["system"] for row in rows] == ["SDEVFNN", "SDEVFNN (evolving rules)"]
     assert {row["published_rules_mean"] for row in rows} == {24}
@@ -350,6 +349,7 @@ def test_parameters_that_were_set_are_named():
         "DEVFNN (default, growing=False)"
     )
     assert system_name(result(model="pnn", settings={"changes": {"stream": "sea"}})) == "PNN"
+    assert system_name({"model": "sdevfnn", "preset": "default"}) == "SDEVFNN (default)"
 
 
 def test_a_table_is_plain_data():
@@ -358,6 +358,12 @@ def test_a_table_is_plain_data():
     assert data["rows"][0]["accuracy_mean"] == 0.8
     assert data["rows"][0]["published_accuracy_mean"] == 0.7
     assert data["title"] == table.title
+
+
+@pytest.mark.parametrize("make", [paper_table, peer_table, ablation_table])
+def test_versions_are_noted_all_of_them(make):
+    runs = [result(seed=k, versions={"devfnn": f"0.{k}", "numpy": "2.4"}) for k in range(2)]
+    assert make(runs).notes[-1] == "Made with devfnn 0.0 and 0.1, numpy 2.4."
 
 
 def test_a_table_without_sections_repeats_nothing_and_has_no_gap():
@@ -376,3 +382,59 @@ def test_runs_over_a_part_of_a_stream_of_the_paper_are_noted():
     assert "electricity: only 3,000 rows of the stream." in paper_table([part]).notes
     whole = result(settings={"stream": {"rows": None, "skip": 0}})
     assert not any("only" in note for note in paper_table([whole]).notes)
+
+
+# ---- ablations
+
+
+def ablated(accuracy, stream="weather", changes=None, preset="default", seed=0):
+    """The result of a run with parameters changed."""
+    measured = {"accuracy_mean": accuracy, "settings": {"changes": changes or {}}}
+    return result(stream, preset=preset, seed=seed, **measured)
+
+
+OFF = {"growing": False}
+
+
+def test_differences_are_to_the_same_without_the_change():
+    table = ablation_table(
+        [
+            ablated(0.8),
+            ablated(0.9, "sea-paper"),
+            ablated(0.75, changes=OFF),
+            ablated(0.95, "sea-paper", changes=OFF),
+            ablated(0.6, preset="paper"),
+            ablated(0.7, preset="paper", changes=OFF),
+            ablated(0.8, "sea-paper", preset="paper"),
+        ]
+    )
+    plain, without, paper, paper_without = table.rows
+    assert (plain["system"], plain["start"]) == ("DEVFNN (default)", "DEVFNN (default)")
+    assert without["system"] == "DEVFNN (default, growing=False)"
+    assert [row["change"] for row in table.rows] == ["as it is", "growing=False"] * 2
+    assert without["difference:weather"] == pytest.approx(-0.05)
+    assert without["difference:sea-paper"] == pytest.approx(0.05)
+    assert without["difference"] == pytest.approx(0.0)
+    assert plain["difference"] is None
+    assert paper_without["start"] == paper["system"] == "DEVFNN (paper)"
+    assert paper_without["difference:weather"] == pytest.approx(0.1)
+    assert paper_without["accuracy"] is None  # not on all streams
+    cells = [cell for section in table.lines() for line in section for cell in line]
+    assert {"-5.00", "+5.00", "+10.00"} <= set(cells)
+
+
+def test_seeds_are_averaged():
+    table = ablation_table(
+        [
+            ablated(0.8),
+            ablated(0.6, seed=1),
+            ablated(0.6, changes=OFF),
+            ablated(0.6, changes=OFF, seed=1),
+        ]
+    )
+    assert table.rows[1]["difference"] == pytest.approx(-0.1)
+
+
+def test_a_change_without_its_start_has_no_difference():
+    (row,) = ablation_table([ablated(0.7, changes=OFF)]).rows
+    assert (row["start"], row["accuracy"], row["difference"]) == ("DEVFNN (default)", 0.7, None)

@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from devfnn.experiments.cells import OURS, cells_of_results
-from devfnn.experiments.leaders import best_of, chances_against_best, verdicts
+from devfnn.experiments.cells import (
+    OURS,
+    best_of,
+    cells_of_results,
+    chances_against_best,
+    verdicts,
+)
 
 
 def result(model, accuracies, stream="sea-paper", seed=0):
