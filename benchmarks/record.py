@@ -43,17 +43,9 @@ from record_runs import (
     summary_of,
 )
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 from devfnn.baselines.peers import provide_java
+from devfnn.display.comparisons import grid_bar
 from devfnn.errors import DataError
 from devfnn.experiments.grid import Outcome
 from devfnn.experiments.settings import versions
@@ -132,19 +124,10 @@ def run_all(
 ) -> list[Outcome]:
     """Run what is missing, with a bar."""
     outcomes = []
-    columns = (
-        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-        TimeElapsedColumn(), TimeRemainingColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("getting ready", total=len(cells))
-
-        def show(cell: RecordCell) -> None:
-            progress.update(task, description=str(cell))
-
-        for outcome in run_cells(cells, options.output, options.jobs, show):
+    with grid_bar(console, len(cells)) as show:
+        for outcome in run_cells(cells, options.output, options.jobs):
             outcomes.append(outcome)
-            progress.advance(task)
+            show(outcome)
             if outcome.error:
                 console.print(f"{outcome.cell} failed: {outcome.error}", markup=False)
     return outcomes

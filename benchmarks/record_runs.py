@@ -16,7 +16,7 @@ import os
 import pathlib
 import platform
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -116,10 +116,7 @@ def _code(settings: dict[str, object], rows: str, origin: str) -> str:
 
 
 def run_cells(
-    cells: Sequence[RecordCell],
-    folder: pathlib.Path,
-    n_jobs: int = 1,
-    on_start: Callable[[RecordCell], object] = lambda cell: None,
+    cells: Sequence[RecordCell], folder: pathlib.Path, n_jobs: int = 1
 ) -> Iterator[Outcome]:
     """Run what has not been run; outcomes as they come.
 
@@ -131,8 +128,6 @@ def run_cells(
         Where results go, each in a file of its own as soon as it is done.
     n_jobs
         Processes at a time, one core each.
-    on_start
-        Called with the cell that comes next.
     """
     runs, about = folder / "runs", folder / "about"
     runs.mkdir(parents=True, exist_ok=True)
@@ -141,26 +136,22 @@ def run_cells(
     # A process for each library: Java is not there while others are timed, and if it crashes,
     # only the rest of its models on this stream have to be run again.
     for _, batch in itertools.groupby(cells, lambda cell: (cell.stream.name, cell.system.library)):
-        waiting = list(batch)
-        on_start(waiting[0])
-        for outcome in run_grid(list(waiting), runs, n_jobs):
-            cell = waiting.pop(waiting.index(outcome.cell))  # type: ignore[arg-type]
+        for outcome in run_grid(list(batch), runs, n_jobs):
             if not outcome.was_there and outcome.result is not None:
-                _check_same_learner(cell, runs)
-                _note(about / f"{cell.name}.json")
-            if waiting:
-                on_start(waiting[0])
+                _check_same_learner(outcome.cell, runs)
+                _note(about / outcome.cell.file)
             yield outcome
 
 
-def _check_same_learner(cell: RecordCell, runs: pathlib.Path) -> None:
+def _check_same_learner(cell: Cell, runs: pathlib.Path) -> None:
     """Drop a result that may be of another learner than its name says.
 
     The process that made it read the sources after the run was planned; if they were edited since,
     nobody knows which it read.
     """
+    assert isinstance(cell, RecordCell)
     if cell.system.is_learner and source_fingerprint(LEARNER) != cell.origin:
-        (runs / f"{cell.name}.json").unlink()
+        (runs / cell.file).unlink()
         raise DataError(
             f"the learner was edited while {cell} ran; that result is dropped, all others are kept"
         )
@@ -174,7 +165,7 @@ def _note(path: pathlib.Path) -> None:
 
 def noted(folder: pathlib.Path, cell: Cell) -> dict[str, str]:
     """When and on what machine a run was made; nothing if nobody kept it."""
-    path = folder / "about" / f"{cell.name}.json"
+    path = folder / "about" / cell.file
     if not path.is_file():
         return {}
     found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))

@@ -105,12 +105,12 @@ def test_nothing_to_run_is_said(tmp_path: pathlib.Path) -> None:
 def test_a_second_call_runs_nothing_and_a_changed_learner_only_itself(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started: list[str] = []
-    first = list(
-        record_runs.run_cells(small_cells(), tmp_path, 1, lambda c: started.append(str(c)))
-    )
+    first = list(record_runs.run_cells(small_cells(), tmp_path))
     assert [outcome.was_there for outcome in first] == [False, False]
-    assert started == ["default on sine-abrupt", "majority on sine-abrupt"]
+    assert [str(each.cell) for each in first] == [
+        "default on sine-abrupt",
+        "majority on sine-abrupt",
+    ]
     made = record_runs.noted(tmp_path, first[0].cell)
     assert set(made) == {"date", "cpu"}
     again = list(record_runs.run_cells(small_cells(), tmp_path))
