@@ -45,7 +45,7 @@ from record_runs import (
 from rich.console import Console
 
 from devfnn.baselines.peers import provide_java
-from devfnn.display.comparisons import grid_bar
+from devfnn.display.live import grid_bar
 from devfnn.errors import DataError
 from devfnn.experiments.grid import Outcome
 from devfnn.experiments.settings import versions
