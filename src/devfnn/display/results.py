@@ -10,7 +10,7 @@ import rich.table
 from devfnn.display.tables import literal, simple_table, title
 from devfnn.evaluation import ChunkResult
 from devfnn.evaluation.ranking import Ranking
-from devfnn.evaluation.summary import mean
+from devfnn.evaluation.results import mean
 from devfnn.events import DriftFound
 from devfnn.experiments.cells import largest_size, overall_speed
 from devfnn.experiments.rendering import Column, Table

@@ -50,8 +50,8 @@ Result = Mapping[str, Any]
 def comparison_report(comparison: Comparison, results: Sequence[Result] = ()) -> str:
     """The report of a comparison as one HTML page that needs no other file and no network.
 
-    `comparison` is what `devfnn compare --json` wrote, as `experiments.result_files.read_comparison`
-    reads it. `results` are the single runs, for curves over time and for their settings.
+    `comparison` is what `devfnn compare --json` wrote, as `read_comparison` reads it. `results` are
+    the single runs, for curves over time and for their settings.
     """
     values = standing_values(comparison)
     models, streams, cells = (comparison[key] for key in ("models", "streams", "cells"))

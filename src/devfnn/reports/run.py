@@ -45,8 +45,8 @@ Result = Mapping[str, Any]
 def run_report(result: Result) -> str:
     """The report of a run as one HTML page that needs no other file and no network.
 
-    `result` is what `devfnn run --json` wrote, as `devfnn.experiments.result_files.read_result` reads
-    it. The same result gives the same page.
+    `result` is what `devfnn run --json` wrote, as `read_result` reads it. The same result gives the
+    same page.
     """
     classes = result.get("per_class") or []
     return rendered(
