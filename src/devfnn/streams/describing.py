@@ -27,9 +27,7 @@ class Description:
     lows: Floats
     """Lowest value of each feature; NaN if all are missing."""
     highs: Floats
-    """Highest value."""
     means: Floats
-    """Mean value."""
     squares: Floats
     """Sum of squared distances from the mean."""
     n_hidden: int = 0
@@ -40,15 +38,16 @@ class Description:
         """A chunk in numbers."""
         present = ~np.isnan(chunk.X)
         n_present = present.sum(axis=0)
-        filled = np.where(present, chunk.X, 0.0)
-        means = np.divide(filled.sum(axis=0), n_present, where=n_present > 0, out=_nan(n_present))
+        means = _divided(np.where(present, chunk.X, 0.0).sum(axis=0), n_present)
         distances = np.where(present, chunk.X - means, 0.0)
+        lows = np.where(present, chunk.X, np.inf).min(axis=0, initial=np.inf)
+        highs = np.where(present, chunk.X, -np.inf).max(axis=0, initial=-np.inf)
         return cls(
             n_rows=len(chunk.y),
             class_counts=dict(collections.Counter(chunk.y.tolist())),
             n_present=n_present,
-            lows=_or_nan(np.where(present, chunk.X, np.inf).min(axis=0, initial=np.inf)),
-            highs=_or_nan(np.where(present, chunk.X, -np.inf).max(axis=0, initial=-np.inf)),
+            lows=np.where(np.isinf(lows), np.nan, lows),
+            highs=np.where(np.isinf(highs), np.nan, highs),
             means=means,
             squares=(distances**2).sum(axis=0),
             n_hidden=0 if chunk.labelled is None else int((~chunk.labelled).sum()),
@@ -59,25 +58,22 @@ class Description:
         counts.update(other.class_counts)
         n_both = self.n_present + other.n_present
         here, there = np.nan_to_num(self.means), np.nan_to_num(other.means)
-        weights = np.divide(other.n_present, n_both, where=n_both > 0, out=np.zeros(len(n_both)))
-        means = np.where(n_both > 0, here + (there - here) * weights, np.nan)
-        apart = (there - here) ** 2 * self.n_present * weights
+        weights = np.nan_to_num(_divided(other.n_present, n_both))
         return Description(
             n_rows=self.n_rows + other.n_rows,
             class_counts=dict(counts),
             n_present=n_both,
             lows=np.fmin(self.lows, other.lows),
             highs=np.fmax(self.highs, other.highs),
-            means=means,
-            squares=self.squares + other.squares + apart,
+            means=np.where(n_both > 0, here + (there - here) * weights, np.nan),
+            squares=self.squares + other.squares + (there - here) ** 2 * self.n_present * weights,
             n_hidden=self.n_hidden + other.n_hidden,
         )
 
     @property
     def stds(self) -> Floats:
         """Standard deviation of each feature."""
-        n_present = self.n_present
-        return np.sqrt(np.divide(self.squares, n_present, where=n_present > 0, out=_nan(n_present)))
+        return np.sqrt(_divided(self.squares, self.n_present))
 
     @property
     def n_missing(self) -> npt.NDArray[np.int64]:
@@ -91,22 +87,28 @@ class Description:
 
     def to_dict(self, feature_names: Sequence[str]) -> dict[str, Any]:
         """Plain data, for JSON; what is not known is None."""
-        columns = {
-            "min": self.lows,
-            "max": self.highs,
-            "mean": self.means,
-            "std": self.stds,
-            "missing": self.n_missing,
+        numbers = {"min": self.lows, "max": self.highs, "mean": self.means, "std": self.stds}
+        features = {
+            name: {
+                key: None if np.isnan(values[place]) else float(values[place])
+                for key, values in numbers.items()
+            }
+            | {"missing": int(self.n_missing[place])}
+            for place, name in enumerate(feature_names)
         }
         return {
             "rows": self.n_rows,
             "classes": {str(label): count for label, count in self.class_counts.items()},
             "hidden_labels": self.n_hidden,
-            "features": {
-                name: {key: _plain(values[place]) for key, values in columns.items()}
-                for place, name in enumerate(feature_names)
-            },
+            "features": features,
         }
+
+
+def _divided(values: npt.NDArray[Any], counts: npt.NDArray[np.int64]) -> Floats:
+    """Values by counts; NaN where there are none."""
+    quotients = np.full(len(counts), np.nan)
+    np.divide(values, counts, where=counts > 0, out=quotients)
+    return quotients
 
 
 def describe(chunks: Iterable[Chunk]) -> Iterator[Description]:
@@ -157,16 +159,3 @@ def joined_neighbours(parts: Sequence[Description], size: int) -> list[Descripti
     """Every so many neighbours as one."""
     starts = range(0, len(parts), size)
     return [functools.reduce(operator.add, parts[start : start + size]) for start in starts]
-
-
-def _nan(like: npt.NDArray[Any]) -> Floats:
-    return np.full(len(like), np.nan)
-
-
-def _or_nan(values: Floats) -> Floats:
-    return np.where(np.isinf(values), np.nan, values)
-
-
-def _plain(value: Any) -> float | int | None:
-    number = value.item()
-    return None if isinstance(number, float) and np.isnan(number) else number

@@ -18,25 +18,16 @@ KINDS = ("gradual", "incremental")
 class EndlessPositions:
     """Drift positions of a stream without end: iterating over them never ends.
 
-    Parameters
-    ----------
-    cycle
-        The positions of one period, rising, at most one period apart.
-    period
-        Rows after which they come again.
-    once
-        Positions before the first of the cycle.
-
-    Examples
-    --------
-    >>> positions = EndlessPositions((100, 150), period=100)
-    >>> list(itertools.islice(positions, 5))
+    >>> list(itertools.islice(EndlessPositions((100, 150), period=100), 5))
     [100, 150, 200, 250, 300]
     """
 
     cycle: tuple[int, ...]
+    """The positions of one period, rising, at most one period apart."""
     period: int
+    """Rows after which they come again."""
     once: tuple[int, ...] = ()
+    """Positions before the first of the cycle."""
 
     def __iter__(self) -> Iterator[int]:
         yield from self.once
@@ -113,21 +104,7 @@ class Turnover:
 
 @dataclasses.dataclass(frozen=True)
 class Schedule:
-    """When one concept takes over from another.
-
-    Parameters
-    ----------
-    positions
-        Rows with which a new concept begins to appear, rising.
-    rows_per_concept
-        Instead of positions: every concept lasts this many rows, for ever.
-    width
-        Rows a drift takes: 0 is abrupt. One for all, or one for each position.
-    kind
-        What happens meanwhile. `gradual`: rows come from the old or the new concept, more and more
-        from the new one. `incremental`: the concept itself moves from the old to the new one.
-        One for all, or one for each position.
-    """
+    """When one concept takes over from another; `StreamOptions` says what the fields mean."""
 
     positions: tuple[int, ...] = ()
     rows_per_concept: int | None = None

@@ -126,18 +126,15 @@ class Stream:
         if self.chunk_span is None:
             chunks = transforms.cut_by_rows(self.blocks(), self.chunk_rows)
         else:
-            chunks = transforms.cut_by_time(self.blocks(), self._windows)
+            chunks = transforms.cut_by_time(self.blocks(), self.chunk_span)
         if self.label_delay is None:
             return chunks
-        if self.delay_in_rows:
-            return transforms.delayed(chunks, self.label_delay, transforms.row_clock)
-        delay = transforms.numpy_span(self.label_delay)
-        return transforms.delayed(chunks, delay, self._time_clock)
+        return transforms.delayed(chunks, self.label_delay, in_rows=self.delay_in_rows)
 
     def chunks(self, rows: int | None = None, *, every: Span | None = None) -> "Stream":
-        """Cut into chunks of so many rows, or of all rows within a stretch of time.
+        """Cut into chunks of so many rows, or of all rows within a length of time.
 
-        Stretches of time begin at whole multiples: with one hour, at the full hour.
+        These begin at whole multiples: with one hour, at the full hour.
         """
         if (rows is None) == (every is None):
             raise InputError("chunks takes rows or every, one of them")
@@ -262,33 +259,21 @@ class Stream:
         transforms.check_span("time", time, or_zero=True)
         return self._with(label_delay=time, delay_in_rows=False)
 
-    def _windows(self, row_times: Any) -> Any:
-        """Numbers of the windows of time that rows fall in."""
-        span = transforms.numpy_span(self.chunk_span)
-        return transforms.time_windows(transforms.checked_times("every", row_times, span), span)
-
-    def _time_clock(self, chunk: Chunk, n_before: int) -> Any:
-        """Times of rows, for labels that are delayed."""
-        delay = transforms.numpy_span(self.label_delay)
-        return transforms.checked_times("time", chunk.times, delay)
-
     def _through(self, transform: Callable[..., Iterator[Chunk]], *arguments: Any) -> Blocks:
-        """Starts the stream and sends its blocks through a transform."""
-        return functools.partial(_started_through, self.blocks, transform, arguments)
+        return functools.partial(_started, self.blocks, transform, *arguments)
 
     def _with(self, **changes: Any) -> "Stream":
         return dataclasses.replace(self, **changes)
 
     def _place(self, name: str) -> int:
-        """Where a feature is."""
         if name not in self.feature_names:
             known = ", ".join(self.feature_names)
             raise InputError(f"there is no feature {name!r}; the stream has {known}")
         return self.feature_names.index(name)
 
 
-def _started_through(
-    start: Blocks, transform: Callable[..., Iterator[Chunk]], arguments: tuple[Any, ...]
+def _started(
+    start: Blocks, transform: Callable[..., Iterator[Chunk]], *arguments: Any
 ) -> Iterator[Chunk]:
     return transform(start(), *arguments)
 

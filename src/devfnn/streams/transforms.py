@@ -22,9 +22,6 @@ Span = float | datetime.timedelta | np.timedelta64
 UNCERTAIN_UNITS = ("generic", "M", "Y")
 """Units of a timedelta64 that have no fixed length."""
 
-Clock = Callable[[Chunk, int], npt.NDArray[Any]]
-"""When the rows of a chunk came, given the number of rows before it: (n_rows,)."""
-
 
 def joined(parts: Sequence[Chunk]) -> Chunk:
     """Parts as one chunk; late labels are not carried over.
@@ -75,22 +72,19 @@ def cut_by_rows(blocks: Iterator[Chunk], chunk_rows: int) -> Iterator[Chunk]:
         yield joined(parts)
 
 
-def cut_by_time(
-    blocks: Iterator[Chunk], windows_of: Callable[[Any], npt.NDArray[Any]]
-) -> Iterator[Chunk]:
+def cut_by_time(blocks: Iterator[Chunk], span: Span) -> Iterator[Chunk]:
     """Chunks of all rows in one time window; windows without rows are passed over.
 
-    A late row of the previous window stays with the rows it came with. A clock that jumps back
-    further starts a new chunk.
-
-    windows_of: times (n,) to whole numbers (n,)
+    Windows begin at whole multiples of the span. A late row of the previous window stays with the
+    rows it came with. A clock that jumps back further starts a new chunk.
     """
+    span = numpy_span(span)
     parts: list[Chunk] = []
     current = 0
     for block in blocks:
         if not len(block.y):
             continue
-        windows = windows_of(block.times)
+        windows = time_windows(checked_times("every", block.times, span), span)
         edges = np.flatnonzero(np.diff(windows)) + 1
         for start, end in itertools.pairwise([0, *edges.tolist(), len(windows)]):
             window = int(windows[start])
@@ -172,34 +166,33 @@ def _as_integers(labels: Labels) -> Labels:
         return labels
 
 
-def row_clock(chunk: Chunk, n_before: int) -> npt.NDArray[Any]:
-    """The clock that counts rows."""
-    return np.arange(n_before, n_before + len(chunk.y))
-
-
 _Pending = tuple[Any, int, npt.NDArray[Any], Chunk]
 """Rows whose labels are on their way: the earliest arrival, the first row, arrivals, rows."""
 
 
-def delayed(chunks: Iterator[Chunk], delay: Any, clock: Clock) -> Iterator[Chunk]:
+def delayed(chunks: Iterator[Chunk], delay: Any, *, in_rows: bool) -> Iterator[Chunk]:
     """Labels come when the clock shows their row's time plus the delay, at the end of a chunk.
 
-    Labels that come in time are `labelled`, later ones are `late` in a chunk that follows. What is
-    still on its way when the stream ends comes with a last chunk that has no rows.
+    The clock counts rows, or shows their times. Labels that come in time are `labelled`, later
+    ones are `late` in a chunk that follows. What is still on its way when the stream ends comes
+    with a last chunk that has no rows.
     """
+    delay = numpy_span(delay)
     pending: list[_Pending] = []
     n_before, now, empty = 0, None, None
     for chunk in chunks:
         if not len(chunk.y):
             continue
-        came = clock(chunk, n_before)
+        n_after = n_before + len(chunk.y)
+        in_order = np.arange(n_before, n_after)
+        came = in_order if in_rows else checked_times("time", chunk.times, delay)
         due = came + delay
         now = came.max() if now is None else max(now, came.max())
         late = _arrived(pending, now)
         may_learn, is_due = _mask(chunk), due <= now
         _wait(pending, n_before, due, chunk._replace(labelled=None), may_learn & ~is_due)
         yield chunk._replace(labelled=may_learn & is_due, late=late)
-        n_before += len(chunk.y)
+        n_before = n_after
         empty = chunk.rows(slice(0))
     if pending and empty is not None:
         yield empty._replace(late=_arrived(pending, max(due.max() for _, _, due, _ in pending)))

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from devfnn.errors import DataError, InputError
 from devfnn.streams import read
-from devfnn.streams.files.columns import LabelColumn, LabelKind, Layout
+from devfnn.streams.files.columns import LabelColumn, Layout
 from devfnn.streams.files.options import ReadOptions
-from devfnn.streams.files.tables import Column, Kind
+from devfnn.streams.files.tables import NUMBER, Column, columns_of
 from plain_files import cut_into, whole
 
 TEXT = b"id,when,colour,n,flag\n7,2020-01-01,red,1.5,true\n8,2020-01-02,blue,2.5,false\n"
@@ -139,7 +139,7 @@ def test_numbers_can_be_categories_as_they_are_written():
 
 
 def test_labels_that_the_file_declares_are_no_features():
-    columns = [Column(name, Kind.number) for name in ("a", "y", "z")]
+    columns = [Column(name, NUMBER) for name in ("a", "y", "z")]
     layout = Layout.of(columns, ReadOptions(), ["y", "z"])
     assert layout.label.name == "y"
     assert [column.name for column in layout.features] == ["a"]
@@ -149,12 +149,9 @@ def test_labels_that_the_file_declares_are_no_features():
 
 
 def test_columns_are_read_in_types_that_hold_their_values():
-    columns = [
-        Column("s", Kind.time, data_type=pa.timestamp("s")),
-        Column("ns", Kind.time, data_type=pa.timestamp("ns", "Europe/Paris")),
-        Column("d", Kind.time, data_type=pa.date32()),
-        Column("n", Kind.number, data_type=pa.int64()),
-    ]
+    stored = {"s": pa.timestamp("s"), "ns": pa.timestamp("ns", "Europe/Paris")}
+    stored |= {"d": pa.date32(), "n": pa.int64()}
+    columns = columns_of(pa.schema(list(stored.items())).empty_table())
     types = Layout.of(columns, ReadOptions(label=None)).types(None)
     assert types == {
         "s": pa.timestamp("us"),
@@ -366,7 +363,7 @@ def test_texts_nobody_called_the_label_have_to_look_like_labels():
 
 @given(st.lists(st.one_of(st.integers(-9, 9).map(float), st.none(), st.just(np.nan)), min_size=1))
 def test_whole_numbers_with_a_fraction_are_whole(values):
-    column = LabelColumn("y", LabelKind.whole)
+    column = LabelColumn("y", NUMBER, is_whole=True)
     labels, labelled, misfits = column.array(pa.array(values, pa.float64()))
     expected = [None if v is None or np.isnan(v) else int(v) for v in values]
     assert labels.tolist() == expected

@@ -307,6 +307,15 @@ def test_text_that_is_not_utf8_is_refused_with_advice():
     assert "t=süß" in stream.feature_names
 
 
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-8"])
+@pytest.mark.parametrize("n_bytes", [1, 3, 1000])
+def test_rows_begin_after_names_of_other_letters_in_any_encoding(encoding, n_bytes):
+    text = "größe,läbel\n1,x\n2,y\n3,x\n".encode(encoding)
+    with cut_into(n_bytes, 3):
+        rows = whole(read(io.BytesIO(text), encoding=encoding))
+    assert (rows.X[:, 0].tolist(), rows.y.tolist()) == ([1.0, 2.0, 3.0], ["x", "y", "x"])
+
+
 def test_names_that_are_not_utf8_are_refused_whatever_becomes_of_bad_rows():
     with pytest.raises(DataError, match="is not utf-8"):
         read(io.BytesIO("größe,label\n1,x\n".encode("latin-1")), on_bad_row="skip")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from devfnn.errors import DataError
 from devfnn.streams.files import splitting
+from devfnn.streams.files.content import Content
 from devfnn.streams.files.splitting import QuotedRows, row_pieces, worked_on
 
 ROWS = QuotedRows(b'"', b",")
@@ -56,7 +57,7 @@ def test_pieces_are_the_whole_text_and_end_where_rows_end(text, n_bytes):
         patch.setattr(splitting, "PIECE_BYTES", n_bytes)
         found = []
         try:
-            for piece in row_pieces(io.BytesIO(closed), "it", ROWS.last_end):
+            for piece in row_pieces(Content(io.BytesIO(closed)), ROWS.last_end):
                 found.append(piece)
         except DataError:
             assert last_end_slowly(closed + b"\n") <= len(closed)
@@ -69,9 +70,9 @@ def test_pieces_are_the_whole_text_and_end_where_rows_end(text, n_bytes):
 
 def test_a_quote_that_is_never_closed_is_refused():
     text = b'1,2\n3,"4\n5,6\n'
-    found = row_pieces(io.BytesIO(text), "some.csv", ROWS.last_end)
+    found = row_pieces(Content(io.BytesIO(text)), ROWS.last_end)
     assert next(found) == b"1,2\n"
-    with pytest.raises(DataError, match=r"some\.csv: a quote is never closed in the row '3,\"4"):
+    with pytest.raises(DataError, match=r"a pipe: a quote is never closed in the row '3,\"4"):
         next(found)
 
 
@@ -85,8 +86,10 @@ def test_a_line_without_end_is_refused_before_it_fills_the_memory(monkeypatch):
             asked.append(size)
             return b"x" * size
 
+        read1 = read
+
     with pytest.raises(DataError, match=re.escape("a line of more than 10,000 bytes")):
-        list(row_pieces(Endless(), "endless"))
+        list(row_pieces(Content(Endless())))
     assert sum(asked) <= 12_000
 
 
@@ -94,7 +97,7 @@ def test_many_quotes_in_one_long_row_take_no_time(monkeypatch):
     monkeypatch.setattr(splitting, "PIECE_BYTES", 1 << 16)
     rows = b'1,"never closed\n' + b"2,3\n" * 500_000
     with pytest.raises(DataError, match="a quote is never closed"):
-        list(row_pieces(io.BytesIO(rows), "it", ROWS.last_end))
+        list(row_pieces(Content(io.BytesIO(rows)), ROWS.last_end))
 
 
 # ---- work in threads

@@ -1,8 +1,15 @@
 """The data sets that have a name here."""
 
 from devfnn.streams.datasets.description import DataSet, Mirror, RemoteFile, Target
+from devfnn.streams.files.options import FileOptions
 
 _UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
+
+
+def _csv(*names: str, label: str, header: bool = False) -> FileOptions:
+    """How a CSV file with these columns is read."""
+    return {"format": "csv", "delimiter": ",", "header": header, "names": names, "label": label}
+
 
 ELECTRICITY = DataSet(
     name="electricity",
@@ -40,6 +47,11 @@ ELECTRICITY = DataSet(
     ),
 )
 
+_WEATHER_FEATURES = (
+    *("temperature", "dew_point", "sea_level_pressure", "visibility"),
+    *("wind_speed", "max_wind_speed", "max_temperature", "min_temperature"),
+)
+
 WEATHER = DataSet(
     name="weather",
     title="NOAA weather, Bellevue, Nebraska",
@@ -53,10 +65,7 @@ WEATHER = DataSet(
         "Data. IEEE Trans. Knowledge and Data Engineering 25(10), 2013. doi:10.1109/TKDE.2012.136"
     ),
     n_rows=18_159,
-    feature_names=(
-        *("temperature", "dew_point", "sea_level_pressure", "visibility"),
-        *("wind_speed", "max_wind_speed", "max_temperature", "min_temperature"),
-    ),
+    feature_names=_WEATHER_FEATURES,
     class_names=("no rain", "rain"),
     file=RemoteFile(
         name="weather.csv",
@@ -75,16 +84,7 @@ WEATHER = DataSet(
         n_bytes=15_532_019,
         sha256="3c38f05bdc5c4cb115f122414c66976e3662c875d96d7199d9e47fc46aff150e",
     ),
-    options={
-        "format": "csv",
-        "delimiter": ",",
-        "header": True,
-        "names": (
-            *("temperature", "dew_point", "sea_level_pressure", "visibility"),
-            *("wind_speed", "max_wind_speed", "max_temperature", "min_temperature", "target"),
-        ),
-        "label": "target",
-    },
+    options=_csv(*_WEATHER_FEATURES, "target", label="target", header=True),
     notes=(
         "Two pressures, in rows 3596 and 3597 of the file, are above 5000: outliers.",
         "Values that were missing had been filled with the mean of their neighbours.",
@@ -120,13 +120,7 @@ SUSY = DataSet(
         ),
         other_names=("SUSY.csv",),
     ),
-    options={
-        "format": "csv",
-        "delimiter": ",",
-        "header": False,
-        "names": ("class", *_SUSY_FEATURES),
-        "label": "class",
-    },
+    options=_csv("class", *_SUSY_FEATURES, label="class"),
     notes=(
         "About 0.9 GB to download.",
         "No checksum is published: rows and columns are counted while reading.",
@@ -212,13 +206,7 @@ KDD99 = DataSet(
         sha256="8045aca0d84e70e622d1148d7df782496f6333bf6eb979a1b0837c42a9fd9561",
         other_names=("kddcup.data_10_percent", "kddcup.data_10_percent_corrected"),
     ),
-    options={
-        "format": "csv",
-        "delimiter": ",",
-        "header": False,
-        "names": (*_KDD_FEATURES.split(), "labels"),
-        "label": "labels",
-    },
+    options=_csv(*_KDD_FEATURES.split(), "labels", label="labels"),
     category_values={
         "protocol_type": ("icmp", "tcp", "udp"),
         "service": tuple(_KDD_SERVICES.split()),
@@ -275,13 +263,7 @@ COVTYPE = DataSet(
         sha256="614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771",
         other_names=("covtype.data",),
     ),
-    options={
-        "format": "csv",
-        "delimiter": ",",
-        "header": False,
-        "names": (*_COVTYPE_FEATURES, "Cover_Type"),
-        "label": "Cover_Type",
-    },
+    options=_csv(*_COVTYPE_FEATURES, "Cover_Type", label="Cover_Type"),
 )
 
 SEA_PAPER = DataSet(

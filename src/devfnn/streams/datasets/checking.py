@@ -38,7 +38,7 @@ def check_options(data_set: DataSet, target: str | None, options: FileOptions) -
 def open_file(
     data_set: DataSet,
     path: pathlib.Path,
-    is_published: bool,
+    origin: str,
     target: str | None,
     options: FileOptions,
 ) -> Stream:
@@ -46,8 +46,9 @@ def open_file(
 
     Columns and classes are looked at now; labels and the number of rows while reading.
 
-    is_published: whether it is the published file, and not arrays
+    origin: as in `Located`
     """
+    is_published = origin == "published"
     own = data_set.options if is_published else NPZ_OPTIONS
     _check_file(data_set, path, own)
     wanted: FileOptions = {**own, **_feature_options(data_set, options)}

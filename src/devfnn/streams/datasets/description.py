@@ -9,47 +9,30 @@ from devfnn.streams.files.options import FileOptions
 
 @dataclasses.dataclass(frozen=True)
 class Mirror:
-    """A place from which a file can be had.
-
-    Parameters
-    ----------
-    url
-        Address of the file, or of an archive that holds it.
-    member
-        Name of the file in the archive; None if the address is that of the file itself.
-    sha256
-        Checksum of the archive.
-    """
+    """A place from which a file can be had."""
 
     url: str
+    """Address of the file, or of an archive that holds it."""
     member: str | None = None
+    """Name of the file in the archive; None if the address is that of the file itself."""
     sha256: str | None = None
+    """Checksum of the archive."""
 
 
 @dataclasses.dataclass(frozen=True)
 class RemoteFile:
-    """A file as it is published.
-
-    Parameters
-    ----------
-    name
-        What the file is called in a folder of data sets.
-    mirrors
-        Where to get it, the best place first.
-    n_bytes
-        Size of the download, for people; None where it is not known.
-    sha256
-        Checksum of the file; None where nobody publishes one. Rows and columns are counted in any
-        case.
-    other_names
-        What the same rows may be called too, for instance without compression.
-    """
+    """A file as it is published."""
 
     name: str
+    """What the file is called in a folder of data sets."""
     mirrors: tuple[Mirror, ...]
+    """Where to get it, the best place first."""
     n_bytes: int | None = None
+    """Size of the download, for people; None where it is not known."""
     sha256: str | None = None
+    """None where nobody publishes it. Rows and columns are counted in any case."""
     other_names: tuple[str, ...] = ()
+    """What the same rows may be called too, for instance without compression."""
 
     def directions(self, folder: pathlib.Path) -> str:
         """How a person can get the file, and where to put it."""
@@ -61,54 +44,16 @@ class RemoteFile:
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """Coarser classes, instead of those of the data set.
-
-    Parameters
-    ----------
-    class_names
-        Names of the coarser classes.
-    groups
-        The coarser class of each class of the data set, in order.
-    """
+    """Coarser classes, instead of those of the data set."""
 
     class_names: tuple[str, ...]
     groups: tuple[int, ...]
+    """The coarser class of each class of the data set, in order."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DataSet:
-    """A data set: facts only.
-
-    Parameters
-    ----------
-    name
-        What `dataset` calls it; `<name>.npz` is its file as arrays.
-    title, summary, home_page, licence, citation
-        For people.
-    n_rows, feature_names
-        Rows and columns, before categories are turned into numbers. A file with others is refused.
-    class_names
-        Names of the labels 0, 1, ...
-    labels
-        How the published file writes these labels, in the same order.
-    file
-        The published file; None if there is none that can be read here.
-    options
-        How to read the published file.
-    category_values
-        Columns that hold texts, with all texts that occur; also of columns that are numbers
-        unless they are said to be categories.
-    default_target, targets
-        What the labels say, and other labels that may be learned instead.
-    drift_positions
-        Rows with which a new concept begins, where that is known.
-    drawn_from
-        A larger data set from which this one can be drawn at random.
-    by_hand
-        How to get it, where no file can be downloaded.
-    notes
-        What one should know before using it.
-    """
+    """A data set: facts only."""
 
     name: str
     title: str
@@ -118,17 +63,29 @@ class DataSet:
     citation: str
     n_rows: int
     feature_names: tuple[str, ...]
+    """Columns before categories are turned into numbers. A file with others is refused."""
     class_names: tuple[str, ...]
+    """Names of the labels 0, 1, ..."""
     labels: tuple[Hashable, ...] = (0, 1)
+    """How the published file writes these labels, in the same order."""
     file: RemoteFile | None = None
+    """The published file; None if there is none that can be read here."""
     options: FileOptions = dataclasses.field(default_factory=FileOptions)
+    """How to read the published file."""
     category_values: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    """Columns of texts, or of numbers that may be taken for texts, with all that occur."""
     default_target: str = "class"
+    """What the labels say."""
     targets: Mapping[str, Target] = dataclasses.field(default_factory=dict)
+    """Other labels that may be learned instead."""
     drift_positions: tuple[int, ...] = ()
+    """Rows with which a new concept begins, where that is known."""
     drawn_from: str | None = None
+    """A larger data set from which this one can be drawn at random."""
     by_hand: str = ""
+    """How to get it, where no file can be downloaded."""
     notes: tuple[str, ...] = ()
+    """What one should know before using it."""
 
     @property
     def n_features(self) -> int:

@@ -1,6 +1,5 @@
 """A data set by its name: found on this machine, drawn or downloaded, then read."""
 
-import dataclasses
 import difflib
 import logging
 import os
@@ -8,7 +7,7 @@ import pathlib
 import sys
 import tempfile
 from collections.abc import Iterator
-from typing import Unpack
+from typing import NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -80,7 +79,7 @@ def dataset(
     located = locate(data_set, data_dir)
     if located is None:
         located = _obtained(data_set, data_dir, download, progress)
-    return open_file(data_set, located.path, located.is_published, target, options)
+    return open_file(data_set, located.path, located.origin, target, options)
 
 
 def described(name: str) -> DataSet:
@@ -94,26 +93,12 @@ def described(name: str) -> DataSet:
     raise InputError(f"there is no data set {name!r}; {hint}Known: {', '.join(DATA_SETS)}")
 
 
-@dataclasses.dataclass(frozen=True)
-class Located:
-    """A data set that is here.
-
-    Parameters
-    ----------
-    path
-        The file.
-    origin
-        `npz`: arrays; `published`: the file as it is published; `drawn`: drawn here at random from
-        a larger data set.
-    """
+class Located(NamedTuple):
+    """A data set that is here."""
 
     path: pathlib.Path
     origin: str
-
-    @property
-    def is_published(self) -> bool:
-        """Whether it is the file as it is published."""
-        return self.origin == "published"
+    """`npz`: arrays; `published`: as it is published; `drawn`: drawn here from a larger one."""
 
 
 def locate(data_set: DataSet, data_dir: Folder | None = None) -> Located | None:
@@ -122,7 +107,7 @@ def locate(data_set: DataSet, data_dir: Folder | None = None) -> Located | None:
     if data_set.file is not None:
         names |= dict.fromkeys((data_set.file.name, *data_set.file.other_names), "published")
     if data_set.drawn_from is not None:
-        names[_drawn_name(data_set)] = "drawn"
+        names[f"{data_set.name}-drawn.npz"] = "drawn"
     for folder in folders(data_dir):
         for name, origin in names.items():
             if (folder / name).is_file():
@@ -166,7 +151,7 @@ def _obtained(
         whole = DATA_SETS[data_set.drawn_from]
         located = locate(whole, data_dir)
         if located is not None:
-            rows = open_file(whole, located.path, located.is_published, None, FileOptions())
+            rows = open_file(whole, located.path, located.origin, None, FileOptions())
             return Located(_draw(data_set, rows, folder), "drawn")
     if data_set.file is not None and download:
         return Located(fetch(data_set.file, folder, progress), "published")
@@ -176,18 +161,13 @@ def _obtained(
     )
 
 
-def _drawn_name(data_set: DataSet) -> str:
-    """What the file of a data set is called that was drawn here."""
-    return f"{data_set.name}-drawn.npz"
-
-
 def _draw(data_set: DataSet, whole: Stream, folder: pathlib.Path) -> pathlib.Path:
     """Rows of a larger data set, in its order, as arrays in a file of the folder.
 
     The larger one is read once, and only the rows drawn are kept.
     """
     assert whole.n_rows is not None
-    target = folder / _drawn_name(data_set)
+    target = folder / f"{data_set.name}-drawn.npz"
     logger.info("drawing %d of %d rows", data_set.n_rows, whole.n_rows)
     parts = list(_chosen(whole.blocks(), drawn_rows(whole.n_rows, data_set.n_rows)))
     with writing(target):

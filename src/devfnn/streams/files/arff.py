@@ -11,7 +11,7 @@ from devfnn.streams.files.content import BYTE_ORDER_MARK, Content, check_utf8
 from devfnn.streams.files.delimited import DelimitedRows
 from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.files.splitting import row_pieces
-from devfnn.streams.files.tables import TYPES, Column, Kind, Metadata, Parsed, Types
+from devfnn.streams.files.tables import NUMBER, TEXT, TIME, Column, Parsed, TableReader, Types
 
 _LINE_END = rb"[^\r\n]*(?:\r\n|\n|\r|\Z)"
 _DATA = re.compile(rb"(?im)^[ \t]*@data\b" + _LINE_END)
@@ -28,11 +28,8 @@ _ISO_DATE = re.compile(r"yyyy-MM-dd('T'|T| )?(HH:mm(:ss(\.S+)?)?)?")
 _NUMERIC = ("numeric", "real", "integer")
 
 
-class ArffReader:
+class ArffReader(TableReader):
     """An ARFF file. Its last column is the label unless another is called so."""
-
-    n_rows = None
-    metadata = Metadata()
 
     def __init__(self, content: Content, options: ReadOptions) -> None:
         self._content = content
@@ -45,25 +42,16 @@ class ArffReader:
         missing = tuple(dict.fromkeys((*options.missing_values, "?")))
         self._rows = DelimitedRows(names, ",", '"', missing)
         self._usual = [column.values[0] if column.values else "0" for column in self.columns]
+        self._start = data.end()
         lines = _COMMENT.sub(b"", head[data.end() :]).splitlines(keepends=True)
         self.first_piece = b"".join(lines[: options.inspect_rows])
         if not self.first_piece.strip():
             raise DataError(f"{content.name} has no rows")
-        types = {each.name: TYPES[each.kind] for each in self.columns if each.kind in TYPES}
+        types = {each.name: each.data_type for each in self.columns if each.data_type is not None}
         self.first = self.parse(self.first_piece, types).table
 
     def pieces(self) -> Iterator[bytes]:
-        before: bytes | None = b""
-        with self._content.open_text() as handle:
-            for piece in row_pieces(handle, self._content.name):
-                if before is None:
-                    yield piece
-                    continue
-                before += piece
-                data = _DATA.search(before)
-                if data is not None:
-                    yield before[data.end() :]
-                    before = None
+        return row_pieces(self._content, n_skipped=self._start)
 
     def parse(self, piece: bytes, types: Types) -> Parsed:
         if b"%" in piece:
@@ -142,15 +130,16 @@ def _columns(header: bytes, name: str) -> list[Column]:
 def _column(name: str, text: str, file: str) -> Column:
     lower = text.lower()
     if text.startswith("{") and text.endswith("}"):
-        return Column(name, Kind.text, tuple(dict.fromkeys(_values(text[1:-1].strip()))))
+        values = tuple(dict.fromkeys(_values(text[1:-1].strip())))
+        return Column(name, TEXT, values=values)
     if lower.startswith(_NUMERIC):
-        return Column(name, Kind.number)
+        return Column(name, NUMBER)
     if lower.startswith("string"):
-        return Column(name, Kind.text)
+        return Column(name, TEXT)
     if lower.startswith("date"):
         pattern = _unquoted(text[len("date") :].strip())
         is_known = not pattern or _ISO_DATE.fullmatch(pattern) is not None
-        return Column(name, Kind.time if is_known else Kind.other)
+        return Column(name, TIME if is_known else None)
     raise DataError(f"{file}: attribute {name!r} is of type {text}, which is not read here")
 
 

@@ -14,7 +14,7 @@ from devfnn.errors import DataError
 from devfnn.streams.files.columns import AUTO
 from devfnn.streams.files.content import Content
 from devfnn.streams.files.options import ReadOptions
-from devfnn.streams.files.tables import Column, Metadata, Parsed, Types, columns_of, fitted
+from devfnn.streams.files.tables import Metadata, Parsed, TableReader, Types, columns_of, fitted
 
 BATCH_ROWS = 16_384
 """Rows taken from a file at a time."""
@@ -25,25 +25,26 @@ BATCH_VALUES = 1 << 21
 FILE_MAGIC = b"ARROW1"
 
 
-class _ColumnarReader(abc.ABC):
-    """What both have in common: types are known, so only what options change is cast."""
+class ColumnarReader(TableReader):
+    """What these formats have in common: types are known, so only what options change is cast."""
 
-    metadata = Metadata()
-    n_rows: int | None = None
     _schema: pa.Schema | None = None
 
     def __init__(self, content: Content, options: ReadOptions) -> None:
         self._content = content
         batches = self._batches()
-        kept = list(_first_batches(batches, options.inspect_rows))
+        kept: list[pa.RecordBatch] = []
+        for batch in batches:
+            kept.append(batch)
+            if sum(map(len, kept)) >= options.inspect_rows:
+                break
         if not kept and self._schema is not None:
             kept = [pa.RecordBatch.from_pylist([], self._schema)]
         if not kept:
             raise DataError(f"{content.name} has no rows")
-        self.first_piece = pa.Table.from_batches(kept).slice(0, options.inspect_rows)
-        self.first = self.first_piece
+        self.first = self.first_piece = pa.Table.from_batches(kept).slice(0, options.inspect_rows)
         self.first.validate(full=True)
-        self.columns: list[Column] = columns_of(self.first)
+        self.columns = columns_of(self.first)
         # What was looked at of a pipe cannot be read again.
         self._once = itertools.chain(kept, batches) if content.is_pipe else None
 
@@ -64,7 +65,7 @@ class _ColumnarReader(abc.ABC):
         return fitted(Parsed.of(table), types)
 
 
-class ParquetReader(_ColumnarReader):
+class ParquetReader(ColumnarReader):
     """A Parquet file."""
 
     def __init__(self, content: Content, options: ReadOptions) -> None:
@@ -80,40 +81,31 @@ class ParquetReader(_ColumnarReader):
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         with pq.ParquetFile(self._content.settle()) as file:
-            yield from file.iter_batches(batch_size=_batch_rows(file.schema_arrow))
+            yield from file.iter_batches(batch_size=batch_rows(len(file.schema_arrow)))
 
 
-class ArrowReader(_ColumnarReader):
+class ArrowReader(ColumnarReader):
     """An Arrow IPC file or stream, Feather 2 too."""
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
+        for batch in self._stored_batches():
+            n_rows = batch_rows(batch.num_columns)
+            for start in range(0, batch.num_rows, n_rows):
+                yield batch.slice(start, n_rows)
+
+    def _stored_batches(self) -> Iterator[pa.RecordBatch]:
         if self._content.head().startswith(FILE_MAGIC):
             with pa.ipc.open_file(self._content.settle()) as file:
-                for number in range(file.num_record_batches):
-                    yield from _sliced(file.get_batch(number))
+                yield from map(file.get_batch, range(file.num_record_batches))
         else:
             # A pipe may give fewer bytes than it is asked for, which Arrow takes for the end.
             with (
                 io.BufferedReader(cast(io.RawIOBase, self._content.open())) as handle,
                 pa.ipc.open_stream(handle) as batches,
             ):
-                for batch in batches:
-                    yield from _sliced(batch)
+                yield from batches
 
 
-def _sliced(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    n_rows = _batch_rows(batch.schema)
-    for start in range(0, batch.num_rows, n_rows):
-        yield batch.slice(start, n_rows)
-
-
-def _batch_rows(schema: pa.Schema) -> int:
-    """Fewer rows if there are many columns."""
-    return max(1, min(BATCH_ROWS, BATCH_VALUES // max(1, len(schema))))
-
-
-def _first_batches(batches: Iterator[pa.RecordBatch], n_rows: int) -> Iterator[pa.RecordBatch]:
-    lacking = n_rows
-    while lacking > 0 and (batch := next(batches, None)) is not None:
-        yield batch
-        lacking -= batch.num_rows
+def batch_rows(n_columns: int) -> int:
+    """Rows of a batch: fewer if there are many columns."""
+    return max(1, min(BATCH_ROWS, BATCH_VALUES // max(1, n_columns)))

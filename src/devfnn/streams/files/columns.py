@@ -1,7 +1,6 @@
 """What each column of a file is for: feature, label, time, or nothing; and what its labels are."""
 
 import dataclasses
-import enum
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -13,11 +12,10 @@ from pyarrow import types as arrow_types
 
 from devfnn.errors import DataError, InputError
 from devfnn.streams.files.options import ColumnName, ReadOptions
-from devfnn.streams.files.tables import TEXT_TYPE, TYPES, Column, Kind, Metadata
+from devfnn.streams.files.tables import NUMBER, TEXT, Column, Metadata
 from devfnn.types import Labels
 
 AUTO = "auto"
-
 LABEL_NAMES = ("class", "label", "target", "y")
 """Names that say that a column is the label, in any case."""
 
@@ -74,35 +72,31 @@ class Layout:
         if self.label is not None and self.label.name in self.cyclic:
             raise InputError(f"the label {self.label.name!r} cannot be a feature, so not cyclic")
         for column in (*self.features, *filter(None, (self.label,))):
-            if column.kind is Kind.other:
-                what = column.data_type or "dates of a format that is not read here"
+            if column.data_type is None:
+                what = column.stored_type or "dates of a format that is not read here"
                 raise DataError(
                     f"column {column.name!r} holds {what}, which is neither a feature nor a label; "
                     "leave it out with ignore"
                 )
-            if column.name in self.cyclic and column.kind is not Kind.time:
+            if column.name in self.cyclic and not _is_time(column):
                 raise InputError(
                     f"column {column.name!r} holds no timestamps, so it cannot be cyclic"
                 )
-        if self.time is not None and self.time.kind not in (Kind.time, Kind.number):
+        if self.time is not None and not _is_time(self.time) and self.time.data_type != NUMBER:
             raise InputError(f"column {self.time.name!r} holds neither timestamps nor numbers")
 
     def types(self, label: "LabelColumn | None") -> dict[str, pa.DataType]:
         """The types in which columns are to be read."""
-        wanted = {column.name: _type(column) for column in (*self.features, self.time) if column}
-        return wanted if label is None else wanted | {label.name: label.arrow_type}
+        wanted = {each.name: each.data_type for each in (*self.features, self.time) if each}
+        return wanted if label is None else wanted | {label.name: label.data_type}
 
 
-def _type(column: Column) -> pa.DataType:
-    """How a column is read; timestamps with a zone, or finer than usual, stay so."""
-    have = column.data_type
-    if column.kind is Kind.time and have is not None and arrow_types.is_timestamp(have):
-        return pa.timestamp("ns" if have.unit == "ns" else "us", None if have.tz is None else "UTC")
-    return TYPES[column.kind]
+def _is_time(column: Column) -> bool:
+    return column.data_type is not None and bool(arrow_types.is_timestamp(column.data_type))
 
 
 def _with_options(columns: Sequence[Column], options: ReadOptions) -> list[Column]:
-    """Columns with the kinds and values that the options set."""
+    """Columns with the types and values that the options set."""
     names = [column.name for column in columns]
     values = {
         _name(names, each, "category_values"): tuple(texts)
@@ -114,11 +108,11 @@ def _with_options(columns: Sequence[Column], options: ReadOptions) -> list[Colum
         raise InputError(f"column {min(texts & numbers)!r} cannot be both categorical and numeric")
     changed = []
     for column in columns:
-        kind = Kind.text if column.name in texts else column.kind
-        if column.name in numbers and kind is not Kind.time:  # timestamps are numbers already
-            kind = Kind.number
-        declared = values.get(column.name, column.values) if kind is Kind.text else None
-        changed.append(dataclasses.replace(column, kind=kind, values=declared))
+        data_type = TEXT if column.name in texts else column.data_type
+        if column.name in numbers and not _is_time(column):  # timestamps are numbers already
+            data_type = NUMBER
+        known = values.get(column.name, column.values) if data_type == TEXT else None
+        changed.append(dataclasses.replace(column, data_type=data_type, values=known))
     return changed
 
 
@@ -151,29 +145,21 @@ def _name(names: Sequence[str], wanted: ColumnName, option: str) -> str:
     return names[wanted]
 
 
-class LabelKind(enum.Enum):
-    """What the labels of a file are."""
-
-    text = "text"
-    boolean = "boolean"
-    integer = "integer"
-    whole = "whole"
-    """Whole numbers written with a fraction, as 1.0."""
-    number = "number"
-
-
 @dataclasses.dataclass(frozen=True)
 class LabelColumn:
-    """A column of labels."""
+    """A column of labels: texts, truth values, whole numbers or other numbers."""
 
     name: str
-    kind: LabelKind
+    data_type: pa.DataType
+    """As what it is read."""
+    is_whole: bool = False
+    """Whether they are whole numbers written with a fraction, as 1.0."""
 
     @classmethod
     def of(
         cls, layout: Layout, first: pa.Table, options: ReadOptions, metadata: Metadata
     ) -> "LabelColumn | None":
-        """What kind of labels a file has, by its first rows; None if it has none."""
+        """What labels a file has, by its first rows; None if it has none."""
         if layout.label is None:
             return None
         name = layout.label.name
@@ -182,60 +168,56 @@ class LabelColumn:
         if options.label == AUTO and not is_called_so:
             _check_classes(name, column)
         if arrow_types.is_boolean(column.type):
-            return cls(name, LabelKind.boolean)
+            return cls(name, column.type)
         if arrow_types.is_integer(column.type):
-            is_large = arrow_types.is_uint64(column.type)
-            is_larger = is_large and (pc.max(column).as_py() or 0) > LARGEST_INT64
-            return cls(name, LabelKind.text if is_larger else LabelKind.integer)
-        if arrow_types.is_floating(column.type) or arrow_types.is_decimal(column.type):
-            return cls(name, _number_kind(name, _as_floats(column)))
-        return cls(name, LabelKind.text)
-
-    @property
-    def arrow_type(self) -> pa.DataType:
-        """How the column is read."""
-        return {
-            LabelKind.text: TEXT_TYPE,
-            LabelKind.boolean: pa.bool_(),
-            LabelKind.integer: pa.int64(),
-        }.get(self.kind, pa.float64())
+            may_be_larger = arrow_types.is_uint64(column.type)
+            is_larger = may_be_larger and (pc.max(column).as_py() or 0) > LARGEST_INT64
+            return cls(name, TEXT if is_larger else pa.int64())
+        if not arrow_types.is_floating(column.type) and not arrow_types.is_decimal(column.type):
+            return cls(name, TEXT)
+        floats = _as_floats(column)
+        numbers = floats[np.isfinite(floats)]
+        is_whole = bool((np.floor(numbers) == numbers).all())
+        if not is_whole and len(np.unique(numbers)) > MOST_LABELS:
+            raise DataError(
+                f"the label column {name!r} holds measurements, not classes; name another with "
+                "label"
+            )
+        is_exact = (np.abs(numbers) < TOO_LARGE).all()
+        return cls(name, TEXT) if is_whole and not is_exact else cls(name, NUMBER, is_whole)
 
     def array(self, column: Any) -> tuple[Labels, npt.NDArray[np.bool_] | None, list[int]]:
-        """Labels, which of them are there (None for all), and rows whose label is of another kind.
+        """Labels, which of them are there (None for all), and rows whose label does not fit.
 
-        column: an arrow array of `arrow_type`
+        column: an arrow array of `data_type`
         """
         misfits: list[int] = []
-        if self.kind in (LabelKind.whole, LabelKind.number):
+        if self.data_type == NUMBER:
             column = pa.array(_as_floats(column), from_pandas=True)
         missing = np.asarray(pc.is_null(column))
-        if self.kind is LabelKind.text:
-            labels = _texts(column)
+        if self.data_type == TEXT:
+            values = np.array([*column.dictionary.to_pylist(), None], object)
+            codes = column.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)
+            labels: Labels = values[codes]
         else:
             filled = column.fill_null(pa.scalar(0, pa.int8()).cast(column.type))
             labels = filled.to_numpy(zero_copy_only=False)
-            misfits = np.flatnonzero(~self._fit(labels)).tolist()
-        if self.kind is LabelKind.whole:
-            labels = np.where(self._fit(labels), labels, 0.0).astype(np.int64)
+        if self.data_type == NUMBER:
+            fits = np.isfinite(labels)
+            if self.is_whole:
+                fits = (np.abs(labels) < TOO_LARGE) & (np.floor(labels) == labels)
+                labels = np.where(fits, labels, 0.0).astype(np.int64)
+            misfits = np.flatnonzero(~fits).tolist()
         if not missing.any():
             return labels, None, misfits
         labels = labels.astype(object)
         labels[missing] = None
         return labels, ~missing, misfits
 
-    def _fit(self, numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Which numbers are labels of this kind."""
-        if self.kind is LabelKind.number:
-            return np.asarray(np.isfinite(numbers))
-        if self.kind is LabelKind.whole:
-            is_exact = np.abs(numbers) < TOO_LARGE
-            return np.asarray(is_exact & (np.floor(numbers) == numbers))
-        return np.ones(len(numbers), bool)
-
 
 def _as_floats(column: Any) -> npt.NDArray[np.float64]:
     """Numbers of any type as float64, NaN where missing."""
-    floats: npt.NDArray[np.float64] = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    floats: npt.NDArray[np.float64] = column.cast(NUMBER).to_numpy(zero_copy_only=False)
     return floats
 
 
@@ -249,22 +231,3 @@ def _check_classes(name: str, first: Any) -> None:
             f"column {name!r} was taken for the label, but nearly every row has another value; "
             "name the label's column with label, or say label=None"
         )
-
-
-def _number_kind(name: str, first: npt.NDArray[np.float64]) -> LabelKind:
-    numbers = first[np.isfinite(first)]
-    if (np.floor(numbers) == numbers).all():
-        return LabelKind.whole if (np.abs(numbers) < TOO_LARGE).all() else LabelKind.text
-    if len(np.unique(numbers)) > MOST_LABELS:
-        raise DataError(
-            f"the label column {name!r} holds measurements, not classes; name another with label"
-        )
-    return LabelKind.number
-
-
-def _texts(column: Any) -> Labels:
-    """A dictionary column as an array of strings."""
-    values = np.empty(len(column.dictionary) + 1, object)
-    values[:-1] = column.dictionary.to_pylist()
-    codes = column.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)
-    return np.asarray(values[codes])

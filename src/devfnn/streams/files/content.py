@@ -40,14 +40,20 @@ _BINARY_FORMATS = {
     b"PK\x03\x04": "npz",
     b"PK\x05\x06": "npz",  # an empty archive
 }
-
 _EXTENSIONS = {".jsonl": "jsonlines", ".ndjson": "jsonlines", ".arff": "arff"}
 
-_COMPRESSIONS = {
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ\x00": "xz",
-    b"\x28\xb5\x2f\xfd": "zstd",
+
+def _zstd_open(file: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.input_stream(file, compression="zstd")
+
+
+_COMPRESSIONS: dict[bytes, Any] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+    b"\x28\xb5\x2f\xfd": _zstd_open,
 }
 _LONGEST_MAGIC = max(map(len, _COMPRESSIONS))
 
@@ -95,7 +101,7 @@ class Content:
             start = b""
             while len(start) < _LONGEST_MAGIC and (more := _read_some(file, _LONGEST_MAGIC)):
                 start += more
-            self._pipe = _unpacked(_replayed(start, file), _compression_of(start))
+            self._pipe = _unpacked(_Replayed(start, file), start)
 
     @property
     def is_pipe(self) -> bool:
@@ -143,13 +149,14 @@ class Content:
     def open(self) -> BinaryIO:
         """The bytes from the beginning."""
         if self._path is not None:
-            return _opened(self._path)
+            start = _start_of(self._path)
+            return _unpacked(self._path if _opener(start) else self._path.open("rb"), start)
         if self._pipe is None:
             raise DataError(
                 f"{self.name} can be read only once; save it to a file to read it again"
             )
         pipe, self._pipe = self._pipe, None
-        return _replayed(self._head or b"", pipe)
+        return cast(BinaryIO, _Replayed(self._head or b"", pipe))
 
     def text_head(self) -> bytes:
         """The first lines, as UTF-8; without one that is not there as a whole."""
@@ -161,15 +168,26 @@ class Content:
             raise DataError(f"{self.name} has no line end in its first {HEAD_BYTES:,} bytes")
         return text[:end]
 
-    def open_text(self) -> BinaryIO:
-        """The bytes from the beginning, as UTF-8."""
-        if self._encoding == UTF8:
-            return self.open()
-        return cast(BinaryIO, _Recoded(self.open(), self._encoding, self.name))
+    def text(self, n_bytes: int) -> Iterator[bytes]:
+        """The whole text as UTF-8, about so many bytes at a time."""
+        decoder = codecs.getincrementaldecoder(self._encoding)()
+        with self.open() as handle:
+            while True:
+                with reading(self.name):
+                    some = handle.read(n_bytes)
+                text = some
+                if self._encoding != UTF8:
+                    try:
+                        text = decoder.decode(some, final=not some).encode()
+                    except UnicodeError:
+                        raise _not_in(self._encoding, self.name) from None
+                yield text
+                if not some:
+                    return
 
     def settle(self) -> pathlib.Path:
         """A file in which one can jump: the file itself, or a copy on disk of what is packed."""
-        if self._path is not None and _compression_of_file(self._path) is None:
+        if self._path is not None and _opener(_start_of(self._path)) is None:
             return self._path
         copy = tempfile.NamedTemporaryFile(prefix="devfnn-")
         weakref.finalize(self, copy.close)
@@ -248,33 +266,6 @@ def _recoded(text: bytes, encoding: str, name: str) -> bytes:
         raise _not_in(encoding, name) from None
 
 
-class _Recoded(io.RawIOBase):
-    """A file of text in some encoding, as UTF-8."""
-
-    def __init__(self, file: BinaryIO, encoding: str, name: str) -> None:
-        self._file = file
-        self._encoding = encoding
-        self._name = name
-        self._decoder = codecs.getincrementaldecoder(encoding)()
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        """About so many bytes; none at the end."""
-        try:
-            while some := self._file.read(size):
-                if text := self._decoder.decode(some):
-                    return text.encode()
-            return self._decoder.decode(b"", final=True).encode()
-        except UnicodeError:
-            raise _not_in(self._encoding, self._name) from None
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
-
 class _Replayed(io.RawIOBase):
     """Bytes that were read before, then the rest of a pipe, as soon as it comes."""
 
@@ -292,10 +283,6 @@ class _Replayed(io.RawIOBase):
         return len(some)
 
 
-def _replayed(head: bytes, rest: BinaryIO) -> BinaryIO:
-    return cast(BinaryIO, _Replayed(head, rest))
-
-
 def _is_regular(path: pathlib.Path) -> bool:
     """Whether a path is a file that can be opened again, unlike a named pipe."""
     if path.is_dir():
@@ -305,30 +292,20 @@ def _is_regular(path: pathlib.Path) -> bool:
     return path.is_file()
 
 
-def _opened(path: pathlib.Path) -> BinaryIO:
-    """The bytes of a file, without its compression."""
-    kind = _compression_of_file(path)
-    return cast(BinaryIO, path.open("rb")) if kind is None else _unpacked(path, kind)
-
-
-def _compression_of_file(path: pathlib.Path) -> str | None:
+def _start_of(path: pathlib.Path) -> bytes:
     with path.open("rb") as file:
-        return _compression_of(file.read(_LONGEST_MAGIC))
+        return file.read(_LONGEST_MAGIC)
 
 
-def _compression_of(start: bytes) -> str | None:
-    """How bytes are packed, None if they are not."""
-    return next((kind for magic, kind in _COMPRESSIONS.items() if start.startswith(magic)), None)
+def _opener(start: bytes) -> Any:
+    """What unpacks a file that begins with these bytes; None if it is not packed."""
+    return next((how for magic, how in _COMPRESSIONS.items() if start.startswith(magic)), None)
 
 
-def _unpacked(file: Any, kind: str | None) -> BinaryIO:
-    """What a path or an open file holds, unpacked."""
-    if kind == "zstd":
-        import pyarrow as pa
-
-        return cast(BinaryIO, pa.input_stream(file, compression="zstd"))
-    openers: dict[str, Any] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
-    return cast(BinaryIO, file if kind is None else openers[kind](file))
+def _unpacked(file: Any, start: bytes) -> BinaryIO:
+    """What a path or an open file holds, unpacked if it begins like something packed."""
+    opener = _opener(start)
+    return cast(BinaryIO, file if opener is None else opener(file))
 
 
 def _is_enough(head: bytes) -> bool:

@@ -21,7 +21,7 @@ from devfnn.streams.files.encoding import (
     encoder_for,
 )
 from devfnn.streams.files.options import ReadOptions
-from devfnn.streams.files.tables import Kind, Parsed
+from devfnn.streams.files.tables import TEXT, Parsed
 from devfnn.streams.stream import BadRow
 from devfnn.types import Chunk
 
@@ -40,10 +40,15 @@ class ConvertedRows:
     n_rows: int
     """Rows of the piece, bad ones too."""
 
-    def rows(self, index: slice | npt.NDArray[np.bool_]) -> "ConvertedRows":
-        """Some of the rows that are not bad."""
-        categories = {name: each.rows(index) for name, each in self.categories.items()}
-        return dataclasses.replace(self, chunk=self.chunk.rows(index), categories=categories)
+    def first_rows(self, n_rows: int) -> "ConvertedRows":
+        """Only the first of the rows that are not bad."""
+        categories = {
+            name: Category(each.codes[:n_rows], each.values)
+            for name, each in self.categories.items()
+        }
+        return dataclasses.replace(
+            self, chunk=self.chunk.rows(slice(n_rows)), categories=categories
+        )
 
 
 class Converter:
@@ -55,7 +60,7 @@ class Converter:
         self._layout = layout
         self._label = label
         self._options = options
-        self._categories = [each for each in layout.features if each.kind is Kind.text]
+        self._categories = [each for each in layout.features if each.data_type == TEXT]
         self._first_values = {
             column.name: _different_texts(first.column(column.name)) for column in self._categories
         }
@@ -87,7 +92,7 @@ class Converter:
         table = parsed.table
         X = np.zeros((table.num_rows, len(self.feature_names)))
         for column in self._layout.features:
-            if column.kind is not Kind.text:
+            if column.data_type != TEXT:
                 numbers = _numbers(_whole(table.column(column.name)))
                 is_cyclic = column.name in self._layout.cyclic
                 features = cyclic_features(numbers) if is_cyclic else numbers[:, None]
@@ -95,18 +100,16 @@ class Converter:
         y, labelled, misfits = self._labels(table)
         categories = {each.name: _category(table.column(each.name)) for each in self._categories}
         chunk = Chunk(X, y, self._times(table), labelled)
-        reasons = {row: f"the label {self._misfit(table, row)}" for row in misfits}
+        reasons = {row: self._misfit(table, row) for row in misfits}
         reasons |= dict.fromkeys(_rows_with(np.isinf(X)), "a value is infinite")
         if self._options.missing == "bad":
             gaps = [each.codes < 0 for each in categories.values()]
             missing = np.column_stack([np.isnan(X), *gaps])
             reasons |= dict.fromkeys(_rows_with(missing), "a value is missing")
-        bad = dict(parsed.bad) | {int(parsed.numbers[row]): reasons[row] for row in reasons}
-        n_rows = len(parsed.numbers) + len(parsed.bad)
-        rows = ConvertedRows(
-            chunk, categories, [BadRow(*each) for each in sorted(bad.items())], n_rows
-        )
-        return rows.rows(np.delete(np.arange(table.num_rows), list(reasons))) if reasons else rows
+        if reasons:
+            return self.converted(parsed.without(reasons))
+        bad = [BadRow(*each) for each in sorted(parsed.bad.items())]
+        return ConvertedRows(chunk, categories, bad, len(parsed.numbers) + len(bad))
 
     def _labels(self, table: pa.Table) -> tuple[Any, npt.NDArray[np.bool_] | None, list[int]]:
         if self._label is None:
@@ -117,13 +120,13 @@ class Converter:
     def _misfit(self, table: pa.Table, row: int) -> str:
         assert self._label is not None
         value = table.column(self._label.name)[row].as_py()
-        return f"{value!r} is no whole number, as those before it were"
+        return f"the label {value!r} is no whole number, as those before it were"
 
     def _times(self, table: pa.Table) -> npt.NDArray[Any] | None:
         if self._layout.time is None:
             return None
         column = _whole(table.column(self._layout.time.name))
-        if self._layout.time.kind is Kind.time:
+        if arrow_types.is_timestamp(self._layout.time.data_type):
             unit = "ns" if getattr(column.type, "unit", "") == "ns" else "us"
             times = column.cast(pa.timestamp(unit)).to_numpy(zero_copy_only=False)
             return np.asarray(times)

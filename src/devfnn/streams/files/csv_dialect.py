@@ -6,11 +6,7 @@ import io
 import itertools
 import logging
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.compute as pc
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from devfnn.errors import DataError
 from devfnn.streams.files.content import BYTE_ORDER_MARK, check_utf8
@@ -26,8 +22,7 @@ LINES_FOR_DELIMITER = 50
 USUAL_SHARE = 0.9
 """Share of the rows that have the same width if the delimiter is right."""
 
-NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
-COMMA_NUMBER = r"^[+-]?\d*,?\d+([eE][+-]?\d+)?$"
+COMMA_NUMBER = re.compile(r"[+-]?\d*,?\d+([eE][+-]?\d+)?")
 
 MOSTLY = 0.9
 """Share of numbers in a column of texts that makes one wonder about the others."""
@@ -40,9 +35,8 @@ class Dialect:
     """What the first rows of a file look like."""
 
     delimiter: str
-    first_row: Sequence[str]
-    """Names, or the first values."""
-    has_header: bool
+    decimal_point: str
+    names: Sequence[str]
     start: int
     """Bytes before the first row of values."""
     first_piece: bytes
@@ -77,7 +71,11 @@ class Dialect:
         check_utf8(head[: ends[0]] if has_header else b"", name)
         if options.on_bad_row == "error":
             check_utf8(piece, name)
-        return cls(delimiter, rows[0], has_header, start, piece)
+        names = _names(rows[0], has_header, options.names)
+        columns = _columns(rows[has_header:], len(names), options)
+        point = "." if delimiter == "," else _decimal_point(columns)
+        _warn_of_odd_numbers(dict(zip(names, columns, strict=True)), point, options, name)
+        return cls(delimiter, point, names, start, piece)
 
 
 def _whole_rows(text: str, delimiter: str) -> str:
@@ -131,7 +129,7 @@ def _delimiter(text: str) -> str:
 def _has_comma_numbers(text: str, delimiter: str) -> bool:
     """Whether the last of the first rows consists of numbers with a decimal comma."""
     *_, (row, _, _) = itertools.islice(_rows(text, delimiter), LINES_FOR_DELIMITER)
-    return all(re.fullmatch(COMMA_NUMBER, value.strip()) for value in row)
+    return all(_is_comma_number(value.strip()) for value in row)
 
 
 def _has_header(rows: Sequence[Sequence[str]], options: ReadOptions) -> bool:
@@ -140,29 +138,26 @@ def _has_header(rows: Sequence[Sequence[str]], options: ReadOptions) -> bool:
     Names stand above numbers, and numbers do not, unless they count the columns. In a file of texts
     alone, names do not come again.
     """
-    first, others = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
-    missing = set(options.missing_values)
-    columns = list(zip(*others, strict=True)) if others else [()] * len(first)
-    above = [
-        name for name, values in zip(first, columns, strict=True) if _are_numbers(values, missing)
-    ]
-    n_numbers = sum(map(_is_number, above))
-    n_names = sum(not _is_number(name) and name.strip() not in missing for name in above)
-    if n_names and n_numbers:
-        numbers = [float(name) for name in above if _is_number(name)]
+    first = [value.strip() for value in rows[0]]
+    columns = list(zip(first, _columns(rows[1:], len(first), options), strict=True))
+    above = [name for name, values in columns if values and all(map(_is_number, values))]
+    numbers = [float(name) for name in above if _is_number(name)]
+    n_names = sum(not _is_number(name) and name not in options.missing_values for name in above)
+    if n_names and numbers:
         return len(numbers) > 1 and all(b == a + 1.0 for a, b in itertools.pairwise(numbers))
-    if n_names or n_numbers:
+    if n_names or numbers:
         return n_names > 0
-    if any(map(_is_number, first)):
-        return False
-    return not any(
-        name in values for name, values in zip(first, columns, strict=True) if name not in missing
-    )
+    return not any(map(_is_number, first)) and not any(name in values for name, values in columns)
 
 
-def _are_numbers(values: Sequence[str], missing: set[str]) -> bool:
-    present = [value for value in values if value.strip() not in missing]
-    return bool(present) and all(map(_is_number, present))
+def _columns(
+    rows: Sequence[Sequence[str]], n_columns: int, options: ReadOptions
+) -> list[list[str]]:
+    """The values of each column that are not missing, in rows of the usual width."""
+    fitting = [[value.strip() for value in row] for row in rows if len(row) == n_columns]
+    columns = zip(*fitting, strict=True) if fitting else [()] * n_columns
+    missing = set(options.missing_values)
+    return [[value for value in column if value not in missing] for column in columns]
 
 
 def _is_number(value: str) -> bool:
@@ -173,43 +168,45 @@ def _is_number(value: str) -> bool:
     return True
 
 
-def decimal_point_of(first: pa.Table, delimiter: str) -> str:
+def _is_comma_number(value: str) -> bool:
+    return COMMA_NUMBER.fullmatch(value) is not None
+
+
+def _names(first: Sequence[str], has_header: bool, given: Sequence[str] | None) -> Sequence[str]:
+    """Names of the columns: as given, from the file, or numbered."""
+    if given is not None:
+        if len(given) != len(first):
+            raise DataError(f"there are {len(given)} names for {len(first)} columns")
+        return given
+    if not has_header:
+        return [f"x{place}" for place in range(1, len(first) + 1)]
+    names = [value.strip() or f"x{place}" for place, value in enumerate(first, start=1)]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"two columns are called {twice!r}; rename one in the file")
+    return names
+
+
+def _decimal_point(columns: Iterable[Sequence[str]]) -> str:
     """A comma, if there are columns that are numbers only then."""
-    for column in _text_columns(first).values() if delimiter != "," else ():
-        has_comma = pc.any(pc.match_substring(column, ",")).as_py()
-        if has_comma and _n_numbers(column, COMMA_NUMBER) >= MOSTLY * len(column):
+    for values in columns:
+        n_numbers = sum(map(_is_comma_number, values))
+        if any("," in value for value in values) and n_numbers >= MOSTLY * len(values):
             return ","
     return "."
 
 
-def warn_of_odd_numbers(
-    first: pa.Table, decimal_point: str, options: ReadOptions, name: str
+def _warn_of_odd_numbers(
+    columns: Mapping[str, Sequence[str]], point: str, options: ReadOptions, file: str
 ) -> None:
     """Log columns of texts that would be numbers but for a few values."""
-    pattern = NUMBER if decimal_point == "." else COMMA_NUMBER
+    is_number = _is_number if point == "." else _is_comma_number
     named = {*options.categorical, *options.category_values, *options.numeric, *options.ignore}
-    for column_name, column in _text_columns(first).items():
-        is_mostly = MOSTLY * len(column) <= _n_numbers(column, pattern) < len(column)
-        if is_mostly and column_name not in named:
-            is_odd = pc.invert(pc.match_substring_regex(column, pattern))
+    for name, values in columns.items():
+        odd = [value for value in values if not is_number(value)]
+        if 0 < len(odd) <= (1.0 - MOSTLY) * len(values) and name not in named:
             logger.warning(
                 "%s: column %r is read as categories, for not all its values are numbers, as %r; "
                 "see the options numeric and missing_values",
-                name,
-                column_name,
-                column.filter(is_odd)[0].as_py(),
+                *(file, name, odd[0]),
             )
-
-
-def _n_numbers(column: Any, pattern: str) -> int:
-    return int(pc.sum(pc.match_substring_regex(column, pattern)).as_py() or 0)
-
-
-def _text_columns(table: pa.Table) -> dict[str, Any]:
-    """Columns of texts that have any, without what is missing."""
-    texts = {
-        name: pc.utf8_trim_whitespace(column.drop_null())
-        for name, column in zip(table.column_names, table.columns, strict=True)
-        if pa.types.is_string(column.type)
-    }
-    return {name: column for name, column in texts.items() if len(column)}

@@ -10,17 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from devfnn.errors import DataError
 from devfnn.streams.files.content import Content
-from devfnn.streams.files.csv_dialect import (
-    QUOTE,
-    Dialect,
-    decimal_point_of,
-    warn_of_odd_numbers,
-)
+from devfnn.streams.files.csv_dialect import QUOTE, Dialect
 from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.files.splitting import QuotedRows, row_pieces
-from devfnn.streams.files.tables import Metadata, Parsed, Types, cast_texts, columns_of
+from devfnn.streams.files.tables import Parsed, TableReader, Types, cast_texts, columns_of
 
 BROKEN = "\ufdd0"
 """Stands for bytes that are no text; Unicode keeps it free for such use."""
@@ -116,35 +110,23 @@ class DelimitedRows:
         return pc.if_else(is_missing, pa.scalar(None, pa.string()), trimmed)
 
 
-class DelimitedReader:
+class DelimitedReader(TableReader):
     """A CSV file. Its header, delimiter and types are inferred from its first rows."""
-
-    n_rows = None
-    metadata = Metadata()
 
     def __init__(self, content: Content, options: ReadOptions) -> None:
         self._content = content
-        dialect = Dialect.of(content.text_head(), options, content.name)
-        names = _names(dialect.first_row, dialect.has_header, options.names)
-        self._quoted = QuotedRows(QUOTE.encode(), dialect.delimiter.encode())
-        self._start = dialect.start
-        self.first_piece = dialect.first_piece
-        first = marked(dialect.first_piece)
-        self._rows = DelimitedRows(names, dialect.delimiter, QUOTE, options.missing_values)
-        self.first = self._rows.read(first, None).table
-        decimal_point = decimal_point_of(self.first, dialect.delimiter)
-        if decimal_point != self._rows.decimal_point:
-            self._rows = dataclasses.replace(self._rows, decimal_point=decimal_point)
-            self.first = self._rows.read(first, None).table
+        found = Dialect.of(content.text_head(), options, content.name)
+        self._quoted = QuotedRows(QUOTE.encode(), found.delimiter.encode())
+        self._start = found.start
+        self._rows = DelimitedRows(
+            found.names, found.delimiter, QUOTE, options.missing_values, found.decimal_point
+        )
+        self.first_piece = found.first_piece
+        self.first = self._rows.read(marked(found.first_piece), None).table
         self.columns = columns_of(self.first)
-        warn_of_odd_numbers(self.first, decimal_point, options, content.name)
 
     def pieces(self) -> Iterator[bytes]:
-        with self._content.open_text() as handle:
-            lacking = self._start
-            while lacking and (passed := handle.read(lacking)):
-                lacking -= len(passed)
-            yield from row_pieces(handle, self._content.name, self._quoted.last_end)
+        return row_pieces(self._content, self._quoted.last_end, self._start)
 
     def parse(self, piece: bytes, types: Types) -> Parsed:
         return self._rows.parse(piece, types)
@@ -176,18 +158,3 @@ def _broken_texts(table: pa.Table) -> dict[int, str]:
             value = column[row].as_py().replace(BROKEN, REPLACEMENT)
             found.setdefault(row, f"{value!r} in column {name!r} is no text in UTF-8")
     return found
-
-
-def _names(first: Sequence[str], has_header: bool, given: Sequence[str] | None) -> list[str]:
-    """Names of the columns: as given, from the file, or numbered."""
-    if given is not None:
-        if len(given) != len(first):
-            raise DataError(f"there are {len(given)} names for {len(first)} columns")
-        return list(given)
-    if not has_header:
-        return [f"x{place}" for place in range(1, len(first) + 1)]
-    names = [value.strip() or f"x{place}" for place, value in enumerate(first, start=1)]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(f"two columns are called {twice!r}; rename one in the file")
-    return names

@@ -7,7 +7,7 @@ time, memory is bounded, and a row is encoded by itself and the rows before it.
 import dataclasses
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -199,16 +199,11 @@ class MeanFiller:
         self.counts += (~missing).sum(axis=0)
 
 
-@dataclasses.dataclass(frozen=True)
-class Category:
+class Category(NamedTuple):
     """Values of a category as codes."""
 
     codes: Ints
     values: Sequence[str]
-
-    def rows(self, index: slice | npt.NDArray[np.bool_]) -> "Category":
-        """Some of the rows."""
-        return Category(self.codes[index], self.values)
 
 
 @dataclasses.dataclass
@@ -224,9 +219,8 @@ class Encoders:
 
     def encode(self, X: Floats, categories: Mapping[str, Category]) -> None:
         """Write the features that depend on the rows before. Changes X."""
-        for name, category in categories.items():
-            encoder = self.categories[name]
-            encoder.encode(category.codes, category.values, X[:, self.places[name]])
+        for name, (codes, values) in categories.items():
+            self.categories[name].encode(codes, values, X[:, self.places[name]])
         if self.filler is not None:
             self.filler.fill(X)
 

@@ -14,7 +14,7 @@ from devfnn.errors import DataError
 from devfnn.streams.files.content import BYTE_ORDER_MARK, Content, check_utf8
 from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.files.splitting import row_pieces
-from devfnn.streams.files.tables import Metadata, Parsed, Types, cast_texts, columns_of, fitted
+from devfnn.streams.files.tables import Parsed, TableReader, Types, cast_texts, columns_of, fitted
 
 NESTED = (dict, list)
 
@@ -23,11 +23,8 @@ _NULL_AT_FIRST = re.compile(rb"\s*n")
 _NULL_LATER = re.compile(rb"\n\s*n")
 
 
-class JsonLinesReader:
+class JsonLinesReader(TableReader):
     """A file of JSON objects. Fields that the first rows do not have are passed over."""
-
-    n_rows = None
-    metadata = Metadata()
 
     def __init__(self, content: Content, options: ReadOptions) -> None:
         self._content = content
@@ -47,8 +44,7 @@ class JsonLinesReader:
         self.columns = columns_of(self.first)
 
     def pieces(self) -> Iterator[bytes]:
-        with self._content.open_text() as handle:
-            yield from row_pieces(handle, self._content.name)
+        return row_pieces(self._content)
 
     def parse(self, piece: bytes, types: Types) -> Parsed:
         piece = piece.removeprefix(BYTE_ORDER_MARK)

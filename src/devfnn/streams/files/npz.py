@@ -11,7 +11,7 @@ import json
 import math
 import struct
 import zipfile
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from devfnn.errors import DataError
+from devfnn.streams.files.columnar import ColumnarReader, batch_rows
 from devfnn.streams.files.content import Content, reading
 from devfnn.streams.files.options import ReadOptions
-from devfnn.streams.files.tables import Kind, Metadata, Parsed, Types, columns_of, fitted
-
-ROWS_AT_A_TIME = 8192
-BYTES_AT_A_TIME = 1 << 23
+from devfnn.streams.files.tables import TEXT, Metadata, Parsed, Types, fitted
 
 MOST_BYTES = 1 << 32
 """Bytes that the arrays of a file may have in memory."""
@@ -38,30 +36,24 @@ LONGEST_ROW = 1 << 24
 MATRIX, LABELS = "X", "y"
 NAMES = ("feature_names", "class_names", "categorical", "categories_json")
 
-Block = dict[str, npt.NDArray[Any]]
 
-
-class NpzReader:
+class NpzReader(ColumnarReader):
     """An archive with X (n_rows, n_features), y (n_rows,) and perhaps other labels."""
 
     def __init__(self, content: Content, options: ReadOptions) -> None:
         self._content = content
-        n_rows, n_features = self._shape_of_matrix()
-        self.n_rows: int | None = n_rows
+        self.n_rows = self._n_rows()
         self._labels = self._label_arrays(options)
-        self._names = self._feature_names(n_features)
+        self._names = self._feature_names()
         self._categories = self._read_categories()
         self.metadata = Metadata(tuple(self._labels), class_names=self._class_names(options))
-        if not n_rows:
-            raise DataError(f"{content.name} has no rows")
-        self.first_piece = next(self.pieces(options.inspect_rows))
-        self.first = self._table(self.first_piece, ())
+        super().__init__(content, options)
         codes = {*self._read_categorical(), *self._categories}
         self.columns = [
-            dataclasses.replace(each, kind=Kind.text, values=self._categories.get(each.name))
+            dataclasses.replace(each, data_type=TEXT, values=self._categories.get(each.name))
             if each.name in codes
             else each
-            for each in columns_of(self.first)
+            for each in self.columns
         ]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -69,7 +61,7 @@ class NpzReader:
         return {name: value for name, value in vars(self).items() if name != "_arrays"}
 
     @functools.cached_property
-    def _arrays(self) -> Block:
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All arrays, in the byte order of the machine."""
         name, path = self._content.name, self._content.settle()
         with reading(name):
@@ -84,20 +76,30 @@ class NpzReader:
             for each, array in arrays.items()
         }
 
-    def pieces(self, n_rows: int = BYTES_AT_A_TIME) -> Iterator[Block]:
-        """Rows of the matrix and of all labels, side by side, as views."""
-        row_bytes = max(1, self._arrays[MATRIX][:1].nbytes)
-        step = max(1, min(n_rows, ROWS_AT_A_TIME, BYTES_AT_A_TIME // row_bytes))
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        """Rows of the matrix and of all labels, side by side."""
+        step = batch_rows(len(self._names) + len(self._labels))
         for start in range(0, self.n_rows or 0, step):
-            names = (MATRIX, *self._labels)
-            yield {name: self._arrays[name][start : start + step] for name in names}
+            rows = slice(start, start + step)
+            features = np.asfortranarray(self._arrays[MATRIX][rows]).T
+            columns = [*features, *(self._arrays[name][rows] for name in self._labels)]
+            yield pa.record_batch(list(map(pa.array, columns)), [*self._names, *self._labels])
 
-    def parse(self, piece: Block, types: Types) -> Parsed:
-        as_text = {name for name in types if pa.types.is_dictionary(types[name])}
-        parsed = Parsed.of(self._table(piece, as_text))
-        return fitted(parsed.without(self._codes_without_value(piece, as_text)), types)
+    def parse(self, piece: pa.RecordBatch | pa.Table, types: Types) -> Parsed:
+        """The rows of a piece; a code that stands for nothing makes a bad row."""
+        texts, bad = {}, {}
+        for name, values in self._categories.items():
+            if name in types and types[name] == TEXT:
+                column = piece.column(name).to_numpy(zero_copy_only=False)
+                is_code = (column >= 0) & (column < len(values)) & (np.floor(column) == column)
+                for row in np.flatnonzero(~is_code & ~np.isnan(column)).tolist():
+                    bad[row] = f"{column[row]} in column {name!r} is no code of categories_json"
+                codes = pa.array(np.where(is_code, column, 0.0).astype(np.int32), mask=~is_code)
+                texts[name] = pa.DictionaryArray.from_arrays(codes, pa.array(values, pa.string()))
+        table = piece if isinstance(piece, pa.Table) else pa.Table.from_batches([piece])
+        return fitted(Parsed.of(table).with_columns(texts).without(bad), types)
 
-    def _shape_of_matrix(self) -> tuple[int, int]:
+    def _n_rows(self) -> int:
         matrix = self._arrays.get(MATRIX)
         if matrix is None:
             raise DataError(f"{self._content.name} has no array {MATRIX!r} with the features")
@@ -105,7 +107,7 @@ class NpzReader:
             raise DataError(f"{MATRIX!r} must be a matrix, not of shape {matrix.shape}")
         if matrix.dtype.kind not in "biufUM":
             raise DataError(f"{MATRIX!r} must hold numbers, not {matrix.dtype}")
-        return matrix.shape[0], matrix.shape[1]
+        return len(matrix)
 
     def _label_arrays(self, options: ReadOptions) -> list[str]:
         """Arrays with a label for each row, the usual one first."""
@@ -124,7 +126,8 @@ class NpzReader:
             )
         return sorted(found, key=lambda name: name != LABELS)
 
-    def _feature_names(self, n_features: int) -> list[str]:
+    def _feature_names(self) -> list[str]:
+        n_features = self._arrays[MATRIX].shape[1]
         names = [f"x{place}" for place in range(1, n_features + 1)]
         if "feature_names" in self._arrays:
             names = [str(name) for name in self._arrays["feature_names"].ravel()]
@@ -167,39 +170,6 @@ class NpzReader:
         is_number = self._arrays[str(label)].dtype.kind in "iuf"
         return tuple(str(name) for name in names.ravel()) if is_number else ()
 
-    def _table(self, block: Block, as_text: Collection[str]) -> pa.Table:
-        """Rows as a table; categories are their texts where asked for, else their codes."""
-        columns: dict[str, Any] = {}
-        for place, name in enumerate(self._names):
-            column = block[MATRIX][:, place]
-            if name in self._categories and name in as_text:
-                columns[name] = _coded(column, self._categories[name])
-            else:
-                columns[name] = pa.array(np.ascontiguousarray(column))
-        return pa.table(columns | {name: pa.array(block[name]) for name in self._labels})
-
-    def _codes_without_value(self, block: Block, as_text: Collection[str]) -> dict[int, str]:
-        """Rows with a code that stands for nothing, and what to say about them."""
-        found: dict[int, str] = {}
-        for name in self._categories.keys() & as_text:
-            column = block[MATRIX][:, self._names.index(name)]
-            is_code = _are_codes(column, len(self._categories[name])) | np.isnan(column)
-            for row in np.flatnonzero(~is_code).tolist():
-                found[row] = f"{column[row]} in column {name!r} is no code of categories_json"
-        return found
-
-
-def _are_codes(column: npt.NDArray[Any], n_values: int) -> npt.NDArray[np.bool_]:
-    return np.asarray((column >= 0) & (column < n_values) & (np.floor(column) == column))
-
-
-def _coded(column: npt.NDArray[Any], values: tuple[str, ...]) -> Any:
-    """A column of codes as texts."""
-    is_known = _are_codes(column, len(values))
-    codes = np.where(is_known, column, 0.0).astype(np.int32)
-    indices = pa.array(codes, mask=~is_known)
-    return pa.DictionaryArray.from_arrays(indices, pa.array(values, pa.string()))
-
 
 def _checked_names(path: Any) -> list[str]:
     """The arrays of an archive, if they are what they say; nothing is allocated for them."""
@@ -215,10 +185,11 @@ def _checked_names(path: Any) -> list[str]:
     for name in NAMES:
         if n_bytes.get(name, 0) > LONGEST_ROW:
             raise DataError(f"{name} is too large")
-    if sum(n_bytes.values()) > MOST_BYTES:
+    n_all = sum(n_bytes.values())
+    if n_all > MOST_BYTES:
         raise DataError(
-            f"the arrays have {sum(n_bytes.values()):,} bytes, more than the {MOST_BYTES:,} that "
-            "are loaded; write them as Parquet, which is read in pieces"
+            f"the arrays have {n_all:,} bytes, more than the {MOST_BYTES:,} that are loaded; "
+            "write them as Parquet, which is read in pieces"
         )
     return list(n_bytes)
 
@@ -234,8 +205,7 @@ def _checked_size(start: bytes, info: zipfile.ZipInfo, name: str) -> int:
         raise DataError(f"array {name!r} is damaged: {error}") from None
     if dtype.hasobject:
         raise DataError(f"array {name!r} holds Python objects, which are not read from files")
-    row_bytes = math.prod(shape[1:]) * dtype.itemsize
-    if min(shape, default=0) < 0 or row_bytes > LONGEST_ROW:
+    if min(shape, default=0) < 0 or math.prod(shape[1:]) * dtype.itemsize > LONGEST_ROW:
         raise DataError(f"array {name!r} has rows that are too long, or the shape {shape}")
     n_bytes = math.prod(shape) * dtype.itemsize
     if n_bytes != info.file_size - head.tell():

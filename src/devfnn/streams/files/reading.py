@@ -110,7 +110,7 @@ class _FileSource:
             n_before += rows.n_rows
             is_refused = bool(bad) and self.bad_rows.policy == "error"
             if is_refused:  # rows before the bad one come first, however the file is cut
-                rows = rows.rows(slice(rows.bad[0].row - 1))
+                rows = rows.first_rows(rows.bad[0].row - 1)
             else:
                 self.bad_rows.add(bad, self.content.name)
             encoders.encode(rows.chunk.X, rows.categories)

@@ -6,13 +6,13 @@ import dataclasses
 import os
 import re
 from collections.abc import Callable, Iterator
-from typing import BinaryIO, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from devfnn.errors import DataError
-from devfnn.streams.files.content import last_line_end, reading
+from devfnn.streams.files.content import Content, last_line_end
 
 PIECE_BYTES = 1 << 20
 """Bytes parsed at a time: large enough to be fast, small enough that many fit into memory."""
@@ -28,31 +28,29 @@ Result = TypeVar("Result")
 
 
 def row_pieces(
-    handle: BinaryIO, name: str, last_end: Callable[[bytes], int] = last_line_end
+    content: Content, last_end: Callable[[bytes], int] = last_line_end, n_skipped: int = 0
 ) -> Iterator[bytes]:
-    """Bytes in pieces that end where a row ends, the last perhaps without a line end.
+    """The text of a file in pieces that end where a row ends, the last perhaps without a line end.
 
     last_end: where the last whole row of a piece ends, 0 if there is none
+    n_skipped: bytes at the beginning that are left out
     """
     rest = b""
-    while True:
-        with reading(name):
-            more = handle.read(PIECE_BYTES)
-        if not more:
-            break
-        piece = rest + more if rest else more
+    for more in content.text(PIECE_BYTES):
+        piece = rest + more[n_skipped:] if rest else more[n_skipped:]
+        n_skipped = max(0, n_skipped - len(more))
         end = last_end(piece)
         if end == 0 and len(piece) > LONGEST_LINE:
             raise DataError(
-                f"{name} has a line of more than {LONGEST_LINE:,} bytes; is there a quote that is "
-                f"never closed? It begins with {_start(piece)}"
+                f"{content.name} has a line of more than {LONGEST_LINE:,} bytes; is there a quote "
+                f"that is never closed? It begins with {_start(piece)}"
             )
         if end:
             yield piece[:end]
         rest = piece[end:]
     if rest:
         if last_end(rest + b"\n") <= len(rest):
-            raise DataError(f"{name}: a quote is never closed in the row {_start(rest)}")
+            raise DataError(f"{content.name}: a quote is never closed in the row {_start(rest)}")
         yield rest
 
 

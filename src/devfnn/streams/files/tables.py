@@ -1,11 +1,11 @@
-"""What the formats have in common: columns of a few kinds, and tables with the rows left out."""
+"""What the formats have in common: columns of a few types, and tables without their bad rows."""
 
+import abc
 import collections
 import dataclasses
-import enum
 import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,45 +17,11 @@ from devfnn.errors import DataError
 METADATA_KEY = b"devfnn"
 """Where `Metadata` stands in a Parquet file that was exported here."""
 
-TEXT_TYPE = pa.dictionary(pa.int32(), pa.string())
+NUMBER, TEXT, TIME = pa.float64(), pa.dictionary(pa.int32(), pa.string()), pa.timestamp("us")
+"""How columns of numbers, texts and timestamps are read."""
 
 Types = Mapping[str, pa.DataType]
 """Columns that are wanted, with the types they are to have."""
-
-
-class Kind(enum.StrEnum):
-    """What the values of a column are."""
-
-    number = "number"
-    boolean = "boolean"
-    text = "text"
-    time = "time"
-    other = "other"
-    """What is no feature, as lists or pictures."""
-
-    @classmethod
-    def of(cls, data_type: pa.DataType) -> "Kind":
-        """The kind of a column with this type."""
-        if arrow_types.is_dictionary(data_type):
-            data_type = data_type.value_type
-        if arrow_types.is_boolean(data_type):
-            return cls.boolean
-        if _is_number(data_type) or arrow_types.is_null(data_type):
-            return cls.number
-        if arrow_types.is_timestamp(data_type) or arrow_types.is_date(data_type):
-            return cls.time
-        texts = ("is_string", "is_large_string", "is_string_view", "is_time")
-        is_text = any(getattr(arrow_types, each)(data_type) for each in texts)
-        return cls.text if is_text else cls.other
-
-
-TYPES = {
-    Kind.number: pa.float64(),
-    Kind.boolean: pa.bool_(),
-    Kind.text: TEXT_TYPE,
-    Kind.time: pa.timestamp("us"),
-}
-"""How the columns of each kind are read."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,11 +29,12 @@ class Column:
     """A column of a file."""
 
     name: str
-    kind: Kind
+    data_type: pa.DataType | None
+    """As what it is read; None if it can be no feature and no label, as lists and pictures."""
+    stored_type: pa.DataType | None = None
+    """As what the file holds it, or as what it was inferred, if that is known."""
     values: tuple[str, ...] | None = None
     """All texts that may occur, if the file says so."""
-    data_type: pa.DataType | None = None
-    """As what the file holds it, or as what it was inferred; None if the kind says all."""
 
 
 def columns_of(table: pa.Table) -> list[Column]:
@@ -75,7 +42,24 @@ def columns_of(table: pa.Table) -> list[Column]:
     for name, count in collections.Counter(table.schema.names).items():
         if count > 1:
             raise DataError(f"two columns are called {name!r}; rename one")
-    return [Column(field.name, Kind.of(field.type), data_type=field.type) for field in table.schema]
+    return [Column(field.name, _read_as(field.type), field.type) for field in table.schema]
+
+
+def _read_as(data_type: pa.DataType) -> pa.DataType | None:
+    """How a column of this type is read; timestamps with a zone, or finer than usual, stay so."""
+    if arrow_types.is_dictionary(data_type):
+        data_type = data_type.value_type
+    if arrow_types.is_boolean(data_type):
+        return data_type
+    if _is_number(data_type) or arrow_types.is_null(data_type):
+        return NUMBER
+    if arrow_types.is_timestamp(data_type):
+        zone = None if data_type.tz is None else "UTC"
+        return pa.timestamp("ns" if data_type.unit == "ns" else "us", zone)
+    if arrow_types.is_date(data_type):
+        return TIME
+    texts = ("is_string", "is_large_string", "is_string_view", "is_time")
+    return TEXT if any(getattr(arrow_types, each)(data_type) for each in texts) else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,32 +143,24 @@ class Parsed:
         return dataclasses.replace(self, table=table)
 
 
-class TableReader(Protocol):
+class TableReader(abc.ABC):
     """A format: what columns there are, and how to get at the rows."""
 
-    @property
-    def columns(self) -> Sequence[Column]:
-        """Columns in the order of the file."""
+    columns: Sequence[Column]
+    """In the order of the file."""
+    first: pa.Table
+    """The first rows, with types as they are in the file or were inferred."""
+    first_piece: Any
+    """The same rows as a piece."""
+    n_rows: int | None = None
+    """Rows of the file, if it says so."""
+    metadata: Metadata = Metadata()
 
-    @property
-    def first(self) -> pa.Table:
-        """The first rows, with types as they are in the file or were inferred."""
-
-    @property
-    def first_piece(self) -> Any:
-        """The same rows as a piece."""
-
-    @property
-    def n_rows(self) -> int | None:
-        """Rows of the file, if it says so."""
-
-    @property
-    def metadata(self) -> Metadata:
-        """What the file declares about its rows."""
-
+    @abc.abstractmethod
     def pieces(self) -> Iterator[Any]:
         """The file in pieces of some rows, in order."""
 
+    @abc.abstractmethod
     def parse(self, piece: Any, types: Types) -> Parsed:
         """The rows of a piece, with columns of these types; called by several threads."""
 
@@ -216,14 +192,14 @@ def cast_texts(parsed: Parsed, types: Types) -> Parsed:
             reason = f"{column[row].as_py()!r} in column {name!r} is no {_word(data_type)}"
             found.setdefault(row, reason)
     left = parsed.without(found)
-    columns = {name: left.table.column(name).combine_chunks() for name in types}
-    return left.with_columns({name: _cast(columns[name], types[name]) for name in types})
+    columns = {name: left.table.column(name) for name in types}
+    return left.with_columns({name: _as_type(columns[name], types[name]) for name in types})
 
 
 def _misfits(column: Any, data_type: pa.DataType, first: int) -> list[int]:
     """Rows whose values cannot be cast, found by halving: bad rows are few."""
     try:
-        _cast(column, data_type)
+        _as_type(column, data_type)
     except ValueError:
         if len(column) == 1:
             return [first]
@@ -233,10 +209,13 @@ def _misfits(column: Any, data_type: pa.DataType, first: int) -> list[int]:
     return []
 
 
-def _cast(column: Any, data_type: pa.DataType) -> Any:
-    """Texts as another type."""
+def _as_type(column: Any, data_type: pa.DataType) -> Any:
+    if arrow_types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
     if arrow_types.is_dictionary(data_type):
-        return column.dictionary_encode()
+        texts = column.cast(pa.string())
+        texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+        return texts.dictionary_encode()
     return column.cast(data_type)
 
 
@@ -249,11 +228,8 @@ def _word(data_type: pa.DataType) -> str:
 
 
 def _is_number(data_type: pa.DataType) -> bool:
-    return bool(
-        arrow_types.is_integer(data_type)
-        or arrow_types.is_floating(data_type)
-        or arrow_types.is_decimal(data_type)
-    )
+    kinds = ("is_integer", "is_floating", "is_decimal")
+    return any(getattr(arrow_types, each)(data_type) for each in kinds)
 
 
 def _is_alike(have: pa.DataType, wanted: pa.DataType) -> bool:
@@ -262,14 +238,6 @@ def _is_alike(have: pa.DataType, wanted: pa.DataType) -> bool:
         return bool(arrow_types.is_dictionary(have) and arrow_types.is_string(have.value_type))
     if arrow_types.is_timestamp(wanted):
         return bool(arrow_types.is_timestamp(have) or arrow_types.is_date(have))
-    if arrow_types.is_float64(wanted):
+    if wanted == NUMBER:
         return _is_number(have) or bool(arrow_types.is_boolean(have))
     return bool(have == wanted)
-
-
-def _as_type(column: Any, data_type: pa.DataType) -> Any:
-    if arrow_types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if arrow_types.is_dictionary(data_type):
-        return column.cast(pa.string()).combine_chunks().dictionary_encode()
-    return column.cast(data_type)

@@ -173,18 +173,10 @@ def agrawal(
 
     Parameters
     ----------
-    functions
-        From 1 to 10, one for each concept; after the last comes the first again.
-    perturbation
-        How far numbers are moved at random after the label was found, as a share of their range.
+    functions, perturbation
+        As in `Agrawal`; one function for each concept, and after the last comes the first again.
     n_rows, **options
         As in `StreamOptions`. By default a concept lasts 10,000 rows.
-
-    Examples
-    --------
-    >>> stream = agrawal(1000, functions=[1, 7])
-    >>> stream.feature_names[:3]
-    ('salary', 'commission', 'age')
     """
     concepts = [Agrawal(function, perturbation) for function in listed("functions", functions)]
     return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=10_000))

@@ -1,6 +1,5 @@
 """Any concepts, one after the other, as a stream: drift, noise and imbalance put together."""
 
-import dataclasses
 import functools
 import itertools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -124,7 +123,7 @@ def drifting(
             concepts,
             schedule,
             finite_number("noise", options.get("noise", 0.0), low=0, high=1),
-            None if shares is None else ClassShares.of(shares, first.classes),
+            None if shares is None else ClassShares(shares, first.classes),
             whole_number("seed", options.get("seed", 0), low=0),
         ),
         is_endless=True,
@@ -154,23 +153,16 @@ def _check_concepts(concepts: Sequence[Concept], schedule: Schedule) -> None:
             old.between(new, np.ones(1))  # refuses what it cannot do
 
 
-@dataclasses.dataclass(frozen=True)
 class ClassShares:
     """Shares of some classes; the others keep their proportions among the rest."""
 
-    places: tuple[int, ...]
-    """Indices of the classes whose share is set."""
-    lows: tuple[float, ...]
-    """Their shares at the lowest ..."""
-    highs: tuple[float, ...]
-    """... and at the highest."""
-
-    @classmethod
-    def of(cls, shares: Shares, classes: Sequence[Hashable]) -> "ClassShares":
-        """Checked shares."""
+    def __init__(self, shares: Shares, classes: Sequence[Hashable]) -> None:
         if not isinstance(shares, Mapping):
             raise InputError(f"class_shares must map classes to shares, not {shares!r}")
-        places, lows, highs = [], [], []
+        self.places: list[int] = []
+        """Indices of the classes whose share is set."""
+        self.bounds: list[tuple[float, ...]] = []
+        """Their lowest and highest shares."""
         for label, value in shares.items():
             if label not in classes:
                 known = ", ".join(map(repr, classes))
@@ -179,14 +171,13 @@ class ClassShares:
             bounds = tuple(finite_number("class_shares", each, low=0, high=1) for each in bounds)
             if len(bounds) != 2 or bounds[0] > bounds[1]:
                 raise InputError(f"class_shares of {label!r} must be low to high, not {value!r}")
-            places.append(classes.index(label))
-            lows.append(bounds[0])
-            highs.append(bounds[1])
-        if sum(highs) > 1.0 + 1e-9:
+            self.places.append(classes.index(label))
+            self.bounds.append(bounds)
+        if sum(high for _, high in self.bounds) > 1.0 + 1e-9:
             raise InputError("class_shares must not add up to more than 1")
-        if len(places) == len(classes) and sum(lows) < 1.0 - 1e-9:
+        is_all = len(self.places) == len(classes)
+        if is_all and sum(low for low, _ in self.bounds) < 1.0 - 1e-9:
             raise InputError("class_shares of all classes must add up to 1")
-        return cls(tuple(places), tuple(lows), tuple(highs))
 
     def wanted(self, draws: Floats, classes: Ints, first: int, n_classes: int) -> Ints:
         """The class every row should have, given what it would have by itself.
@@ -195,7 +186,7 @@ class ClassShares:
         """
         rows = np.arange(first, first + len(classes))
         swing = 0.5 - 0.5 * np.cos(2.0 * np.pi * rows / SWING_ROWS)
-        lows, highs = np.array(self.lows), np.array(self.highs)
+        lows, highs = np.array(self.bounds).reshape(-1, 2).T
         edges = np.cumsum(lows + (highs - lows) * swing[:, None], axis=1)
         choice = (draws[:, :1] >= edges).sum(axis=1)
         wanted: Ints = np.array((*self.places, -1))[choice]

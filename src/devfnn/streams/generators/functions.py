@@ -75,18 +75,10 @@ def sine(
 
     Parameters
     ----------
-    functions
-        From 1 to 4, as in `Sine`, one for each concept; after the last comes the first again.
-    has_irrelevant
-        Whether there are two more features, which say nothing.
+    functions, has_irrelevant
+        As in `Sine`; one function for each concept, and after the last comes the first again.
     n_rows, **options
         As in `StreamOptions`. By default a concept lasts 10,000 rows; in the paper it is 1000.
-
-    Examples
-    --------
-    >>> stream = sine(1000, functions=[1, 2], rows_per_concept=500, has_irrelevant=True)
-    >>> stream.drift_positions
-    (500,)
     """
     concepts = [Sine(function, has_irrelevant) for function in listed("functions", functions)]
     return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=10_000))
@@ -134,15 +126,9 @@ def mixed(
     Parameters
     ----------
     functions
-        1 and 2, as in `Mixed`, one for each concept; after the last comes the first again.
+        As in `Mixed`, one for each concept; after the last comes the first again.
     n_rows, **options
         As in `StreamOptions`. By default a concept lasts 10,000 rows; in the paper it is 1000.
-
-    Examples
-    --------
-    >>> stream = mixed(1000, rows_per_concept=400)
-    >>> stream.drift_positions
-    (400, 800)
     """
     concepts = [Mixed(function) for function in listed("functions", functions)]
     return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=10_000))
@@ -196,15 +182,9 @@ def stagger(
     Parameters
     ----------
     functions
-        From 1 to 3, as in `Stagger`, one for each concept; after the last comes the first again.
+        As in `Stagger`, one for each concept; after the last comes the first again.
     n_rows, **options
         As in `StreamOptions`. By default a concept lasts 10,000 rows; in the paper it is 40.
-
-    Examples
-    --------
-    >>> stream = stagger(120, rows_per_concept=40, chunk_rows=40)
-    >>> stream.drift_positions
-    (40, 80)
     """
     concepts = [Stagger(function) for function in listed("functions", functions)]
     return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=10_000))

@@ -142,26 +142,17 @@ def hyperplane(
 
     Parameters
     ----------
-    n_features
-        Features, all of them with a weight.
+    n_features, n_drift_features, magnitude, flip_chance
+        Weights, and how they move, as in `Hyperplane`.
     n_concepts
         Planes that take turns. Their weights are drawn with the seeds 0, 1, 2 and so on, whatever
         the stream's seed; for others give `Hyperplane` concepts to `drifting`.
-    n_drift_features
-        How many weights move by themselves.
-    magnitude
-        By how much they move after every row.
-    flip_chance
-        Chance that a moving weight turns round after a row.
     n_rows, **options
         As in `StreamOptions`. By default `noise` is 0.05, and one of several concepts lasts
         10,000 rows.
 
     Examples
     --------
-    >>> [chunk.X.shape for chunk in hyperplane(1000)]
-    [(500, 4), (500, 4)]
-
     Two planes, and 2000 rows in which the first turns into the second:
 
     >>> turning = hyperplane(

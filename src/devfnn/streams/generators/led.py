@@ -16,16 +16,8 @@ from devfnn.streams.generators.drifting import StreamOptions, drifting, with_def
 from devfnn.streams.stream import Stream
 
 SEGMENTS = (
-    "1110111",
-    "0010010",
-    "1011101",
-    "1011011",
-    "0111010",
-    "1101011",
-    "1101111",
-    "1010010",
-    "1111111",
-    "1111011",
+    *("1110111", "0010010", "1011101", "1011011", "0111010"),
+    *("1101011", "1101111", "1010010", "1111111", "1111011"),
 )
 """Segments that are lit for 0 to 9: top, upper left, upper right, middle, lower left, lower right,
 bottom."""
@@ -97,20 +89,11 @@ def led(
     Parameters
     ----------
     swaps
-        Segments that have changed places with useless features, for each concept; after the last
-        comes the first again.
-    attribute_noise
-        Chance of each segment to be inverted; `noise` is that of labels to be wrong.
-    n_irrelevant
-        Features that say nothing.
+        `n_swapped` of each concept; after the last comes the first again.
+    attribute_noise, n_irrelevant
+        As in `LED`; `noise` is the share of labels that are wrong.
     n_rows, **options
         As in `StreamOptions`. By default a concept lasts 10,000 rows.
-
-    Examples
-    --------
-    >>> stream = led(1000, swaps=[0, 2], rows_per_concept=400)
-    >>> stream.drift_positions
-    (400, 800)
     """
     concepts = [
         LED(n_swapped, attribute_noise, n_irrelevant) for n_swapped in listed("swaps", swaps)

@@ -122,8 +122,10 @@ class RandomRBF:
             weights = old.weights + shares[:, None] * (new.weights - old.weights)
             edges = np.cumsum(weights, axis=1)
             chosen = (edges[:, :-1] <= draws[:, :1] * edges[:, -1:]).sum(axis=1)
-            centres = _moved(old.centres[chosen], new.centres[chosen], shares[:, None])
-            spreads = _moved(old.spreads[chosen], new.spreads[chosen], shares)
+            start, end = old.centres[chosen], new.centres[chosen]
+            centres = start + shares[:, None] * (end - start)
+            spreads = old.spreads[chosen]
+            spreads = spreads + shares * (new.spreads[chosen] - spreads)
             return centres + _offsets(draws[:, 1 : self.n_draws], spreads), chosen % self.n_classes
 
         return made
@@ -173,10 +175,6 @@ def _offsets(draws: Floats, spreads: Floats) -> Floats:
     return offsets
 
 
-def _moved(old: Floats, new: Floats, shares: Floats) -> Floats:
-    return old + shares * (new - old)
-
-
 def rbf(
     n_rows: int | None = None,
     *,
@@ -202,12 +200,6 @@ def rbf(
         stream's seed; for others give `RandomRBF` concepts to `drifting`.
     n_rows, **options
         As in `StreamOptions`. By default a concept lasts 10,000 rows if there are several.
-
-    Examples
-    --------
-    >>> stream = rbf(1000, n_features=3, n_classes=4)
-    >>> stream.classes
-    (0, 1, 2, 3)
     """
     concepts = [
         RandomRBF(n_features, n_classes, n_centroids, seed, speed)

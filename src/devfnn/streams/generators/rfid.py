@@ -144,12 +144,6 @@ def rfid(
     n_rows, **options
         As in `StreamOptions`. By default a concept lasts 10,000 rows. With `class_shares` zones
         come as the shares draw them, and the tag no longer walks.
-
-    Examples
-    --------
-    >>> stream = rfid(1000)
-    >>> stream.class_names
-    ('zone 1', 'zone 2', 'zone 3', 'zone 4')
     """
     try:
         concepts = [RFID(exponent, offset) for exponent, offset in environments]
