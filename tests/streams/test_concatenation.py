@@ -309,11 +309,6 @@ def starts(sources):
 # ---- one after the other
 
 
-@given(sources=several())
-def test_chained_rows_are_those_of_all_sources_in_order(sources):
-    assert all_rows(chained(starts(sources))) == [row for each in sources for row in each.rows]
-
-
 def test_a_source_is_started_when_the_one_before_it_is_used_up():
     first, second = table(numbered(range(4)), [2, 2]), table(numbered(range(4)), [2, 2])
     passing = chained(starts([first, second]))
@@ -439,13 +434,6 @@ def test_a_source_is_read_only_when_the_next_row_comes_from_it():
     assert (first.n_read, second.n_read, third.n_started) == (3, 1, 0)
     next(passing)
     assert (first.n_read, second.n_read, third.n_read) == (3, 1, 1)
-
-
-def test_a_source_that_comes_back_goes_on_where_it_was_left():
-    sources = [table(numbered(range(10), first=100 * k), [4]) for k in range(2)]
-    found = numbers_of(switched(starts(sources), Schedule(rows_per_concept=3), 0))
-    assert found[:12] == [0, 1, 2, 100, 101, 102, 3, 4, 5, 103, 104, 105]
-    assert len(found) == 19  # row 20 would be the eleventh of the first source
 
 
 @pytest.mark.parametrize("width", [0, 50])

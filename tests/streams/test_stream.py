@@ -329,14 +329,6 @@ def test_nothing_is_read_before_it_is_needed_or_held_after_it(change, n_read):
         assert source.n_alive() <= 5
 
 
-def test_a_taken_stream_reads_no_block_behind_its_last_row():
-    source = Endless(BLOCK)
-    for n_rows, n_read in [(0, 0), (1, 1), (10, 1), (11, 2), (40, 4)]:
-        source.n_read = 0
-        assert len(all_rows(source.stream().take(n_rows))) == n_rows
-        assert source.n_read == n_read
-
-
 def test_a_stream_starts_anew_when_iterated_again_and_two_at_once_do_not_meet():
     stream = stream_of(60).shuffle(9).hide_labels(0.5).delay_labels(rows=4).chunks(rows=7)
     passes = [[(rows_of(c), all_rows(c.lessons())) for c in stream] for _ in range(2)]

@@ -79,12 +79,6 @@ def test_clocks_that_cannot_be_compared_are_refused():
 # ---- cutting by rows
 
 
-@given(source=tables(), chunk_rows=SIZES)
-def test_chunks_cut_by_rows_are_slices_of_the_rows(source, chunk_rows):
-    chunks = list(transforms.cut_by_rows(source.blocks(), chunk_rows))
-    assert [rows_of(chunk) for chunk in chunks] == pieces(source.rows, chunk_rows)
-
-
 @given(source=tables(kinds=["int"]), chunk_rows=SIZES)
 def test_empty_blocks_do_not_change_the_kind_of_labels(source, chunk_rows):
     chunks = transforms.cut_by_rows(source.blocks(), chunk_rows)
@@ -104,13 +98,6 @@ def test_a_chunk_is_there_as_soon_as_its_last_row_was_read(sizes, chunk_rows, n_
 # ---- cutting by time
 
 WINDOWS = st.integers(1, 12)
-
-
-@given(source=tables(clocks=["int"]), span=WINDOWS)
-def test_chunks_of_a_rising_clock_are_the_rows_of_each_window(source, span):
-    chunks = list(transforms.cut_by_time(source.blocks(), span))
-    groups = itertools.groupby(source.rows, key=lambda row: row.time // span)
-    assert [rows_of(chunk) for chunk in chunks] == [list(group) for _, group in groups]
 
 
 @given(source=tables(clocks=["int"], is_rising=False), span=WINDOWS)
@@ -145,11 +132,6 @@ def test_a_window_ends_with_the_first_row_behind_it_and_nothing_more_is_read():
 # ---- taking, leaving out, repeating
 
 
-@given(source=tables(), n_rows=COUNTS)
-def test_taken_rows_are_the_first(source, n_rows):
-    assert all_rows(transforms.taken(source.blocks(), n_rows)) == source.rows[:n_rows]
-
-
 @given(sizes=st.lists(st.integers(0, 9), max_size=10), n_rows=COUNTS)
 def test_taking_reads_not_one_block_more_than_needed(sizes, n_rows):
     source = table(numbered(range(sum(sizes))), sizes)
@@ -162,28 +144,11 @@ def test_taking_reads_not_one_block_more_than_needed(sizes, n_rows):
     assert source.blocks.n_read == n_needed
 
 
-@given(source=tables(), n_rows=COUNTS)
-def test_skipped_rows_are_the_first(source, n_rows):
-    assert all_rows(transforms.skipped(source.blocks(), n_rows)) == source.rows[n_rows:]
-
-
 def test_skipping_gives_what_is_left_of_a_block_at_once():
     source = table(numbered(range(9)), [3, 3, 3])
     first = next(transforms.skipped(source.blocks(), 4))
     assert numbers_of([first]) == [4, 5]
     assert source.blocks.n_read == 2
-
-
-@given(source=tables(max_rows=12), times=st.integers(1, 4))
-def test_repeated_rows_are_the_same_again(source, times):
-    assert all_rows(transforms.repeated(source.blocks, times)) == source.rows * times
-
-
-@given(source=tables(max_rows=12), n_rows=COUNTS)
-def test_rows_are_repeated_for_ever(source, n_rows):
-    endless = transforms.taken(transforms.repeated(source.blocks, None), n_rows)
-    again = itertools.islice(itertools.cycle(source.rows), n_rows)
-    assert all_rows(endless) == list(again)
 
 
 def test_a_source_is_started_again_only_when_its_next_row_is_asked_for():
@@ -200,16 +165,6 @@ def test_repeating_nothing_for_ever_ends_at_once(sizes):
 
 
 # ---- shuffling
-
-
-@given(source=tables(), buffer_rows=SIZES, seed=st.integers(0, 5))
-def test_every_buffer_is_a_permutation_of_its_rows(source, buffer_rows, seed):
-    shuffled = pieces(
-        all_rows(transforms.shuffled(source.blocks(), buffer_rows, seed)), buffer_rows
-    )
-    for buffer, original in zip(shuffled, pieces(source.rows, buffer_rows), strict=True):
-        assert sorted(row.features for row in buffer) == [row.features for row in original]
-        assert all(original[int(r.features[0] - original[0].features[0])] == r for r in buffer)
 
 
 @given(sizes=st.lists(st.integers(0, 30), max_size=6), buffer_rows=SIZES)
@@ -282,12 +237,6 @@ def test_chunks_leave_what_they_are_made_of_untouched():
 def mask_of(chunks):
     """The mask of all rows."""
     return [row.is_labelled for row in all_rows(chunks)]
-
-
-@given(source=tables(), rate=st.floats(0, 1), seed=st.integers(0, 9))
-def test_hiding_changes_nothing_but_the_mask(source, rate, seed):
-    hidden = all_rows(transforms.hidden(source.blocks(), rate, seed))
-    assert [row[:3] for row in hidden] == [row[:3] for row in source.rows]
 
 
 @given(source=tables(), rate=st.floats(0, 1), seed=st.integers(0, 9))

@@ -48,16 +48,6 @@ def test_any_table_is_read_as_it_was_written(kind, table, n_rows, chunk_rows):
         assert_reads(stream, table)
 
 
-@pytest.mark.parametrize("kind", WRITERS)
-def test_files_can_be_read_again(kind, tmp_path):
-    table = some_table()
-    path = tmp_path / "data"
-    path.write_bytes(WRITERS[kind](table))
-    stream = read(path, categories="codes")
-    for _ in range(2):
-        assert_reads(stream, table)
-
-
 def some_table():
     rows = [{"number0": n / 4, "text1": f"t{n % 3}", "label": "ab"[n % 2]} for n in range(50)]
     return Table({"number0": "number", "text1": "text"}, rows)

@@ -197,13 +197,6 @@ def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
     assert whole(read("~/data.csv")).X.tolist() == ROWS
 
 
-def test_a_pipe_is_read_only_once():
-    stream = read(io.BytesIO(TEXT))
-    assert len(whole(stream).y) == 2000
-    with pytest.raises(DataError, match="can be read only once; save it to a file"):
-        next(iter(stream))
-
-
 def test_an_open_file_is_read_from_where_it_is(tmp_path):
     path = tmp_path / "data.csv"
     path.write_bytes(b"some words before\n" + TEXT)

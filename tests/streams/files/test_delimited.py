@@ -135,13 +135,6 @@ def test_a_header_can_be_declared():
     assert len(rows_of(text, header=True)[1]) == 1
 
 
-def test_names_can_be_given():
-    stream = read(io.BytesIO(b"1,2,x\n3,4,y\n"), names=["left", "right", "class"])
-    assert stream.feature_names == ("left", "right")
-    with pytest.raises(DataError, match="2 names for 3 columns"):
-        read(io.BytesIO(b"1,2,x\n3,4,y\n"), names=["left", "right"])
-
-
 def test_spaces_around_values_mean_nothing():
     text = "39, State-gov, 77516, <=50K\n50, ?, 83311 , >50K\n 38,State-gov, NA , <=50K \n"
     X, y = rows_of(text, categories="codes")

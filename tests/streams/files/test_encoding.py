@@ -173,12 +173,6 @@ def test_a_value_called_other_keeps_its_column():
     assert len(set(stream.select(stream.feature_names).feature_names)) == 5
 
 
-def test_declared_values_have_their_columns_in_order():
-    stream = read(io.BytesIO(b"x,label\nb,1\na,0\nz,0\n"), category_values={"x": ["a", "b", "c"]})
-    assert stream.feature_names == ("x=a", "x=b", "x=c")
-    assert whole(stream).X.tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
-
-
 def test_a_missing_category_is_zero_everywhere_or_missing():
     text = b"x,label\na,1\n,0\nb,0\n"
     assert whole(read(io.BytesIO(text))).X[1].tolist() == [0.0] * 5

@@ -306,23 +306,6 @@ def files_of(data_dir: pathlib.Path) -> list[pathlib.Path]:
     return found
 
 
-@pytest.mark.parametrize("chunk_rows", [500, 7919])
-def test_every_row_of_every_data_set_comes_once_and_in_order(data_dir, chunk_rows):
-    for path in files_of(data_dir):
-        with np.load(path) as arrays:
-            X, y = arrays["X"], arrays["y"]
-        stream = read(path, categories="codes", chunk_rows=chunk_rows)
-        assert stream.n_rows == len(y)
-        start = 0
-        for chunk in stream:
-            stop = start + len(chunk.y)
-            assert len(chunk.y) == min(chunk_rows, len(y) - start)
-            np.testing.assert_array_equal(chunk.X, X[start:stop])
-            np.testing.assert_array_equal(chunk.y, y[start:stop])
-            start = stop
-        assert start == len(y)
-
-
 def test_rows_of_every_data_set_survive_every_format(data_dir, tmp_path):
     for path in files_of(data_dir):
         with np.load(path) as arrays:

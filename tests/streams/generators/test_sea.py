@@ -4,13 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from river.datasets import synth
 
 from devfnn.errors import InputError
 from devfnn.streams import SEA, imbalanced_sea, sea
-from streams.generators.gathered import assert_same, made, whole
+from streams.generators.gathered import made, whole
 
 THRESHOLDS = (8.0, 9.0, 7.0, 9.5)
 
@@ -20,43 +18,6 @@ def test_a_stream_says_what_it_is():
     assert stream.n_rows == 1234
     assert stream.feature_names == ("f1", "f2", "f3")
     assert stream.classes == (0, 1)
-
-
-def test_chunks_have_the_asked_size_and_the_last_holds_the_rest():
-    chunks = list(sea(1234, rows_per_concept=500, chunk_rows=500))
-    assert [chunk.X.shape for chunk in chunks] == [(500, 3), (500, 3), (234, 3)]
-    assert [chunk.y.shape for chunk in chunks] == [(500,), (500,), (234,)]
-    assert chunks[0].X.dtype == np.float64
-    assert chunks[0].y.dtype == np.int64
-
-
-@given(chunk_rows=st.integers(1, 1500), rows_per_concept=st.integers(1, 1500))
-def test_rows_do_not_depend_on_the_chunk_size(chunk_rows, rows_per_concept):
-    expected = whole(sea(1000, rows_per_concept=rows_per_concept, chunk_rows=1000, seed=3))
-    rows = whole(sea(1000, rows_per_concept=rows_per_concept, chunk_rows=chunk_rows, seed=3))
-    assert_same(rows, expected)
-
-
-def test_a_stream_starts_anew_when_iterated_again():
-    stream = sea(1000, rows_per_concept=300)
-    assert_same(whole(stream), whole(stream))
-
-
-def test_two_iterations_at_once_do_not_disturb_each_other():
-    stream = sea(1000, rows_per_concept=300, chunk_rows=100)
-    for left, right in zip(stream, stream, strict=True):
-        np.testing.assert_array_equal(left.X, right.X)
-
-
-def test_another_seed_gives_other_rows():
-    stream, other = sea(100, rows_per_concept=50, seed=0), sea(100, rows_per_concept=50, seed=1)
-    assert not np.array_equal(whole(stream)[0], whole(other)[0])
-
-
-def test_features_do_not_depend_on_noise_or_concepts():
-    plain = whole(sea(500, rows_per_concept=100, noise=0.0))[0]
-    other = whole(sea(500, rows_per_concept=33, noise=0.5, thresholds=[3, 12]))[0]
-    np.testing.assert_array_equal(plain, other)
 
 
 def test_features_fill_their_range():
@@ -71,13 +32,6 @@ def test_labels_follow_the_thresholds_in_turn_and_again():
     for concept, threshold in zip(range(8), itertools.cycle(THRESHOLDS), strict=False):
         part = slice(125 * concept, 125 * (concept + 1))
         np.testing.assert_array_equal(y[part], X[part, 0] + X[part, 1] <= threshold)
-
-
-@pytest.mark.parametrize("noise", [0.0, 0.1, 0.4, 1.0])
-def test_noise_is_the_share_of_flipped_labels(noise):
-    clean = whole(sea(50_000, rows_per_concept=7000, noise=0.0))[1]
-    noisy = whole(sea(50_000, rows_per_concept=7000, noise=noise))[1]
-    assert np.mean(clean != noisy) == pytest.approx(noise, abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -163,13 +117,6 @@ def test_positions_replace_the_default_rhythm():
     assert sea(60_000).drift_positions == (12_500, 25_000, 37_500, 50_000)
 
 
-def test_a_class_comes_as_often_as_asked():
-    X, y = whole(sea(40_000, class_shares={0: 0.8}, noise=0.0))
-    assert np.mean(y == 0) == pytest.approx(0.8, abs=0.01)
-    thresholds = np.repeat(THRESHOLDS, 12_500)[:40_000]
-    np.testing.assert_array_equal(y, X[:, 0] + X[:, 1] <= thresholds)
-
-
 def test_the_minority_of_the_imbalanced_stream_swings_from_5_to_25_percent():
     stream = imbalanced_sea(100_000)
     assert stream.drift_positions == (25_000, 50_000, 75_000)
@@ -181,18 +128,6 @@ def test_the_minority_of_the_imbalanced_stream_swings_from_5_to_25_percent():
     assert shares.argmax() in (8, 9, 10, 11)
     thresholds = np.repeat([4.0, 7.0, 4.0, 7.0], 25_000)
     np.testing.assert_array_equal(y, X[:, 0] + X[:, 1] <= thresholds)
-
-
-def test_a_stream_without_a_number_of_rows_never_ends():
-    stream = sea(rows_per_concept=700)
-    assert stream.is_endless
-    assert stream.n_rows is None
-    assert list(itertools.islice(stream.drift_positions, 3)) == [700, 1400, 2100]
-    first = list(itertools.islice(stream, 30))
-    assert_same(whole(stream.take(15_000)), whole(sea(15_000, rows_per_concept=700)))
-    np.testing.assert_array_equal(
-        np.concatenate([chunk.y for chunk in first]), whole(stream.take(15_000))[1]
-    )
 
 
 def test_the_third_feature_says_nothing():

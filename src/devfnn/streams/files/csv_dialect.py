@@ -72,9 +72,9 @@ class Dialect:
         if options.on_bad_row == "error":
             check_utf8(piece, name)
         names = _names(rows[0], has_header, options.names)
-        columns = _columns(names, rows[has_header:], options)
-        point = "." if delimiter == "," else _decimal_point(columns.values())
-        _warn_of_odd_numbers(columns, point, options, name)
+        columns = _columns(rows[has_header:], len(names), options)
+        point = "." if delimiter == "," else _decimal_point(columns)
+        _warn_of_odd_numbers(dict(zip(names, columns, strict=True)), point, options, name)
         return cls(delimiter, point, names, start, piece)
 
 
@@ -138,29 +138,26 @@ def _has_header(rows: Sequence[Sequence[str]], options: ReadOptions) -> bool:
     Names stand above numbers, and numbers do not, unless they count the columns. In a file of texts
     alone, names do not come again.
     """
-    first, others = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
-    missing = set(options.missing_values)
-    columns = list(zip(*others, strict=True)) if others else [()] * len(first)
-    above = [
-        name for name, values in zip(first, columns, strict=True) if _are_numbers(values, missing)
-    ]
-    n_numbers = sum(map(_is_number, above))
-    n_names = sum(not _is_number(name) and name.strip() not in missing for name in above)
-    if n_names and n_numbers:
-        numbers = [float(name) for name in above if _is_number(name)]
+    first = [value.strip() for value in rows[0]]
+    columns = list(zip(first, _columns(rows[1:], len(first), options), strict=True))
+    above = [name for name, values in columns if values and all(map(_is_number, values))]
+    numbers = [float(name) for name in above if _is_number(name)]
+    n_names = sum(not _is_number(name) and name not in options.missing_values for name in above)
+    if n_names and numbers:
         return len(numbers) > 1 and all(b == a + 1.0 for a, b in itertools.pairwise(numbers))
-    if n_names or n_numbers:
+    if n_names or numbers:
         return n_names > 0
-    if any(map(_is_number, first)):
-        return False
-    return not any(
-        name in values for name, values in zip(first, columns, strict=True) if name not in missing
-    )
+    return not any(map(_is_number, first)) and not any(name in values for name, values in columns)
 
 
-def _are_numbers(values: Sequence[str], missing: set[str]) -> bool:
-    present = [value for value in values if value.strip() not in missing]
-    return bool(present) and all(map(_is_number, present))
+def _columns(
+    rows: Sequence[Sequence[str]], n_columns: int, options: ReadOptions
+) -> list[list[str]]:
+    """The values of each column that are not missing, in rows of the usual width."""
+    fitting = [[value.strip() for value in row] for row in rows if len(row) == n_columns]
+    columns = zip(*fitting, strict=True) if fitting else [()] * n_columns
+    missing = set(options.missing_values)
+    return [[value for value in column if value not in missing] for column in columns]
 
 
 def _is_number(value: str) -> bool:
@@ -188,18 +185,6 @@ def _names(first: Sequence[str], has_header: bool, given: Sequence[str] | None) 
         twice = next(name for name in names if names.count(name) > 1)
         raise DataError(f"two columns are called {twice!r}; rename one in the file")
     return names
-
-
-def _columns(
-    names: Sequence[str], rows: Sequence[Sequence[str]], options: ReadOptions
-) -> dict[str, list[str]]:
-    """The values of each column that are not missing; of rows that have as many as names."""
-    fitting = [[value.strip() for value in row] for row in rows if len(row) == len(names)]
-    columns = zip(*fitting, strict=True) if fitting else [()] * len(names)
-    return {
-        name: [value for value in column if value not in options.missing_values]
-        for name, column in zip(names, columns, strict=True)
-    }
 
 
 def _decimal_point(columns: Iterable[Sequence[str]]) -> str:
