@@ -1,4 +1,4 @@
-"""Floating point operations that one learned row costs a concept network, part by part.
+"""Floating point operations that one learned row costs a default network, part by part.
 
 Every addition, subtraction, multiplication, division, power and root is one operation, and so is
 every exponential and logarithm; these two are counted once more on their own. Comparisons, signs
@@ -37,6 +37,8 @@ class Facts:
     """Layers with curves that learn, the boxes among them."""
     boxes: float = 1.0
     """Layers that gather evidence for splits."""
+    adaptive: float = 3.0
+    """Layers of the adaptive memory."""
     split_checks: float = 0.01
     rounds: float = 10.0
     """Of Newton's method, over all layers."""
@@ -144,7 +146,7 @@ def clouds(n: int, m: int, facts: Facts) -> Flops:
 
 def row_weights(facts: Facts) -> Flops:
     """Memory of every layer, and what wary lines think of the label."""
-    return Flops(2 * (facts.lines + facts.curves) + 6 * facts.wary + 1)
+    return Flops(2 * (facts.lines + facts.curves) + 6 * facts.wary + facts.adaptive)
 
 
 def votes(m: int, facts: Facts) -> Flops:
@@ -170,7 +172,7 @@ def row_flops(n: int, m: int, facts: Facts) -> dict[str, Flops]:
     """Operations of one learned row, by part.
 
     >>> round(sum(part.all for part in row_flops(3, 2, Facts()).values()), 2)
-    1700.59
+    1702.59
     """
     line, curve = 1 + n, 1 + 2 * n
 
