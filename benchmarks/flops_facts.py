@@ -157,6 +157,7 @@ CALLS = {
     "split_rule": "split_checks",
     "say_clouds": "cloud_layers",
     "found_cloud": "founded",
+    "note_error": "tested",
 }
 """Facts that are the number of calls."""
 
@@ -238,7 +239,7 @@ def facts_of(n_classes: int) -> dict[str, float]:
     facts["reached"] = DONE["clouds", "exp"]
     heights = DONE["clouds", "log"] // 2
     facts["moved"] = heights - facts.get("founded", 0) - facts.get("faded", 0)
-    for name in ("boxes", "split_checks"):
+    for name in ("boxes", "split_checks", "tested"):
         facts.setdefault(name, 0)
     return {name: float(value) / rows for name, value in facts.items()}
 
