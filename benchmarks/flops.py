@@ -1,6 +1,7 @@
 """Time of the learning kernel against a plain loop that does as many operations. Run: `make flops`.
 
-The kernel is `learn_chunk` of the concept network alone, on prepared arrays; it learns every label.
+The kernels are `assess_chunk` and `learn_chunk` of the default, on prepared arrays; every label is
+learned.
 Its operations are counted by a formula (`flops_count.py`), with facts from a run on numbers that
 count (`flops_facts.py`). The loops do the same number of operations, as multiply-adds over
 contiguous arrays that together are as large as what the kernel reads and writes for a row:
@@ -31,8 +32,6 @@ from typing import Any
 
 import numba
 import numpy as np
-from devfnn.kernels.concept_state import Concepts, Diary, Habits, Lessons
-from devfnn.model.concepts.state import work_for
 from flops_count import Facts, numbers_touched, row_flops
 from rich.console import Console
 from rich.progress import track
@@ -40,8 +39,10 @@ from rich.table import Table
 
 import devfnn
 from devfnn import DEVFNN, Config
-from devfnn.kernels import concepts
+from devfnn.kernels import network as kernels
+from devfnn.kernels.state import Batch, Params, State, Work
 from devfnn.model.compiling import ensure_compiled
+from devfnn.model.network import event_buffer
 from devfnn.streams import agrawal, hyperplane, led, sea
 from devfnn.types import Chunk
 
@@ -82,45 +83,60 @@ QUICK = Effort(warm_chunks=4, timed_chunks=2, counted_rows=10, whole_chunks=2, r
 class Prepared:
     """What the kernel is called with, before it has changed anything."""
 
-    state: Concepts
-    lessons: Lessons
+    state: State
+    batch: Batch
     outputs: Any
-    habits: Habits
+    codes: Any
+    params: Params
+    work: Work
 
 
 def _copy(arrays: Any) -> Any:
-    return type(arrays)(*map(np.copy, arrays))
+    if arrays is None or isinstance(arrays, np.ndarray):
+        return None if arrays is None else arrays.copy()
+    return arrays._make(map(_copy, arrays))
+
+
+def learn(each: Prepared, state: State, outputs: Any, events: Any) -> None:
+    """A chunk through the kernels, as the network calls them when there is no drift."""
+    batch, params, work = each.batch, each.params, each.work
+    _, n_taken, lead = kernels.assess_chunk(state, batch, outputs, params, events, work)
+    step = (0, len(batch.labels), batch.rows.shape[1], 0, n_taken, lead)
+    kernels.learn_chunk(state, batch, outputs, each.codes, step, params, events, work)
 
 
 def prepare(model: DEVFNN, chunk: Chunk) -> Prepared | None:
     """Learn a chunk, and keep the arguments of the kernel; None if the structure changed."""
-    kernel, kept, changes = concepts.learn_chunk, [], []
+    network, kernel, kept = model._known(), kernels.assess_chunk, []
 
-    def keep(state: Any, lessons: Any, outputs: Any, habits: Any, diary: Any, work: Any) -> None:
-        kept.append(Prepared(_copy(state), _copy(lessons), outputs.copy(), habits))
-        kernel(state, lessons, outputs, habits, diary, work)
-        changes.append(int(diary.n_lines[0]))
+    def keep(state: Any, batch: Any, outputs: Any, params: Any, events: Any, work: Any) -> Any:
+        codes = network._codes()
+        kept.append(Prepared(_copy(state), _copy(batch), outputs.copy(), codes, params, work))
+        return kernel(state, batch, outputs, params, events, work)
 
-    concepts.learn_chunk = keep
+    kernels.assess_chunk = keep
     try:
         model.predict(chunk.X)
-        model.learn(chunk.X, chunk.y)
+        events = model.learn(chunk.X, chunk.y)
     finally:
-        concepts.learn_chunk = kernel
-    return None if changes[0] else kept[0]
+        kernels.assess_chunk = kernel
+    return None if [event for event in events if event.kind != "CloudsChanged"] else kept[0]
 
 
 def count(prepared: Sequence[Prepared], n_rows: int) -> tuple[Facts, dict[str, Any]]:
     """Facts about the first rows of all chunks, and the operations that were done, by part."""
     chunks = [
-        (each.state, Lessons(*(array[:n_rows] for array in each.lessons)),
-         each.outputs[:n_rows], each.habits)
+        dataclasses.replace(
+            each,
+            batch=each.batch._make(array[:n_rows] for array in each.batch),
+            outputs=each.outputs[:n_rows],
+        )
         for each in prepared
-    ]  # fmt: skip
+    ]
     script = pathlib.Path(__file__).with_name("flops_facts.py")
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "chunks"
-        file.write_bytes(pickle.dumps(chunks))
+        file.write_bytes(pickle.dumps([tuple(vars(each).values()) for each in chunks]))
         package = str(pathlib.Path(devfnn.__file__).parents[1])
         environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": package}
         finished = subprocess.run(
@@ -191,17 +207,10 @@ def kernel_time(prepared: Sequence[Prepared]) -> float:
     """Seconds per row of the learning kernel over all chunks."""
     seconds, n_rows = 0.0, 0
     for each in prepared:
-        state, lessons, rows = _copy(each.state), each.lessons, len(each.lessons.labels)
-        diary = Diary(
-            taken=np.zeros(rows, np.int64),
-            errors=np.zeros(rows, np.int64),
-            lines=np.zeros((rows + 64, 5), np.int64),
-            numbers=np.zeros((rows + 64, 4)),
-            n_lines=np.zeros(1, np.int64),
-        )
-        outputs, work = each.outputs.copy(), work_for(state)
+        state, rows = _copy(each.state), len(each.batch.labels)
+        events, outputs = event_buffer(rows, rows + 64), each.outputs.copy()
         start = time.thread_time()
-        concepts.learn_chunk(state, lessons, outputs, each.habits, diary, work)
+        learn(each, state, outputs, events)
         seconds += time.thread_time() - start
         n_rows += rows
     return seconds / n_rows
@@ -232,11 +241,11 @@ def measure(name: str, effort: Effort) -> dict[str, Any]:
     """Everything about one stream."""
     n_chunks = effort.warm_chunks + 20 * effort.timed_chunks + effort.whole_chunks
     chunks = iter(STREAMS[name](CHUNK_ROWS * n_chunks))
-    model = DEVFNN(Config(active_learning=False))
+    model = DEVFNN(Config().replace(labels__choice="all"))
     prepared = _prepared(model, chunks, effort)
     whole = whole_time(model, [next(chunks) for _ in range(effort.whole_chunks)])
     facts, done = count(prepared, effort.counted_rows)
-    n, m = prepared[0].lessons.rows.shape[1], prepared[0].outputs.shape[2]
+    n, m = prepared[0].batch.rows.shape[1], prepared[0].outputs.shape[2]
     parts = row_flops(n, m, facts)
     flops = sum(part.all for part in parts.values())
     numbers = numbers_touched(n, m, facts)
@@ -306,7 +315,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     effort = QUICK if options.quick else Effort()
     if options.rounds is not None:
         effort = dataclasses.replace(effort, rounds=options.rounds)
-    ensure_compiled("concepts")
+    ensure_compiled(Config())
     console = Console(width=130)
     names = track(options.streams, "streams", console=console, transient=True)
     found = [measure(name, effort) for name in names]

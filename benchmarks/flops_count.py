@@ -1,4 +1,4 @@
-"""Floating point operations that one learned row costs a concept network, part by part.
+"""Floating point operations that one learned row costs a default network, part by part.
 
 Every addition, subtraction, multiplication, division, power and root is one operation, and so is
 every exponential and logarithm; these two are counted once more on their own. Comparisons, signs
@@ -37,6 +37,10 @@ class Facts:
     """Layers with curves that learn, the boxes among them."""
     boxes: float = 1.0
     """Layers that gather evidence for splits."""
+    tested: float = 1.0
+    """Errors taken in by the drift test."""
+    adaptive: float = 3.0
+    """Layers of the adaptive memory."""
     split_checks: float = 0.01
     rounds: float = 10.0
     """Of Newton's method, over all layers."""
@@ -130,12 +134,12 @@ def split_check(n: int, m: int) -> Flops:
     cuts = n * (BINS - 1) * n_contrasts(m) * (3 * BINS + 14)
     pairs = pairs_of(n) * n_contrasts(m) * (3 * BINS + 6)
     luck = Flops(2, 1) if n > 1 else Flops(0)
-    return Flops(cuts + pairs + luck.all + 2, luck.slow)
+    return Flops(cuts + pairs + luck.all + 3, luck.slow)
 
 
 def clouds(n: int, m: int, facts: Facts) -> Flops:
     """Distances, densities and shares of clouds; moving, founding and fading them."""
-    say = facts.clouds * (3 * n + 6) + facts.reached + facts.cloud_layers * 3 * m
+    say = facts.clouds * (3 * n + 6) + facts.reached + facts.cloud_layers * 5 * m
     learn = 2 * facts.own + facts.moved * (3 * n + 14) + facts.founded * 5 - facts.orphans
     fade = facts.fadings + facts.faded * 5
     heights = facts.moved + facts.founded + facts.faded
@@ -144,13 +148,13 @@ def clouds(n: int, m: int, facts: Facts) -> Flops:
 
 def row_weights(facts: Facts) -> Flops:
     """Memory of every layer, and what wary lines think of the label."""
-    return Flops(2 * (facts.lines + facts.curves) + 6 * facts.wary + 1)
+    return Flops(2 * (facts.lines + facts.curves) + 6 * facts.wary + facts.adaptive)
 
 
 def votes(m: int, facts: Facts) -> Flops:
     """The vote, the choice of labels, the test for drift, and labels that repeat each other."""
     chosen, tested, watched = 11, 11, 5 * m + 5
-    return Flops(2 * m * facts.voters + chosen + tested + watched, 1)
+    return Flops(2 * m * facts.voters + chosen + facts.tested * tested + watched, facts.tested)
 
 
 def scores(facts: Facts) -> Flops:
@@ -170,7 +174,7 @@ def row_flops(n: int, m: int, facts: Facts) -> dict[str, Flops]:
     """Operations of one learned row, by part.
 
     >>> round(sum(part.all for part in row_flops(3, 2, Facts()).values()), 2)
-    1700.59
+    1702.6
     """
     line, curve = 1 + n, 1 + 2 * n
 

@@ -1,8 +1,8 @@
 """Runs the learning kernel as plain Python on numbers that count what is done with them.
 
-A process of its own, since Numba must be off: NUMBA_DISABLE_JIT=1 python flops_facts.py FILE.
-FILE is a pickled list of (state, lessons, outputs, habits); prints the facts and the operations
-by part, per learned row, as JSON. Rows with a drift or a split are an error.
+A process of its own, since Numba must be off: NUMBA_DISABLE_JIT=1 python flops_facts.py FILE. FILE
+is a pickled list of (state, batch, outputs, codes, params, work); prints the facts and the
+operations by part, per learned row, as JSON. Rows with a drift or a split are an error.
 """
 
 import collections
@@ -15,27 +15,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from devfnn.kernels.concept_state import BOXES, FIRST_KEPT, LINE, NO_LAYER, QUICK_LINE, Diary
-from devfnn.model.concepts.state import work_for
 
-from devfnn.kernels import (
-    boxes,
-    clouds,
-    concept_labels,
-    concept_votes,
-    concepts,
-    consequents,
-    crossings,
-    drifts,
-    logistic,
-    repeats,
-)
+from devfnn.kernels import boxes, clouds, drift, labels, network, recursive, votes
+from devfnn.kernels.state import LINE, NO_LAYER
+from devfnn.model.network import event_buffer
 
-MODULES = (boxes, clouds, concept_labels, concept_votes, concepts, consequents, drifts, logistic)
-MODULES += (crossings, repeats)
+MODULES = (boxes, clouds, drift, labels, network, recursive, votes)
 
 PARTS = {
-    "expand_row": "expansion",
+    "expand_blocks": "expansion",
     "class_shares": "outputs",
     "gain_of": "gain product",
     "implicit_output": "implicit step",
@@ -44,14 +32,14 @@ PARTS = {
     "note_row": "row notes",
     "gather_evidence": "evidence",
     "split_rule": "split checks",
-    "cloud_shares": "clouds",
+    "say_clouds": "clouds",
     "learn_clouds": "clouds",
     "move_clouds": "clouds",
     "found_cloud": "clouds",
     "fade_clouds": "clouds",
-    "train_layer": "row weights",
-    "combine": "votes",
-    "is_chosen": "votes",
+    "learn_rules": "row weights",
+    "combine_votes": "votes",
+    "choose_label": "votes",
     "note_error": "votes",
     "watch_label": "votes",
     "score_layers": "scores",
@@ -139,23 +127,26 @@ class CountingNumPy:
 
 def _note_facts(name: str, args: tuple[Any, ...]) -> None:
     """What a call says about the layers."""
-    state = args[0]
-    if name == "train_layer":
-        kind, layer = state.kinds[args[1]], args[1]
-        FACTS["lines"] += kind == LINE
-        FACTS["wary"] += kind == LINE and layer != QUICK_LINE
-        FACTS["curves"] += kind == BOXES
-    elif name == "cloud_shares":
-        FACTS["clouds"] += state.n_clouds[0]
+    own = args[0]
+    if name == "learn_rules":
+        layer, params = args[2], args[5].pool
+        origin, is_line = own.layers.origins[layer], own.layers.kinds[layer] == LINE
+        FACTS["lines"] += is_line
+        FACTS["curves"] += not is_line
+        FACTS["wary"] += params.label_noises[origin] > 0.0
+        FACTS["adaptive"] += params.memories[origin] == 0.0
+    elif name == "say_clouds":
+        FACTS["clouds"] += own.count[0]
     elif name == "move_clouds":
-        FACTS["own"] += np.count_nonzero(state.cloud_labels[: state.n_clouds[0]] == args[2])
+        FACTS["own"] += np.count_nonzero(own.labels[: own.count[0]] == args[2][0])
     elif name == "found_cloud":
-        FACTS["orphans"] += args[2] not in state.cloud_labels[: state.n_clouds[0]]
-    elif name == "fade_clouds":
-        FACTS["faded"] += state.n_clouds[0]
+        FACTS["orphans"] += args[2] not in own.labels[: own.count[0]]
+    elif name == "fade_clouds" and own is not None and args[1] % clouds.REFRESH_ROWS == 0:
+        FACTS["fadings"] += 1
+        FACTS["faded"] += own.count[0]
     elif name == "score_layers":
-        is_voter = (state.kinds != NO_LAYER) & (state.rests == 0)
-        kept = np.count_nonzero(is_voter[FIRST_KEPT:])
+        is_voter = (own.layers.kinds != NO_LAYER) & (own.layers.rests == 0)
+        kept = np.count_nonzero(is_voter[args[3].n_configured :])
         FACTS["voters"] += np.count_nonzero(is_voter)
         FACTS["pairs"] += kept * (kept - 1) // 2
 
@@ -164,9 +155,9 @@ CALLS = {
     "score_layers": "rows",
     "gather_evidence": "boxes",
     "split_rule": "split_checks",
-    "cloud_shares": "cloud_layers",
+    "say_clouds": "cloud_layers",
     "found_cloud": "founded",
-    "fade_clouds": "fadings",
+    "note_error": "tested",
 }
 """Facts that are the number of calls."""
 
@@ -184,8 +175,8 @@ def _watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         elif name == "implicit_output" and len(args[0]) == 2:
             # A label that was the less likely starts from a plain 0.5, used in two differences.
             DONE["implicit step", "any"] += 2 * int(args[0][args[1]] < args[0][1 - args[1]])
-        elif name == "cloud_shares":
-            densities = args[2].heights[: args[0].n_clouds[0]]
+        elif name == "say_clouds":
+            densities = args[3].heights[: args[0].count[0]]
             # Plain zeros were added to a plain zero up to the first cloud within reach.
             DONE["clouds", "any"] += int(np.argmax(densities > 0.0)) if len(densities) else 0
         _doing.pop()
@@ -209,7 +200,9 @@ def watch_kernels() -> None:
 
 
 def counted(values: Any) -> Any:
-    """Numbers that count, in place of an array of floats or a float."""
+    """Numbers that count, in place of an array of floats or a float; also inside named tuples."""
+    if isinstance(values, tuple):
+        return values._make(map(counted, values))
     if isinstance(values, float):
         return Counted(values)
     if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
@@ -219,28 +212,20 @@ def counted(values: Any) -> Any:
     return made.view(CountedArray)
 
 
-WHOLE = ("ages", "track", "clock")
-"""Whole numbers of the state that are divided by, or divided."""
-
-
-def run_chunk(state: Any, lessons: Any, outputs: Any, habits: Any) -> None:
-    """The kernel on one chunk."""
-    state = type(state)(*map(np.copy, state))
-    work = work_for(state)
-    state = state._replace(**{name: getattr(state, name).astype(float) for name in WHOLE})
-    state, lessons, work, habits = (
-        type(each)(*map(counted, each)) for each in (state, lessons, work, habits)
+def run_chunk(state: Any, batch: Any, outputs: Any, codes: Any, params: Any, work: Any) -> None:
+    """The kernels on one chunk; whole numbers that are divided count, too."""
+    pool = state.pool._replace(ages=state.pool.ages.astype(float))
+    progress = state.progress._replace(
+        errors=state.progress.errors.astype(float), counts=state.progress.counts.astype(float)
     )
-    n_rows = len(lessons.labels)
-    diary = Diary(
-        taken=np.zeros(n_rows, np.int64),
-        errors=np.zeros(n_rows, np.int64),
-        lines=np.zeros((n_rows + 64, 5), np.int64),
-        numbers=np.zeros((n_rows + 64, 4)),
-        n_lines=np.zeros(1, np.int64),
-    )
-    concepts.learn_chunk(state, lessons, counted(outputs), habits, diary, work)
-    if diary.n_lines[0] or not diary.taken.all():
+    state = counted(state._replace(pool=pool, progress=progress))
+    batch, work, params, outputs = map(counted, (batch, work, params, outputs))
+    n_rows = len(batch.labels)
+    events = event_buffer(n_rows, n_rows + 64)
+    _, n_taken, lead = network.assess_chunk(state, batch, outputs, params, events, work)
+    step = (0, n_rows, batch.rows.shape[1], 0, n_taken, lead)
+    network.learn_chunk(state, batch, outputs, codes, step, params, events, work)
+    if events.count[0] or not events.taken.all():
         raise ValueError("a drift, a split, or a row whose label was not taken")
 
 
@@ -254,7 +239,7 @@ def facts_of(n_classes: int) -> dict[str, float]:
     facts["reached"] = DONE["clouds", "exp"]
     heights = DONE["clouds", "log"] // 2
     facts["moved"] = heights - facts.get("founded", 0) - facts.get("faded", 0)
-    for name in ("boxes", "split_checks"):
+    for name in ("boxes", "split_checks", "tested"):
         facts.setdefault(name, 0)
     return {name: float(value) / rows for name, value in facts.items()}
 

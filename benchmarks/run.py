@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from devfnn.model import presets
 from devfnn.model.compiling import ensure_compiled
 from streams import FOLDS, data_folder
 
@@ -98,8 +99,8 @@ def main() -> None:
     parser.add_argument("--only", choices=["accuracy", "speed", "startup"])
     arguments = parser.parse_args()
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
-    for network in ("concepts", "stacked"):
-        ensure_compiled(network)
+    for config in (presets.default(), presets.stacked()):
+        ensure_compiled(config)
     results: dict[str, Any] = {"versions": versions()}
     if arguments.only in (None, "startup"):
         results["startup"] = startup.measure()

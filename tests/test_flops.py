@@ -29,7 +29,10 @@ def prepared(n_features: int, n_classes: int, max_clouds: int) -> flops.Prepared
     X = rng.random((4 * N_ROWS, n_features))
     y = np.minimum((X[:, 0] * n_classes).astype(np.int64), n_classes - 1)
     y[:n_classes] = np.arange(n_classes)
-    config = Config(active_learning=False, max_clouds=max_clouds, growing=False, split_evidence=1e9)
+    config = Config().replace(labels__choice="all", boxes__evidence=1e9)
+    config = config.replace(growing=None, drift=None, merging=None)
+    clouds = {"clouds__max_rules": max_clouds} if max_clouds else {"clouds": None}
+    config = config.replace(**clouds)
     model = DEVFNN(config)
     model.learn(X[: 3 * N_ROWS], y[: 3 * N_ROWS])
     found = flops.prepare(model, flops.Chunk(X[3 * N_ROWS :], y[3 * N_ROWS :]))
@@ -69,8 +72,8 @@ def test_the_count_of_two_features_and_classes_by_hand() -> None:
     # Two features in bins take 12, their only pair 1.
     assert parts["evidence"].all == 4 + 3 + 12 + 1
     assert parts["clouds"].all == parts["caps"].all == 0
-    # A memory takes 2 in every layer, that of the brisk line 3; trust takes 6 in two lines.
-    assert parts["row weights"].all == 6 * 2 + 1 + 2 * 6
+    # A memory takes 2 in every layer, one more if it adapts; trust takes 6 in two lines.
+    assert parts["row weights"].all == 6 * 2 + 3 + 2 * 6
     # Six layers of two classes; choice 11, track of errors 11 with a log; labels: a share of each
     # class 3 and its rate 2, the share of changes 3 and its rate 1, one more label 1.
     assert parts["votes"] == (24 + 11 + 11 + 2 * 5 + 4 + 1, 1)
