@@ -174,7 +174,7 @@ def row_flops(n: int, m: int, facts: Facts) -> dict[str, Flops]:
     """Operations of one learned row, by part.
 
     >>> round(sum(part.all for part in row_flops(3, 2, Facts()).values()), 2)
-    1702.6
+    1702.93
     """
     line, curve = 1 + n, 1 + 2 * n
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from devfnn import DEVFNN, Config, GClass
+from devfnn import DEVFNN, Config, GClass, presets
 from devfnn.arrays import Floats, Ints
 from devfnn.evaluation import Summary, iter_prequential
 from devfnn.model import presets
@@ -158,7 +158,9 @@ def test_the_network_is_not_worse_than_its_simplest_parts(load_stream: Load) -> 
         chunks = chunks_of(load_stream, stream, scaled=True)
         network = accuracy(DEVFNN(Config(scaling="none")), chunks)
         for consequent in ("logistic", "least_squares"):
-            alone = default(scaling="none", gaussian__growing=False, labels__choice="all")
+            alone = presets.stacked().replace(
+                scaling="none", gaussian__growing=False, labels__choice="all"
+            )
             single = accuracy(GClass(alone.replace(gaussian__consequent=consequent)), chunks)
             assert network > single - 0.3, (stream, consequent)
 

@@ -11,7 +11,7 @@ import pytest
 
 from devfnn import DEVFNN, events
 from devfnn.events import Event
-from scenes import CHUNK, config_of, each_network, flipped, run, stacked
+from scenes import CHUNK, config_of, default, each_network, flipped, run, stacked
 
 KINDS = [
     kind
