@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from devfnn import DEVFNN, Config, GClass, presets
+from devfnn import DEVFNN, Config, GClass
 from devfnn.arrays import Floats, Ints
 from devfnn.evaluation import Summary, iter_prequential
 from devfnn.model import presets
