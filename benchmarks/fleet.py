@@ -15,7 +15,9 @@ import numpy as np
 
 from devfnn import DEVFNN, Config, Fleet
 
-SMALL = Config(scaling="none", max_pool=8, max_boxes=4, max_clouds=0, max_kept=2)
+SMALL = Config(scaling="none").replace(
+    rules__max_rules=8, boxes__max_rules=4, clouds=None, growing__max_kept=2
+)
 CLASSES = [0, 1]
 
 Batch = tuple[np.ndarray, np.ndarray, np.ndarray]

@@ -16,28 +16,30 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from devfnn import DEVFNN, Config
+from devfnn import DEVFNN, Config, GClass
 from devfnn.evaluation import Summary, iter_prequential
 from devfnn.types import Chunk
 from streams import FOLDS, data_folder, file_chunks
 
 CANDIDATES: dict[str, Config] = {
-    "one logistic rule": PLAIN.replace(initial_layers=1, growing=False),
+    "one logistic rule": GClass(PLAIN).config,
     "default": Config(),
     **{name: Config().replace(**changes) for name, changes in ABLATIONS.items()},
-    "conflict threshold 0.95": Config(conflict_threshold=0.95),
-    "drift significance 1e-6": Config(drift_significance=1e-6),
-    "quick memory 1,000": Config(quick_memory=1000.0),
-    "longest memory 50,000": Config(longest_memory=50_000.0),
-    "prior 2": Config(prior=2.0),
-    "prior 20": Config(prior=20.0),
-    "split evidence 12": Config(split_evidence=12.0),
-    "split evidence 40": Config(split_evidence=40.0),
-    "cloud rate 0.05": Config(cloud_rate=0.05),
-    "cloud memory 0.9995": Config(cloud_memory=0.9995),
-    "vote power 0.05": Config(vote_power=0.05),
-    "vote power 0.3": Config(vote_power=0.3),
-    "vote rows 3,000": Config(vote_rows=3000.0),
+    "certainty 0.95": Config().replace(labels__certainty=0.95),
+    "drift significance 1e-6": Config().replace(drift__significance=1e-6),
+    "quick memory 1,000": Config().with_layer("quick line", memory=1000.0),
+    "longest memory 50,000": Config()
+    .with_layer("calm curve", memory=50_000.0)
+    .replace(memory__longest=50_000.0),
+    "prior 2": Config().replace(rules__prior=2.0),
+    "prior 20": Config().replace(rules__prior=20.0),
+    "split evidence 12": Config().replace(boxes__evidence=12.0),
+    "split evidence 40": Config().replace(boxes__evidence=40.0),
+    "cloud rate 0.05": Config().replace(clouds__rate=0.05),
+    "cloud memory 0.9995": Config().replace(clouds__memory=0.9995),
+    "vote power 0.05": Config().replace(voting__power=0.05),
+    "vote power 0.3": Config().replace(voting__power=0.3),
+    "vote rows 3,000": Config().replace(voting__rows=3000.0),
 }
 
 

@@ -5,13 +5,11 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
-from devfnn.kernels.concept_state import LINE, NO_OWNER
-from devfnn.model.concepts.network import ConceptNetwork
-from devfnn.model.concepts.state import unpacked
 from rich.progress import Progress
 
-from devfnn import DEVFNN, Config
-from devfnn.kernels.state import FREE
+from devfnn import DEVFNN, Config, presets
+from devfnn.kernels.state import FREE, LINE, NO_OWNER
+from devfnn.model.layers.pool import unpacked
 
 ROWS = 5000
 
@@ -42,18 +40,17 @@ def nasty_rows(index: int, rng: np.random.Generator) -> tuple[np.ndarray, np.nda
 def matrices_of(model: DEVFNN) -> Iterator[tuple[str, np.ndarray]]:
     """Every gain matrix and inverse covariance, each with its kind."""
     network = model._known()
-    if isinstance(network, ConceptNetwork):
-        state = network.state
-        for rule in np.flatnonzero(state.owners != NO_OWNER):
+    kinds, pool, gaussians = network.state.layers.kinds, network.state.pool, network.state.gaussians
+    if pool is not None:
+        for rule in np.flatnonzero(pool.owners != NO_OWNER):
             n = network.n_features
-            size = 1 + n if state.kinds[state.owners[rule]] == LINE else 1 + 2 * n
-            yield "gain", unpacked(state.gains[rule])[:size, :size]
-        return
-    layers = network.layers
-    for layer, rule in np.argwhere(layers.status != FREE):
-        n = int(layers.n_inputs[layer, 0])
-        yield "gain", layers.gain_covs[layer, rule, : 2 * n + 1, : 2 * n + 1]
-        yield "inverse covariance", layers.inverse_covs[layer, rule, :n, :n]
+            size = 1 + n if kinds[pool.owners[rule]] == LINE else 1 + 2 * n
+            yield "gain", unpacked(pool.gains[rule])[:size, :size]
+    if gaussians is not None:
+        for layer, rule in np.argwhere(gaussians.status != FREE):
+            n = int(gaussians.n_inputs[layer, 0])
+            yield "gain", gaussians.gain_covs[layer, rule, : 2 * n + 1, : 2 * n + 1]
+            yield "inverse covariance", gaussians.inverse_covs[layer, rule, :n, :n]
 
 
 def check(model: DEVFNN) -> dict[str, float]:
@@ -70,8 +67,8 @@ def check(model: DEVFNN) -> dict[str, float]:
 
 MODELS = {
     "default": Config(),
-    "stacked, logistic": Config(network="stacked"),
-    "stacked, least squares": Config(network="stacked", consequent="least_squares"),
+    "stacked, logistic": presets.stacked(),
+    "stacked, least squares": presets.stacked().replace(gaussian__consequent="least_squares"),
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from devfnn import DEVFNN, Config
+from devfnn import DEVFNN, Config, presets
 from devfnn.types import Chunk
 from streams import patchwork_chunks, separable_chunks
 
@@ -83,11 +83,13 @@ def measure(n_rows: int = 40000) -> Iterator[dict[str, Any]]:
         seconds = seconds_per_row(model, separable_chunks(10000, 4, n_classes))
         yield _row("classes", n_classes, seconds, model, 4)
     for max_boxes in (1, 5, 20):
-        model = DEVFNN(Config(max_boxes=max_boxes, pruning=False))
+        model = DEVFNN(Config().replace(boxes__max_rules=max_boxes, boxes__joining=False))
         seconds = seconds_per_row(model, patchwork_chunks(20000, 4))
         yield _row("boxes allowed", max_boxes, seconds, model, 4)
-    stacked = Config(network="stacked", max_layers=50, growing=False, merging=False)
+    stacked = presets.stacked().replace(drift=None, growing=None, merging=None)
+    first, others = stacked.layers
     for n_layers in (1, 2, 4, 8):
-        model = DEVFNN(stacked.replace(initial_layers=n_layers))
+        layers = (first, *(others,) * (n_layers - 1)) if n_layers > 1 else (others,)
+        model = DEVFNN(stacked.replace(layers=layers))
         seconds = seconds_per_row(model, separable_chunks(10000, 4, 2))
         yield _row("stacked layers", n_layers, seconds, model, 4)
