@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from devfnn import Config
 from devfnn.baselines.peers import PEERS
 from devfnn.baselines.registry import MODELS
 from devfnn.evaluation import Procedure
 from devfnn.experiments import RunSettings, StreamSettings
-from devfnn.experiments.table_runs import ABLATIONS
+from devfnn.experiments.table_runs import ABLATIONS, STACKED_ABLATIONS
 from devfnn.model.presets import name_in_paper
 
 SEED = 1
@@ -218,21 +217,17 @@ class System:
         )
 
 
+OF_NUMBERS = ("clouds off", "prior reach off", "label noise off")
+"""Ablations of a number, not of a mechanism."""
+
+
 def ablations() -> dict[str, dict[str, Any]]:
     """Every mechanism of the default turned round, one at a time.
 
-    They are those of `ABLATIONS` that turn a single switch. One that is off by default is turned
-    on, and the name says so.
+    One that is off by default is turned on, and the name says so.
     """
-    default = Config()
-    found: dict[str, dict[str, Any]] = {}
-    for name, changes in ABLATIONS.items():
-        field = next(iter(changes))
-        before = getattr(default, field)
-        if len(changes) == 1 and isinstance(before, bool):
-            mechanism = name.removesuffix(" on").removesuffix(" off")
-            found[f"{mechanism} {'off' if before else 'on'}"] = {field: not before}
-    return found
+    switches = (name for name in ABLATIONS if name.endswith((" on", " off")))
+    return {name: ABLATIONS[name] for name in switches if name not in OF_NUMBERS}
 
 
 def record_systems() -> list[System]:
@@ -248,8 +243,9 @@ def _own() -> Iterator[System]:
     for name, changes in ablations().items():
         yield System(name, "ablation", changes=changes)
     yield System("clouds off", "ablation", changes=ABLATIONS["clouds off"])
-    yield System("stacked layers", "ablation", changes=ABLATIONS["stacked layers"])
-    yield System(BUDGET, "ablation", changes={"label_budget": 0.1})
+    (levels,) = STACKED_ABLATIONS.values()
+    yield System("stacked layers", "ablation", preset="stacked", changes=levels)
+    yield System(BUDGET, "ablation", changes={"labels__budget": 0.1})
     yield System(BY_ROW, "default", scaling="online", by_row=True, streams=FOUR_FILES[2:])
     yield System(
         LAGS, "default", changes={"lags": 3}, scaling="online", by_row=True,

@@ -203,15 +203,16 @@ def test_results_and_orders_to_run_do_not_go_together(invoke, results, option):
 
 
 def test_ablations_are_a_table_too(invoke, in_one_process, tmp_path, monkeypatch):
-    monkeypatch.setattr(table_runs, "ABLATIONS", {"growing off": {"growing": False}})
-    monkeypatch.setattr(table_runs, "PAPER_ABLATIONS", {})
+    monkeypatch.setattr(table_runs, "ABLATIONS", {"merging off": {"merging": None}})
+    for others in ("STACKED_ABLATIONS", "PAPER_ABLATIONS"):
+        monkeypatch.setattr(table_runs, others, {})
     monkeypatch.setattr(table_runs, "RIVAL_VARIANTS", {})
     words = ("--ablations", "--streams", "sine", "--rows", 600, "--seeds", 1)
     shown = invoke(*words, "--folder", tmp_path / "runs")
     assert shown.exit_code == 0, shown.output
-    assert len(in_one_process) == 3
+    assert len(in_one_process) == 4
     assert "What each mechanism is worth" in shown.stdout
-    assert "growing=False" in shown.stdout
+    assert "merging=none" in shown.stdout
 
 
 @pytest.mark.parametrize("n_before", [0, 1])

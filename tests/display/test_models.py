@@ -39,6 +39,7 @@ def about(**changes):
     return {
         "file": "x.model",
         "class": "GClass",
+        "preset": "stacked",
         "changed": {},
         "features": [{"name": "a", "low": 0.5, "high": 1234567.0, "state": "in use"}],
         "classes": ["up", "down"],
@@ -71,7 +72,7 @@ def rule(**changes):
 def test_a_model_is_shown_in_facts_and_tables():
     text = shown(*model_tables(about()))
     for part in (
-        "x.model model GClass parameters changed none",
+        "x.model model GClass, preset stacked parameters changed none",
         "learned 1,234 rows, 567 labels used classes 2: up, down layers 2, and 1 merged",
         "rules 6, and 4 archived numbers in rules 4,321",
         "size 10.0 kB of arrays, 12.0 kB on disk",
@@ -81,7 +82,7 @@ def test_a_model_is_shown_in_facts_and_tables():
         assert part in text
 
 
-def test_layers_of_a_concept_network_are_called_by_what_they_are():
+def test_layers_are_called_by_what_they_are():
     layers = [
         layer(0) | {"kind": "quick line"},
         layer(4) | {"kind": "clouds", "state": "rests"},

@@ -291,7 +291,7 @@ def test_a_full_disk_is_said_to_be_so(path, monkeypatch):
         (settings({"seed": 4}), "stream.seed = 4, the checkpoint 3"),
         (settings({"rows": 1300}), "stream.rows = 1300, the checkpoint 1200"),
         (settings({"hide_labels": 0.1}), "stream.hide_labels = 0.1"),
-        (settings(changes={"max_rules": 2}), "changes"),
+        (settings(changes={"boxes__max_rules": 2}), "changes"),
         (settings(model="gclass"), "model = 'gclass', the checkpoint 'devfnn'"),
         (settings(procedure=Procedure(by_row=True)), "procedure.by_row = True"),
     ],
@@ -444,7 +444,8 @@ def test_arrays_that_are_missing_or_cut_are_refused_whatever_the_checksum(whole,
 
 
 def test_a_model_of_another_run_is_refused(whole, path, tmp_path):
-    for other in (settings(LABELS, changes={"max_rules": 2}), settings(LABELS, model="gclass")):
+    small = settings(LABELS, changes={"boxes__max_rules": 2})
+    for other in (small, settings(LABELS, model="gclass")):
         stopped(other, tmp_path / "other", 6)
         model = _unpacked((tmp_path / "other").read_bytes())["model"]
         refuse(path, changed(whole, model=model), "the model has other parameters")

@@ -93,11 +93,11 @@ def test_presets_parameters_and_common_settings_reach_their_cells():
         ["devfnn", "devfnn@static"],
         [short()],
         1,
-        changes={"devfnn@static": {"max_rules": 2}},
+        changes={"devfnn@static": {"gaussian__max_rules": 2}},
         common={"scaling": "dataset", "procedure": Procedure(by_row=True)},
     )
     assert [cell.settings.preset for cell in cells] == [None, "static"]
-    assert [cell.settings.changes for cell in cells] == [{}, {"max_rules": 2}]
+    assert [cell.settings.changes for cell in cells] == [{}, {"gaussian__max_rules": 2}]
     assert {cell.settings.scaling for cell in cells} == {"dataset"}
     assert all(cell.settings.procedure.by_row for cell in cells)
     assert [str(cell) for cell in cells] == [

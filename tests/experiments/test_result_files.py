@@ -189,8 +189,8 @@ def test_a_run_that_was_stopped_is_run_again(cached):
 def test_results_of_other_code_are_refused(cached):
     settings, path, change = cached
     config = json.loads(path.read_text())["config"]
-    change(config=config | {"memory": 0.5})
-    with pytest.raises(DataError, match=r"memory = 0\.5 instead of 0\.9995"):
+    change(config=config | {"labels": config["labels"] | {"budget": 0.5}})
+    with pytest.raises(DataError, match=r"labels\.budget = 0\.5 instead of 1\.0"):
         cached_result(path, settings)
     change(config=config, versions={"devfnn": "0.0.1"})
     with pytest.raises(DataError, match=r"version = '0\.0\.1'"):

@@ -115,9 +115,10 @@ def test_every_kind_of_model_gives_a_result(model):
 
 
 def test_the_configuration_is_the_one_of_the_model():
-    result = finished(settings("logistic", rows=300, changes={"memory": 0.99}, seed=4)).result()
-    assert result["config"]["rule_growing"] is False
-    assert (result["config"]["memory"], result["config"]["seed"]) == (0.99, 4)
+    changes = {"gaussian__memory": 0.99}
+    result = finished(settings("logistic", rows=300, changes=changes, seed=4)).result()
+    own = result["config"]["gaussian"]
+    assert (own["growing"], own["memory"], result["config"]["seed"]) == (False, 0.99, 4)
 
 
 def test_only_models_that_do_not_scale_themselves_get_scaled_rows():

@@ -34,7 +34,7 @@ def test_settings_are_plain_data_and_equal_if_the_settings_are():
         return settings(
             {"rows": 100, "options": {"noise": 0.1, "blocks": (1, 2)}, "data_dir": "x"},
             preset="static",
-            changes={"max_rules": 2},
+            changes={"boxes__max_rules": 2},
             procedure=Procedure(by_row=True, label_budget=0.5),
         )
 
@@ -61,7 +61,7 @@ def test_what_goes_without_saying_is_said():
         (settings({"skip": 5}), "stream.skip"),
         (settings(model="gclass"), "model"),
         (settings(preset="static"), "preset"),
-        (settings(changes={"max_rules": 3}), "changes"),
+        (settings(changes={"boxes__max_rules": 3}), "changes"),
         (settings(scaling="none"), "scaling"),
         (settings(procedure=Procedure(by_row=True)), "procedure.by_row"),
         (settings(procedure=Procedure(warm_up_chunks=1)), "procedure.warm_up_chunks"),
@@ -201,13 +201,13 @@ def test_static_devfnn_starts_from_the_preset_of_the_paper():
     assert (static.preset_name, static.scaling_name) == ("paper", "dataset")
     assert static.final_config() == presets.paper_static("weather").replace(scaling="none")
     ours = dataclasses.replace(static, preset="static")
-    assert ours.final_config() == presets.static().replace(rules="fixed")
+    assert ours.final_config() == presets.static().replace(gaussian__rules="fixed")
 
 
 def test_changes_win_over_presets_and_the_seed_reaches_the_model():
-    config = settings({"seed": 7}, preset="static", changes={"growing": True}).config()
-    assert (config.seed, config.growing) == (7, True)
-    assert settings(preset="static").config().growing is False
+    config = settings({"seed": 7}, preset="static", changes={"training": "leader"}).config()
+    assert (config.seed, config.training, config.growing) == (7, "leader", None)
+    assert settings(preset="static").config().training == "all"
 
 
 def test_models_without_a_configuration_have_no_preset():
@@ -231,6 +231,7 @@ def test_row_by_row_delays_belong_to_the_procedure():
 def test_changes_win_over_what_makes_a_model_a_part_of_devfnn():
     stream = StreamSettings(name="sea", rows=500).open().stream
     plain = settings(model="logistic").make_model(stream).config
-    assert (plain.rule_growing, plain.active_learning) == (False, False)
-    changed = settings(model="logistic", changes={"rule_growing": True}).make_model(stream).config
-    assert (changed.rule_growing, changed.active_learning) == (True, False)
+    assert (plain.gaussian.growing, plain.labels.choice) == (False, "all")
+    grows = settings(model="logistic", changes={"gaussian__growing": True})
+    changed = grows.make_model(stream).config
+    assert (changed.gaussian.growing, changed.labels.choice) == (True, "all")

@@ -12,6 +12,7 @@ from devfnn.experiments.table_runs import (
     PEER_MODELS,
     PEER_STREAMS,
     RIVAL_VARIANTS,
+    STACKED_ABLATIONS,
     ablation_cells,
     table_cells,
 )
@@ -68,7 +69,7 @@ def test_every_ablation_changes_its_configuration():
 
 
 def test_depth_merging_features_and_labels_are_among_them():
-    fields = {"growing", "merging", "feature_mask", "active_learning"}
+    fields = {"growing", "merging", "feature_mask", "labels__choice"}
     for ablations in (ABLATIONS, PAPER_ABLATIONS):
         assert fields <= {field for changes in ablations.values() for field in changes}
 
@@ -77,18 +78,21 @@ def test_runs_of_ablations_have_names_of_their_own():
     cells = ablation_cells(["weather", "electricity"], 2, rows=300)
     assert len({cell.name for cell in cells}) == len(cells)
     rivals = sum(1 + len(variants) for variants in RIVAL_VARIANTS.values())
-    assert len(cells) == 2 * 2 * (len(ABLATIONS) + len(PAPER_ABLATIONS) + 2 + rivals)
+    assert len(cells) == 2 * 2 * (len(ABLATIONS) + len(PAPER_ABLATIONS) + 2 + 2 + rivals)
     (five,) = [cell for cell in cells if cell.name == "den, five passes__weather__0"]
     assert dict(five.settings.changes) == {"stream": "weather", "epochs": 5}
     (off,) = [cell for cell in cells if cell.name == "devfnn@paper, growing off__weather__1"]
     assert off.settings.preset == "paper"
-    assert dict(off.settings.changes) == {"growing": False}
+    assert dict(off.settings.changes) == {"growing": None, "drift": None}
     assert off.settings.stream.rows == 300
-    assert {cell.settings.preset for cell in ablation_cells(["sine"], 1)} == {None, "paper"}
+    assert {cell.settings.preset for cell in ablation_cells(["sine"], 1)} == {
+        *(None, "stacked", "paper")
+    }
     assert {cell.seed for cell in ablation_cells(["kdd99"], 3)} == {0}
 
 
 def test_the_stacked_network_is_run_with_its_own_levels():
-    config = Config().replace(**ABLATIONS["stacked layers"])
-    assert config.network == "stacked"
-    assert (config.conflict_threshold, config.drift_significance) == (0.95, 1e-8)
+    cells = [cell for cell in ablation_cells(["sine"], 1) if cell.settings.preset == "stacked"]
+    default, (levels, *others) = presets.stacked(), STACKED_ABLATIONS.values()
+    assert [cell.settings.config() for cell in cells] == [default, default.replace(**levels)]
+    assert levels == {"labels__certainty": 0.95, "drift__significance": 1e-8} and not others

@@ -345,9 +345,10 @@ def test_numbers_may_have_their_sign():
 def test_parameters_that_were_set_are_named():
     changed = result(model="capymoa-arf", settings={"changes": {"ensemble_size": 10}})
     assert system_name(changed) == "capymoa-arf (ensemble_size=10)"
-    assert system_name(result(settings={"changes": {"growing": False}})) == (
-        "DEVFNN (default, growing=False)"
-    )
+    assert system_name(result(settings={"changes": OFF})) == "DEVFNN (default, merging=none)"
+    changes = {"boxes__max_rules": 3, "voting": {"form": "equal", "ballots": "hard"}}
+    named = "DEVFNN (default, boxes.max_rules=3, voting=equal(ballots=hard))"
+    assert system_name(result(settings={"changes": changes})) == named
     assert system_name(result(model="pnn", settings={"changes": {"stream": "sea"}})) == "PNN"
     assert system_name({"model": "sdevfnn", "preset": "default"}) == "SDEVFNN (default)"
 
@@ -393,7 +394,7 @@ def ablated(accuracy, stream="weather", changes=None, preset="default", seed=0):
     return result(stream, preset=preset, seed=seed, **measured)
 
 
-OFF = {"growing": False}
+OFF = {"merging": None}
 
 
 def test_differences_are_to_the_same_without_the_change():
@@ -410,8 +411,8 @@ def test_differences_are_to_the_same_without_the_change():
     )
     plain, without, paper, paper_without = table.rows
     assert (plain["system"], plain["start"]) == ("DEVFNN (default)", "DEVFNN (default)")
-    assert without["system"] == "DEVFNN (default, growing=False)"
-    assert [row["change"] for row in table.rows] == ["as it is", "growing=False"] * 2
+    assert without["system"] == "DEVFNN (default, merging=none)"
+    assert [row["change"] for row in table.rows] == ["as it is", "merging=none"] * 2
     assert without["difference:weather"] == pytest.approx(-0.05)
     assert without["difference:sea-paper"] == pytest.approx(0.05)
     assert without["difference"] == pytest.approx(0.0)
@@ -436,5 +437,6 @@ def test_seeds_are_averaged():
 
 
 def test_a_change_without_its_start_has_no_difference():
-    (row,) = ablation_table([ablated(0.7, changes=OFF)]).rows
+    (row,) = ablation_table([ablated(0.7, changes={"voting": {"form": "equal", "power": 2}})]).rows
+    assert row["change"] == "voting=equal(power=2)"
     assert (row["start"], row["accuracy"], row["difference"]) == ("DEVFNN (default)", 0.7, None)

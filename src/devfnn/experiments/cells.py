@@ -11,6 +11,7 @@ from devfnn.errors import InputError
 from devfnn.evaluation.ranking import signed_rank_p
 from devfnn.evaluation.results import deviation, mean
 from devfnn.experiments.published import PUBLISHED
+from devfnn.formatting import change_text, flat_names
 
 Result = Mapping[str, Any]
 
@@ -50,7 +51,7 @@ def system_name(result: Result) -> str:
     elif model in MODELS:
         usual = MODELS[model].preset
     about = [] if preset in (None, usual) else [str(preset)]
-    about += [f"{key}={value}" for key, value in changes_of(result).items() if key != SIZES]
+    about += [change_text(*each) for each in changes_of(result).items() if each[0] != SIZES]
     return f"{name} ({', '.join(about)})" if about else name
 
 
@@ -109,7 +110,7 @@ def _check_fits(seeds: Sequence[Result], result: Result, what: str) -> None:
 
 def _parameters(result: Result) -> dict[str, Any]:
     """All parameters of a model but its seed."""
-    known = {**(result.get("config") or {}), **changes_of(result)}
+    known = {**flat_names(result.get("config") or {}), **changes_of(result)}
     return {key: value for key, value in known.items() if key != "seed"}
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from devfnn.errors import DataError, InputError
 from devfnn.experiments.settings import RunSettings, difference, versions
+from devfnn.formatting import flat_names
 
 FORMAT = 1
 """Of results and comparisons; raised when their keys change."""
@@ -145,11 +146,11 @@ def cached_result(path: pathlib.Path, settings: RunSettings) -> Result | None:
     if result.get("is_complete") is False:
         return None
     config = settings.final_config()
-    parameters = {} if config is None else json.loads(json.dumps(config.to_dict()))
+    parameters = {} if config is None else flat_names(json.loads(json.dumps(config.to_dict())))
     mine = (settings.to_dict(), {"version": versions()["devfnn"]}, parameters)
     with refusing_malformed(path):
         version = {"version": (result.get("versions") or {}).get("devfnn")}
-        theirs = (result.get("settings") or {}, version, result.get("config") or {})
+        theirs = (result.get("settings") or {}, version, flat_names(result.get("config") or {}))
         other = next(filter(None, map(difference, mine, theirs)), None)
     if other is not None:
         name, here, there = other

@@ -299,7 +299,7 @@ def _pair(key: str, title: str, is_detail: bool) -> tuple[Column, Column]:
 
 
 def _ablation_row(cells: Cells, system: str, start: str, streams: Sequence[str]) -> dict[str, Any]:
-    change = system.removeprefix(start.removesuffix(")")).strip("(), ")
+    change = system.removeprefix(start.removesuffix(")")).removesuffix(")").lstrip("(), ")
     row: dict[str, Any] = {"system": system, "start": start, "change": change or "as it is"}
     own, before = (
         {f":{stream}": mean_accuracy(cells.get((stream, name), [])) for stream in streams}
