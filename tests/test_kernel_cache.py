@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import devfnn
-from devfnn import DEVFNN, Config, Fleet, GClass
+from devfnn import DEVFNN, Fleet, GClass
 from devfnn.baselines.dsscn import DSSCN
 from devfnn.kernels import _jit
-from devfnn.model import compiling
+from devfnn.model import compiling, presets
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"), reason="nothing is compiled"
@@ -73,7 +73,7 @@ def in_new_process(package, program):
     return finished.stdout, finished.stderr
 
 
-def ask(package, prepare="compiling.ensure_compiled('concepts')"):
+def ask(package, prepare="compiling.ensure_compiled('fleet')"):
     """Answer, cache hits and cache misses of a new process."""
     answer, message = in_new_process(package, ASK.format(prepare=prepare))
     return [int(number) for number in answer.split()], message
@@ -107,7 +107,7 @@ def test_another_file_in_the_cache_folder_is_left_alone(package):
     assert stranger.exists()
 
 
-# ---- each network by itself
+# ---- each kind of network by itself
 
 USE = """
 import json
@@ -117,16 +117,14 @@ from devfnn.model import compiling
 
 used = []
 
-def recorder(what):
-    def use(X, y):
-        used.append(what)
-        ask()
-    return use
+def use_kernels(config):
+    used.append(compiling.name_of(config))
+    ask()
 
-compiling.PARTS = {{what: recorder(what) for what in compiling.PARTS}}
-compiling._score_a_chunk = lambda y, probabilities: None
+compiling.use_kernels = use_kernels
+known = {{compiling.name_of(each): each for each in compiling.everything()}}
 for what in {asked}:
-    compiling.ensure_compiled(what)
+    compiling.ensure_compiled(known[what])
 stamp = cache_folder() / "devfnn-kernels.stamp"
 print(json.dumps([used, stamp.read_text().split()[1:]]))
 """
@@ -142,49 +140,51 @@ def use(package, *asked):
     return used, stamped
 
 
-def test_only_the_network_that_is_asked_for_is_compiled_and_stamped(package):
-    assert use(package, "stacked") == (["stacked"], ["stacked"])
-    assert use(package, "stacked") == ([], ["stacked"])
-    assert use(package, "concepts", "concepts") == (["concepts"], ["concepts", "stacked"])
-    assert use(package, "stacked", "fleet", "concepts") == (
-        ["fleet"],
-        ["concepts", "fleet", "stacked"],
-    )
-    every = ["concepts", "fleet", "nodes", "stacked"]
-    assert use(package, *compiling.PARTS) == (["nodes"], every)
-    assert use(package, *compiling.PARTS) == ([], every)
+EVERY = sorted(map(compiling.name_of, compiling.everything()))
 
 
-def test_after_an_edit_every_network_is_compiled_again_when_it_is_asked_for(package):
-    use(package, *compiling.PARTS)
+def test_only_what_is_asked_for_is_compiled_and_stamped(package):
+    assert EVERY == ["fleet", "gaussians", "nodes", "pool+clouds"]
+    assert use(package, "gaussians") == (["gaussians"], ["gaussians"])
+    assert use(package, "gaussians") == ([], ["gaussians"])
+    both = ["gaussians", "pool+clouds"]
+    assert use(package, "pool+clouds", "pool+clouds") == (["pool+clouds"], both)
+    assert use(package, "gaussians", "fleet", "pool+clouds") == (["fleet"], ["fleet", *both])
+    assert use(package, *EVERY) == (["nodes"], EVERY)
+    assert use(package, *EVERY) == ([], EVERY)
+
+
+def test_after_an_edit_everything_is_compiled_again_when_it_is_asked_for(package):
+    use(package, *EVERY)
     (package / "kernels" / "callee.py").write_text(CALLEE.format(answer=22))
     assert use(package, "fleet") == (["fleet"], ["fleet"])
-    assert use(package, "concepts", "fleet") == (["concepts"], ["concepts", "fleet"])
+    assert use(package, "gaussians", "fleet") == (["gaussians"], ["fleet", "gaussians"])
 
 
 def test_a_network_whose_compiling_failed_is_not_stamped(package):
-    broken = USE.replace("used.append(what)", "raise MemoryError")
+    broken = USE.replace("used.append(compiling.name_of(config))", "raise MemoryError")
     broken = broken.replace(
-        "    compiling.ensure_compiled(what)",
-        "    try:\n        compiling.ensure_compiled(what)\n    except MemoryError:\n        pass",
+        "    compiling.ensure_compiled(known[what])",
+        "    try:\n        compiling.ensure_compiled(known[what])\n"
+        "    except MemoryError:\n        pass",
     ).replace("stamp.read_text().split()[1:]", "stamp.exists()")
-    answer, _ = in_new_process(package, broken.format(asked=("concepts",)))
+    answer, _ = in_new_process(package, broken.format(asked=("gaussians",)))
     assert json.loads(answer) == [[], False]
-    assert use(package, "concepts") == (["concepts"], ["concepts"])
+    assert use(package, "gaussians") == (["gaussians"], ["gaussians"])
 
 
-def test_every_network_asks_for_its_own_kernels(monkeypatch):
+def test_every_network_asks_for_the_kernels_of_its_kinds_of_layers(monkeypatch):
     X = np.random.default_rng(0).random((60, 2))
     y = (X[:, 0] > 0.5).astype(int)
     asked = []
     monkeypatch.setattr(compiling, "_ready", set())
     monkeypatch.setattr(_jit, "discard_stale_cache", lambda what: asked.append(what))
-    for network in ("concepts", "stacked"):
-        DEVFNN(Config(network=network)).learn(X, y)
+    for config in (presets.default(), presets.stacked(), presets.paper()):
+        DEVFNN(config).learn(X, y)
     Fleet(2, 2, [0, 1]).learn(y, X, y)
     GClass().learn(X, y)
     DSSCN().learn(X, y)
-    assert asked == ["concepts", "stacked", "fleet", "nodes"]
+    assert asked == ["pool+clouds", "gaussians", "fleet", "nodes"]
 
 
 # Calls everything a network can do, and prints the kernels that were not compiled before that.
@@ -192,7 +192,7 @@ LATER = """
 import importlib, json, pkgutil
 import numpy as np
 import devfnn.kernels
-from devfnn import DEVFNN, Config, Fleet
+from devfnn import DEVFNN, Fleet, presets
 from devfnn.baselines.dsscn import DSSCN
 from devfnn.model import compiling
 
@@ -209,7 +209,8 @@ def use_all(what):
     X = rng.random((4000, 3))
     y = (X[:, 0] + X[:, 1] > 1.0) ^ (np.arange(4000) > 2000)
     if what == "fleet":
-        fleet = Fleet(3, 3, [False, True], Config(scaling="none", missing="skip"))
+        config = presets.default().replace(scaling="none", missing="skip")
+        fleet = Fleet(3, 3, [False, True], config)
         fleet.learn(np.arange(4000) % 3, X, y)
         fleet.predict_proba(np.arange(4000) % 3, X)
         return
@@ -218,7 +219,7 @@ def use_all(what):
         for start in range(0, 4000, 400):
             model.learn(X[start : start + 400], y[start : start + 400])
         return
-    model = DEVFNN(Config(network=what, lags=1, missing="skip"))
+    model = DEVFNN(known[what].replace(lags=1, missing="skip"))
     model.learn(X[:200], np.where(y[:200], "b", "a"))
     for start in range(200, 4000, 200):
         model.learn(X[start : start + 200], y[start : start + 200])
@@ -229,14 +230,15 @@ def use_all(what):
     model.add_features(["more"])
     model.learn(np.column_stack([X, X[:, 0]]), y)
 
-compiling.use_kernels("{what}")
+known = {{compiling.name_of(each): each for each in compiling.everything()}}
+compiling.use_kernels(known["{what}"])
 before = counts()
 use_all("{what}")
 print(json.dumps([name for name, count in counts().items() if count > before[name]]))
 """
 
 
-@pytest.mark.parametrize("what", compiling.PARTS)
+@pytest.mark.parametrize("what", EVERY)
 def test_what_is_compiled_first_is_all_that_is_compiled(what):
     """Anything else would be compiled in front of the user, without a word."""
     package = pathlib.Path(devfnn.__file__).parent

@@ -10,28 +10,28 @@ from typing import Any
 
 import numpy as np
 import pytest
-from devfnn.kernels.concept_state import FIRST_KEPT
 
 from devfnn import DEVFNN
-from devfnn.kernels import concepts, layers, network, pool, ranges, votes
+from devfnn.kernels import boxes, drift, gaussian, labels, network, ranges, votes
 from devfnn.storage import dump
-from scenes import IS_COMPILED, NETWORKS, config_of, sloped
+from scenes import FIRST_KEPT, IS_COMPILED, NETWORKS, config_of, sloped
 
 ENTRIES = [
     network.forward,
+    network.assess_chunk,
+    network.learn_chunk,
     network.learn_rows,
-    layers.learn_layer,
-    layers.choose_rows,
+    votes.vote,
+    votes.voting_shares,
+    votes.move_votes_by_rows,
+    gaussian.choose_rows,
+    gaussian.bound_gains,
+    labels.choose_labels,
+    labels.count_rows,
+    drift.note_errors,
+    drift.compare_errors,
     ranges.watch,
-    votes.vote_rows,
-    votes.update_votes,
-    concepts.forward,
-    concepts.vote,
-    concepts.voting_shares,
-    concepts.learn_chunk,
-    concepts.learn_rows,
-    concepts.choose,
-    pool.drop_layer,
+    boxes.drop_layer,
 ]
 """Kernels that Python calls."""
 
@@ -72,7 +72,8 @@ def state_of_both() -> str:
     models = [trained(network) for network in NETWORKS]
     states = b"".join(dump(model) for model in models)
     assert models[0].voting_weights.size
-    pool.drop_layer(models[0]._known().state, FIRST_KEPT)
+    state = models[0]._known().state
+    boxes.drop_layer(state.layers, state.pool, FIRST_KEPT)
     return hashlib.sha256(states).hexdigest()
 
 

@@ -1,9 +1,11 @@
 """The configuration: every parameter once, with its range, its meaning and an effect."""
 
+import contextlib
 import dataclasses
 import functools
 import math
 import types
+from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
@@ -12,6 +14,8 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from contract import rows
 from devfnn import DEVFNN, Config, InputError
+from devfnn.adapters.shared import flat_parameters
+from devfnn.arrays import Floats
 from devfnn.model import presets
 from devfnn.model.config import (
     SECTIONS,
@@ -295,3 +299,107 @@ def test_radii_hold_the_share_of_a_gaussian_they_should() -> None:
         exact = stats.chi2.ppf(share, np.arange(1, 61))
         np.testing.assert_allclose(chi_square_radii(share, 60)[1:], exact, rtol=0.06)
         assert chi_square_radii(share, 60)[0] == 0.0
+
+
+# ---- every parameter of the default has an effect
+
+BRISK = default(
+    chunk_rows=100,
+    rules__max_rules=14,
+    memory__shortest=100.0,
+    memory__longest=1000.0,
+    boxes__max_rules=6,
+    boxes__every=20,
+    boxes__evidence=2.0,
+    boxes__join_rows=100,
+    clouds__max_rules=12,
+    resting__share=0.05,
+    resting__grace_rows=200,
+    labels__budget=0.6,
+    voting__rows=50.0,
+    voting__power=1.0,
+    growing__max_kept=2,
+    merging__share=0.1,
+)
+"""The default with all mechanisms at work in few rows."""
+INERT = {
+    "drift__test": "chunk",
+    "drift__warning": 0.1,
+    "drift__horizon": 9.0,
+    "drift__one_sided": False,
+    "labels__threshold_step": 0.1,
+}
+"""Parameters of mechanisms that the default does not have: other values are refused."""
+
+
+def turns(n_rows: int = 1600) -> tuple[Floats, Any]:
+    """Bands of three classes that turn round and back, with wrong labels, gaps and wide rows."""
+    rng, row = np.random.default_rng(8), np.arange(n_rows)
+    X = rng.random((n_rows, 3))
+    y = (3.0 * X[:, 0]).astype(np.int64) ^ (X[:, 1] > 0.6)
+    y = np.where(row // 400 % 2 == 1, (y + 1) % 3, y % 3)
+    y = np.where(rng.random(n_rows) < 0.05, rng.integers(0, 3, n_rows), y)
+    X[row > 900, 2] *= 30.0
+    return X, y
+
+
+def stays(n_rows: int = 1600) -> tuple[Floats, Any]:
+    """Labels that come in runs."""
+    rng = np.random.default_rng(9)
+    y = np.repeat(rng.integers(0, 2, n_rows), rng.integers(5, 40, n_rows))[:n_rows]
+    return rng.normal(size=(n_rows, 2)) + 0.8 * y[:, None], y
+
+
+@functools.cache
+def story(config: Config) -> tuple[Any, ...]:
+    """What comes of a network: its events, predictions, labels and size."""
+    found: list[Any] = []
+    for X, y in (turns(), stays()):
+        model = DEVFNN(config)
+        for place, start in enumerate(range(0, len(y), 200)):
+            part = slice(start, start + 200)
+            learn = model.learn_rows if place % 2 else model.learn
+            found.append(learn(X[part], y[part]))
+            found.append(model.predict_proba(X[::16]).tobytes())
+        found.append((model.n_labels_used, model.nbytes))
+    return tuple(map(str, found))
+
+
+def others(name: str) -> Iterator[Any]:
+    """Other values of a parameter of the default."""
+    about = fields_of(BRISK)[name]
+    section, _, own = name.partition("__")
+    now = getattr(getattr(BRISK, section), own) if own else getattr(BRISK, section)
+    if about.type is bool:
+        yield not now
+    elif get_origin(about.type) is Literal:
+        yield from (value for value in get_args(about.type) if value != now)
+    else:
+        low, high = about.metadata["low"], about.metadata["high"]
+        for factor in (0.25, 4.0, 0.0):
+            value = type(now)(min(max(factor * now, low), high))
+            if value != now:
+                yield value
+        yield now + 1 if now < high else low
+
+
+@pytest.mark.parametrize("name", [name for name in flat_parameters() if name not in INERT])
+def test_every_parameter_of_the_default_acts(name: str) -> None:
+    if name == "missing":
+        X, y = rows(20)
+        X[3, 1] = np.nan
+        DEVFNN(default(missing="skip")).learn(X, y)
+        with pytest.raises(InputError, match="is NaN"):
+            DEVFNN(default()).learn(X, y)
+        return
+    for value in others(name):
+        with contextlib.suppress(InputError):  # what does not go together
+            if story(BRISK.replace(**{name: value})) != story(BRISK):
+                return
+    pytest.fail(f"{name} does nothing")
+
+
+@pytest.mark.parametrize("name", INERT)
+def test_what_would_do_nothing_in_the_default_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match=r"one level|use threshold_step=0"):
+        default(**{name: INERT[name]})
