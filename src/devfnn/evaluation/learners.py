@@ -15,9 +15,6 @@ from devfnn.events import Event
 Labels: TypeAlias = npt.NDArray[Any]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
-Labels: TypeAlias = npt.NDArray[Any]
-Mask: TypeAlias = npt.NDArray[np.bool_]
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Predictions:
