@@ -383,7 +383,7 @@ def others(name: str) -> Iterator[Any]:
         yield now + 1 if now < high else low
 
 
-@pytest.mark.parametrize("name", [name for name in flat_parameters() if name not in INERT])
+@pytest.mark.parametrize("name", [name for name in flat_parameters(Config()) if name not in INERT])
 def test_every_parameter_of_the_default_acts(name: str) -> None:
     if name == "missing":
         X, y = rows(20)

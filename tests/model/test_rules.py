@@ -11,7 +11,7 @@ from devfnn import DEVFNN
 from devfnn.formatting import about, alike, share
 from devfnn.kernels.state import ACTIVE, ARCHIVED
 from devfnn.model.gclass import GClass
-from devfnn.model.network import NO_SAY
+from devfnn.model.reasons import NO_SAY
 from devfnn.model.rules import MOST_CLASSES, MOST_INPUTS, Rule
 from scenes import (
     BOX_LAYER,

@@ -229,7 +229,8 @@ class Network:
         else:
             inputs = np.clip(X, -CLIP, 1.0 + CLIP)
         used = self.used_features
-        if not used.all():
+        is_masked = self.state.pool is not None or self.state.clouds is not None
+        if is_masked and not used.all():  # gaussian layers have masks of their own
             inputs[:, ~used] = np.nan
         return inputs
 
@@ -654,8 +655,8 @@ class Network:
 
     def switch_inputs(self) -> None:
         """Let gaussian layers know which inputs are in use."""
-        self._said = None
         if self.state.gaussians is not None:
+            self._said = None
             gaussian.switch_inputs(self.state, self.used_features, self.config)
 
     # ---- more room
