@@ -67,7 +67,7 @@ HEADERS: dict[str, tuple[Change, str]] = {
     "a kind of another type": (put("config", "layers", value=[{"kind": []}]), "not valid"),
     "a name of another type": (
         put("config", "layers", value=[{"kind": "gaussian", "name": 7}]),
-        "not valid|not complete",
+        "name of a layer must be a text",
     ),
     "a parameter out of range": (
         put("config", "gaussian", "memory", value=2.0),

@@ -41,6 +41,8 @@ class Layer(Section):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not isinstance(self.name, str):
+            raise InputError(f"the name of a layer must be a text, not {self.name!r}")
         object.__setattr__(self, "name", self.name or self.kind)
         if self.kind not in KINDS:
             raise InputError(f"a layer is one of {', '.join(KINDS)}, not {self.kind!r}")
