@@ -75,6 +75,7 @@ def fields_of(config: Config) -> dict[str, "dataclasses.Field[Any]"]:
 def change(model: DEVFNN, **changes: Any) -> None:
     """Let a model go on with other parameters, which users cannot."""
     model.config = model._known().config = model.config.replace(**changes)
+    model._known()._fit_params()
 
 
 def chunks(X: Floats, y: Any, size: int = CHUNK) -> Iterator[tuple[Floats, Any]]:

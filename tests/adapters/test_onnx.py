@@ -223,8 +223,8 @@ def test_what_cannot_be_exported_is_said(rng, tmp_path):
         as_graph(DEVFNN())
     for model, reason in (
         (DEVFNN(Config(lags=1)), "lags=0"),
-        (DEVFNN(presets.stacked()), "a stacked network"),
-        (GClass(), "a stacked network"),
+        (DEVFNN(presets.stacked()), "only networks of lines"),
+        (GClass(), "only networks of lines"),
     ):
         model.learn(X, y)
         with pytest.raises(InputError, match=reason):

@@ -48,14 +48,14 @@ def test_a_row_is_explained(invoke, tmp_path, network):
 
 
 def test_a_row_that_is_not_there(invoke, tmp_path):
-    prepared(tmp_path, "concepts")
+    prepared(tmp_path, "default")
     result = invoke(tmp_path / "model", tmp_path / "rows.csv", "--row", 21)
     assert result.exit_code != 0
     assert "no row 21" in " ".join(result.output.split())
 
 
 def test_a_model_without_rows(invoke, tmp_path):
-    prepared(tmp_path, "concepts")
+    prepared(tmp_path, "default")
     DEVFNN().save(tmp_path / "empty")
     result = invoke(tmp_path / "empty", tmp_path / "rows.csv")
     assert result.exit_code != 0
@@ -63,7 +63,7 @@ def test_a_model_without_rows(invoke, tmp_path):
 
 
 def test_what_is_usual_is_told_and_drawn(invoke, tmp_path):
-    prepared(tmp_path, "concepts")
+    prepared(tmp_path, "default")
     files = (tmp_path / "model", tmp_path / "rows.csv")
     result = invoke(*files, "--figure", tmp_path / "why.png", "--csv", tmp_path / "why.csv")
     assert result.exit_code == 0, result.output
@@ -78,7 +78,7 @@ def test_what_is_usual_is_told_and_drawn(invoke, tmp_path):
 def test_a_figure_that_cannot_be_written_is_refused_before_the_work(
     invoke, tmp_path, figure, message
 ):
-    prepared(tmp_path, "concepts")
+    prepared(tmp_path, "default")
     json_file = tmp_path / "why.json"
     files = (tmp_path / "model", tmp_path / "rows.csv", "--json", json_file)
     result = invoke(*files, "--figure", tmp_path / figure)
@@ -88,7 +88,7 @@ def test_a_figure_that_cannot_be_written_is_refused_before_the_work(
 
 
 def test_a_figure_is_not_written_over_the_model(invoke, tmp_path):
-    prepared(tmp_path, "concepts")
+    prepared(tmp_path, "default")
     (tmp_path / "model").rename(tmp_path / "model.png")
     before = (tmp_path / "model.png").read_bytes()
     rows = tmp_path / "rows.csv"

@@ -442,7 +442,7 @@ def test_the_preset_of_the_paper_is_for_any_stream(invoke, tmp_path):
     (tmp_path / "rows.csv").write_text("a,b,y\n" + rows)
     for name in ("led", tmp_path / "rows.csv"):
         report, _ = ran(invoke, tmp_path, name, "--rows", 600, "--preset", "paper")
-        assert (report["preset"], report["config"]["horizon"]) == ("paper", 240)
+        assert (report["preset"], report["config"]["drift"]["horizon"]) == ("paper", 240)
     result = invoke("run", "-", "--preset", "paper", input=rows)
     assert result.exit_code == 0, result.output
 

@@ -336,7 +336,7 @@ def test_every_event_is_told_with_its_chunk_and_its_reason(drifting):
 
 
 def test_the_reason_of_a_pruned_rule_stays_in_its_explanation():
-    event = RulePruned(5, 0, 1, "significance", 0.01, 0.02, 0.3)
+    event = RulePruned(5, 0, 1, "significance", 0.01, 0.02, 0.3, -1)
     results = [ChunkResult(0, 10, 10, None, 0, (event,), 0.0, 0.1)]
     (entry,) = run_record(results, classes=[])["event_log"]
     assert "significance 0.01" in entry["reason"]

@@ -12,7 +12,7 @@ from devfnn.arrays import Flags, Floats
 from devfnn.kernels.state import ARCHIVED
 from devfnn.model.layers import gaussian
 from devfnn.model.rebasing import chebyshev_basis
-from devfnn.model.scaling import Change
+from devfnn.model.scaling import WILD_ABOVE, Change
 from scenes import (
     BOX_LAYER,
     CHUNK,
@@ -162,7 +162,7 @@ def test_an_input_that_starts_anew_leaves_what_it_said_at_the_centre(
     rows = rng.random((20, 3))
     rows[:, 1] = layer.centers[0, 1]
     before, _ = made.forward(rows)
-    restart = Change(np.array([1]), np.ones(1), np.zeros(1), np.ones(1, np.bool_))
+    restart = Change(np.array([1]), np.full(1, 2 * WILD_ABOVE), np.zeros(1))
     rebase(made, restart)
     rows[:, 1] = rng.random(20)
     np.testing.assert_allclose(made.forward(rows)[0], before, atol=1e-9)

@@ -98,6 +98,7 @@ def drop_layer(layers, pool, layer):
         pool.owners[pool.members[layer, index]] = NO_OWNER
     pool.n_members[layer] = 0
     layers.kinds[layer] = NO_LAYER
+    layers.origins[layer] = layer
     for other in range(layers.compared.shape[0]):
         layers.disagreements[layer, other] = layers.disagreements[other, layer] = 0.0
         layers.compared[layer, other] = layers.compared[other, layer] = 0.0

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from devfnn.errors import InputError
-from devfnn.model.layers import KINDS, STORES
+from devfnn.model.kinds import KINDS, STORES
 from devfnn.parameters import Section, check_names, check_parameters, choice, number
 
 # ---- layers

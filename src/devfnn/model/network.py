@@ -37,7 +37,8 @@ from devfnn.kernels.state import (
 )
 from devfnn.model import label_budget
 from devfnn.model.config import ByCompression, Config, Weighted
-from devfnn.model.layers import gaussian, store_of
+from devfnn.model.kinds import store_of
+from devfnn.model.layers import gaussian
 from devfnn.model.mechanisms.drift import Level
 from devfnn.model.mechanisms.feature_mask import (
     FeatureStats,

@@ -16,7 +16,7 @@ from devfnn.kernels.state import (
     Params,
 )
 from devfnn.model.config import ByAccuracy, ByLikelihood, ByReward, Config, KeepLayers, Weighted
-from devfnn.model.layers import STORES
+from devfnn.model.kinds import STORES
 
 
 @functools.lru_cache(maxsize=64)

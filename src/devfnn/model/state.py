@@ -21,7 +21,8 @@ from devfnn.kernels.state import (
 )
 from devfnn.model import label_budget
 from devfnn.model.config import Config, KeepLayers, Weighted
-from devfnn.model.layers import KINDS, STORES, gaussian
+from devfnn.model.kinds import KINDS, STORES
+from devfnn.model.layers import gaussian
 from devfnn.model.layout import (
     Field,
     block_places,

@@ -24,7 +24,7 @@ from devfnn.model.config import (
     Layer,
 )
 from devfnn.model.gclass import GClass
-from devfnn.model.layers import KINDS
+from devfnn.model.kinds import KINDS
 from devfnn.model.layers.clouds import Clouds
 from devfnn.model.layers.gaussian import Gaussian
 from devfnn.model.layers.pool import Boxes, Memory, Rules

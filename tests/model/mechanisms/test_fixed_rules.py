@@ -74,6 +74,7 @@ def test_missing_rules_are_put_where_no_rule_is_near() -> None:
     rows[1, :2] = (9.0, -9.0)
     rows[2, 0] = np.nan
     network.config = STATIC
+    network._fit_params()
     fill_up(network, 0, rows)
     assert rules_of(model) == [2, 1, 1]
     layers = network.state.gaussians
