@@ -143,11 +143,11 @@ def chunk_learned(state: State, batch: Batch, params: Params) -> EventBuffer:
     codes[: params.n_configured] = ALWAYS
     found, *taken = network.assess_chunk(state, batch, outputs, params, events, work)
     if found:
-        network.respond_to_drift(state, outputs, params, events)
         start = n_rows // 2
         step = (0, start, n, -1, *taken)
         network.learn_chunk(state, batch, outputs, codes, step, params, events, work)
-        network.say_again(state, batch.rows, start, params, work, outputs)
+        again = said_by(state, batch.rows, params)[start:, : params.n_configured]
+        outputs[start:, : params.n_configured] = again
     step = (start, n_rows, n, start, *taken)
     network.learn_chunk(state, batch, outputs, codes, step, params, events, work)
     return events

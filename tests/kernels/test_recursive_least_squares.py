@@ -15,7 +15,6 @@ from devfnn.kernels.recursive import (
     dot_in_four,
     expand_pairs,
     forget_and_bound,
-    is_positive_definite,
     repair_gain_cov,
     softmax,
     update_consequent,
@@ -267,16 +266,6 @@ def test_forgetting_with_a_cap_equals_the_reference(rng: np.random.Generator) ->
     np.testing.assert_allclose(gain_cov, expected[1], rtol=1e-10)
     assert (np.diag(gain_cov) <= caps * (1.0 + 1e-12)).all()
     assert np.linalg.eigvalsh(gain_cov).min() > 0.0
-
-
-def test_positive_definite_is_recognised(rng: np.random.Generator) -> None:
-    sound = random_metric(rng, 4)
-    assert is_positive_definite(sound, 4)
-    assert not is_positive_definite(-sound, 4)
-    assert not is_positive_definite(np.zeros((4, 4)), 4)
-    assert not is_positive_definite(np.full((4, 4), np.nan), 4)
-    indefinite = np.array([[1.0, 2.0], [2.0, 1.0]])
-    assert is_positive_definite(indefinite, 1) and not is_positive_definite(indefinite, 2)
 
 
 def test_repair_leaves_a_sound_matrix_and_mends_the_others(rng: np.random.Generator) -> None:

@@ -27,17 +27,37 @@ _INNER = {
 """Functions that only kernels call need nothing that lets Python call them, which is half of what
 it takes to compile a small one. Tests call them from Python, and set DEVFNN_WRAP_KERNELS."""
 
-kernel = functools.partial(numba.njit, cache=True, error_model="numpy", no_cfunc_wrapper=True)
+
+def _compiled(**options):  # type: ignore[no-untyped-def]
+    """A decorator like Numba's, but a constant argument is an integer like any other.
+
+    Numba would compile a function again for every constant that it is called with.
+    """
+
+    def decorate(function):  # type: ignore[no-untyped-def]
+        compiled = numba.njit(**options)(function)
+        if compiled is not function:
+            template = compiled.get_call_template
+            compiled.get_call_template = lambda args, named: template(
+                [types.unliteral(each) for each in args],
+                {name: types.unliteral(each) for name, each in named.items()},
+            )
+        return compiled
+
+    return decorate
+
+
+kernel = functools.partial(_compiled, cache=True, error_model="numpy", no_cfunc_wrapper=True)
 """Compile a function that Python calls."""
 
-step = functools.partial(numba.njit, **_INNER)
+step = functools.partial(_compiled, **_INNER)
 """Compile a function of its own that only kernels call."""
 
-part = functools.partial(numba.njit, **_INNER, forceinline=True)
+part = functools.partial(_compiled, **_INNER, forceinline=True)
 """Compile a small function that becomes part of the kernels that call it."""
 
 sum_part = functools.partial(
-    numba.njit, **_INNER, forceinline=True, fastmath={"reassoc", "nsz", "contract"}
+    _compiled, **_INNER, forceinline=True, fastmath={"reassoc", "nsz", "contract"}
 )
 """The same for sums whose order does not matter, so that several terms are added at once."""
 
@@ -215,7 +235,7 @@ def cache_folder() -> pathlib.Path | None:
     return pathlib.Path(votes.vote.stats.cache_path)
 
 
-def _compiled(folder: pathlib.Path) -> list[str] | None:
+def _kept(folder: pathlib.Path) -> list[str] | None:
     """What was compiled from these sources, as `write_stamp` called it; None if they are others."""
     stamp = folder / _STAMP
     words = stamp.read_text().split() if stamp.is_file() else []
@@ -227,7 +247,7 @@ def discard_stale_cache(what: str) -> bool:
     folder = cache_folder()
     if folder is None:
         return False
-    compiled = _compiled(folder)
+    compiled = _kept(folder)
     if compiled is not None:
         return what not in compiled
     names = {source.stem for source in _FOLDER.glob("*.py")}
@@ -242,7 +262,7 @@ def write_stamp(*what: str) -> None:
     folder = cache_folder()
     if folder is None or not folder.is_dir():
         return
-    compiled = sorted({*(_compiled(folder) or []), *what})
+    compiled = sorted({*(_kept(folder) or []), *what})
     descriptor, name = tempfile.mkstemp(dir=folder)
     with os.fdopen(descriptor, "w") as stream:
         stream.write(" ".join([sources_stamp(), *compiled]))

@@ -269,7 +269,7 @@ def close_step(state, step, params, work, events):
 
 @kernel()
 def assess_chunk(state, batch, outputs, params, events, work):
-    """Begin a chunk: choose labels, count errors, test for drift.
+    """Begin a chunk: choose labels, count errors, test for drift and respond to it.
 
     outputs: (k, L, m) what the layers said before. Returns whether there is a drift, how many
     labels were taken, and the lead of the short memory.
@@ -290,7 +290,12 @@ def assess_chunk(state, batch, outputs, params, events, work):
             lead += note_label(
                 state, index, outputs[index], batch.labels[index], params, events, said
             )
-    return find_drift(progress, 0, params, events), n_taken, lead
+    is_drift = find_drift(progress, 0, params, events)
+    if is_drift:
+        kept, source = respond(state, state.pool, 0, params, events)
+        for index in range(outputs.shape[0]):
+            copy_values(outputs[index, source], outputs[index, kept])
+    return is_drift, n_taken, lead
 
 
 @part()
@@ -304,28 +309,6 @@ def note_label(state, index, outputs, label, params, events, said):
     if params.weighs_repeats:
         watch_label(state.progress, label)
     return compare_lines(outputs, label, params.pool)
-
-
-@kernel()
-def respond_to_drift(state, outputs, params, events):
-    """After a drift inside a chunk: keep the best layer, start others anew."""
-    state, params, events = borrowed(state), borrowed(params), borrowed(events)
-    kept, source = respond(state, state.pool, 0, params, events)
-    for index in range(outputs.shape[0]):
-        copy_values(outputs[index, source], outputs[index, kept])
-
-
-@kernel()
-def say_again(state, rows, start, params, work, outputs):
-    """What the configured layers say of rows from `start` on, as they are by now."""
-    state, params, work = borrowed(state), borrowed(params), borrowed(work)
-    for index in range(start, rows.shape[0]):
-        row = rows[index]
-        expand_for_rules(state.pool, row, work)
-        for layer in range(params.n_configured):
-            if not is_idle(state.layers, layer):
-                say(state, layer, row, row, params, work)
-                copy_values(work.outputs[layer], outputs[index, layer])
 
 
 @kernel()

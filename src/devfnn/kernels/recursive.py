@@ -76,32 +76,29 @@ def softmax(logits, out):
 
 
 @part()
-def expand_blocks(row, expanded):
-    """Write [1, T1 of all features, T2 of all features]; lines use the first half alone.
+def expand_input(value, first, second, expanded):
+    """Write the Chebyshev terms T1 and T2 of an input, 0 if it is absent (NaN)."""
+    t = 2.0 * value - 1.0
+    is_there = t == t
+    expanded[first] = t if is_there else 0.0
+    expanded[second] = 2.0 * t * t - 1.0 if is_there else 0.0
 
-    Features are moved from [0, 1] to [-1, 1]; absent ones give 0.
-    """
+
+@part()
+def expand_blocks(row, expanded):
+    """Write [1, T1 of all features, T2 of all features]; lines use the first half alone."""
     n = row.shape[0]
     expanded[0] = 1.0
     for j in range(n):
-        t = 2.0 * row[j] - 1.0
-        is_there = t == t
-        expanded[1 + j] = t if is_there else 0.0
-        expanded[1 + n + j] = 2.0 * t * t - 1.0 if is_there else 0.0
+        expand_input(row[j], 1 + j, 1 + n + j, expanded)
 
 
 @part()
 def expand_pairs(inputs, present, n_inputs, expanded):
-    """Write [1, T1, T2, ...] of the inputs, moved from [0, 1] to [-1, 1]; absent ones give 0, 0."""
+    """Write [1, T1, T2, ...] of the inputs, so that further inputs leave the first where it is."""
     expanded[0] = 1.0
     for j in range(n_inputs):
-        if present[j]:
-            t = 2.0 * inputs[j] - 1.0
-            expanded[2 * j + 1] = t
-            expanded[2 * j + 2] = 2.0 * t * t - 1.0
-        else:
-            expanded[2 * j + 1] = 0.0
-            expanded[2 * j + 2] = 0.0
+        expand_input(inputs[j] if present[j] else np.nan, 2 * j + 1, 2 * j + 2, expanded)
 
 
 # ---- the implicit logistic step
@@ -410,31 +407,13 @@ def decay_consequent(consequent, gain_cov, gain, strength):
 
 
 @step()
-def is_positive_definite(matrix, size):
-    """Whether a Cholesky factorisation of the leading block goes through."""
-    factor = np.zeros((size, size))
+def repair_gain_cov(gain_cov, size, caps):
+    """`repair_gains` for a full matrix. gain_cov: (p, p)"""
+    packed = np.empty(size * (size + 1) // 2)
     for i in range(size):
         for j in range(i + 1):
-            rest = matrix[i, j]
-            for k in range(j):
-                rest -= factor[i, k] * factor[j, k]
-            if i == j:
-                if not rest > 0.0:
-                    return False
-                factor[i, i] = np.sqrt(rest)
-            else:
-                factor[i, j] = rest / factor[j, j]
-    return True
-
-
-@step()
-def repair_gain_cov(gain_cov, size, caps):
-    """Fall back to the diagonal when rounding has cost the matrix its definiteness."""
-    if is_positive_definite(gain_cov, size):
-        return
+            packed[i * (i + 1) // 2 + j] = gain_cov[i, j]
+    repair_gains(packed, size, caps)
     for i in range(size):
-        for j in range(size):
-            if i != j:
-                gain_cov[i, j] = 0.0
-        if not (gain_cov[i, i] > 0.0 and gain_cov[i, i] <= caps[i]):
-            gain_cov[i, i] = caps[i]
+        for j in range(i + 1):
+            gain_cov[i, j] = gain_cov[j, i] = packed[i * (i + 1) // 2 + j]

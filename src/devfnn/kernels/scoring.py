@@ -16,6 +16,7 @@ from devfnn.kernels.state import (
     SQUARES,
     WITH_PROBABILITIES,
 )
+from devfnn.kernels.votes import best_class
 
 N_LEVELS = 1024
 """Levels of a probability, for the area under the curve: steps of its log-odds."""
@@ -131,16 +132,6 @@ def add_levels(row, truth, columns, levels):
 
 
 @part()
-def largest(values):
-    """Place of the largest value, the first of equals."""
-    best = 0
-    for k in range(1, values.shape[0]):
-        if values[k] > values[best]:
-            best = k
-    return best
-
-
-@part()
 def add_probabilities(row, truth, columns, sums):
     """Add what the probabilities of one row say; returns that of the truth. row: (c,)"""
     own, squares, has_column = 0.0, 0.0, False
@@ -192,11 +183,11 @@ def score_rows(rows, sums, past, areas):
         if has_predictions:
             predicted = rows.predicted[i]
         else:
-            predicted = rows.columns[largest(rows.probabilities[i])]
+            predicted = rows.columns[best_class(rows.probabilities[i])]
         if predicted >= 0:
             n_scored += 1
             sums.confusion[truth, predicted] += 1
-            sums.totals[MAJORITY] += largest(past.counts) == truth
+            sums.totals[MAJORITY] += best_class(past.counts) == truth
             sums.totals[NO_CHANGE] += past.last[0] == truth
             if has_probabilities and not math.isnan(rows.probabilities[i, 0]):
                 row = rows.probabilities[i]

@@ -5,7 +5,7 @@ import logging
 import numpy as np
 
 from devfnn.arrays import Floats, Ints
-from devfnn.model.config import Config, KeepLayers
+from devfnn.model.config import Config
 from devfnn.model.kinds import STORES
 
 _ready: set[str] = set()
@@ -65,10 +65,9 @@ def use_kernels(config: Config | str) -> None:
 
 def _use_network(X: Floats, y: Ints, config: Config) -> None:
     """Compile what a network uses."""
-    from devfnn.kernels import boxes, gaussian, labels, network, votes
+    from devfnn.kernels import boxes, gaussian, labels, votes
     from devfnn.kernels.state import UNLABELLED
     from devfnn.model.devfnn import DEVFNN
-    from devfnn.model.network import event_buffer
 
     model = DEVFNN(config.replace(lags=0, scaling="online", missing="error"))
     model.learn(X, y)
@@ -83,12 +82,8 @@ def _use_network(X: Floats, y: Ints, config: Config) -> None:
     labels.count_rows(budget, unlabelled, np.zeros(2, np.bool_))
     labels.keep_to_budget(budget, 2, np.zeros(2, np.bool_))
     outputs = np.zeros((1, shares.size, 2))
-    if state.pool is not None:
-        network.say_again(state, np.zeros((1, 2)), 1, params, own.work, outputs)
-        if isinstance(config.growing, KeepLayers):
-            network.respond_to_drift(state, outputs, params, event_buffer(1, 1))
-        if own.sizes.layers > len(config.layers):
-            boxes.drop_layer(state.layers, state.pool, shares.size - 1)
+    if state.pool is not None and own.sizes.layers > len(config.layers):
+        boxes.drop_layer(state.layers, state.pool, shares.size - 1)
     if state.gaussians is not None:
         votes.move_votes_by_rows(state, outputs, y[:1], np.zeros(1, np.bool_), 0, params)
         gaussian.decouple_input(state.gaussians, 0, 0, 0.1)

@@ -339,11 +339,12 @@ class Network:
         codes = self._codes()
         is_drift, n_taken, lead = kernels.assess_chunk(state, batch, outputs, params, buffer, work)
         if is_drift:
-            kernels.respond_to_drift(state, outputs, params, buffer)
             start = n_rows // 2
             step = (0, start, n, -1, n_taken, lead)
             kernels.learn_chunk(state, batch, outputs, codes, step, params, buffer, work)
-            kernels.say_again(state, batch.rows, start, params, work, outputs)
+            n_configured = len(self.config.layers)
+            again, _ = self.forward(batch.rows[start:])
+            outputs[start:, :n_configured] = again[:, :n_configured]
         step = (start, n_rows, n, start, n_taken, lead)
         kernels.learn_chunk(state, batch, outputs, codes, step, params, buffer, work)
         if self.config.feature_mask is not None:
