@@ -47,8 +47,8 @@ def test_exports_are_honest(name):
     tree = ast.parse(pathlib.Path(package.__file__).read_text())
     imported = {
         alias.asname or alias.name
-        for node in tree.body
-        if isinstance(node, ast.Import | ast.ImportFrom)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("devfnn")
         for alias in node.names
     }
     assert imported <= set(exported)
@@ -63,7 +63,7 @@ def test_importing_the_package_is_light():
     )
     answers = [run_python(code).split() for _ in range(3)]
     assert [answer[1:] for answer in answers] == [[], [], []]
-    assert min(float(answer[0]) for answer in answers) < 0.5
+    assert min(float(answer[0]) for answer in answers) < 0.3
 
 
 # Numba compiles what a kernel sees when it is first called: the functions it calls must be kernels
