@@ -1,7 +1,8 @@
 """The benchmark of record: every system on every stream, once, on one core. Run by `make record`.
 
-It takes hours. Ctrl-C stops it; the same command goes on. Results of rivals are kept when the
-learner changes. A run with fewer rows, streams or systems leaves the committed report alone.
+It takes half an hour. Ctrl-C stops it; the same command goes on. Figures of rivals come from
+`results/rivals.json` as long as their releases and the streams are the same; `--rivals` runs them
+anew, for hours. A run with fewer rows, streams or systems leaves the committed report alone.
 
 Usage: python benchmarks/record.py [--quick] [--rows N] [--streams A B] [--systems A B] ...
 """
@@ -17,7 +18,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from record_plan import (
@@ -37,6 +38,8 @@ from record_runs import (
     cells_of,
     compare,
     cpu_model,
+    keep_rivals,
+    kept_rivals,
     noted,
     run_cells,
     source_fingerprint,
@@ -54,6 +57,7 @@ QUICK_ROWS = 2000
 WHOLE = pathlib.Path("results/record")
 SHORT = pathlib.Path("results/record-quick")
 COMMITTED = pathlib.Path("results/record.md")
+RIVALS = pathlib.Path("results/rivals.json")
 FORMAT = 1
 
 
@@ -73,6 +77,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--kdd-rows", type=int, default=KDD_ROWS, help="rows of kdd99 at most")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_ROWS:,} rows of each stream")
     parser.add_argument("--text", type=path, help=f"report; {COMMITTED} if nothing is left out")
+    parser.add_argument("--rivals", action="store_true", help="run the rivals anew, too")
     parser.add_argument("--jobs", type=int, default=1, help="processes; more than 1 spoils times")
     found = parser.parse_args(arguments)
     if found.quick:
@@ -134,14 +139,20 @@ def run_all(
 
 
 def summaries_of(
-    cells: Sequence[RecordCell], outcomes: Sequence[Outcome], folder: pathlib.Path
+    cells: Sequence[RecordCell],
+    outcomes: Sequence[Outcome],
+    kept: Mapping[str, Summary],
+    folder: pathlib.Path,
 ) -> list[Summary]:
-    """What came of the runs, in the order of the plan."""
+    """What came of the runs, and what is kept of rivals, in the order of the plan."""
     results = {outcome.cell.name: outcome.result for outcome in outcomes}
-    done = [(cell, results.get(cell.name)) for cell in cells]
-    return compare(
-        [summary_of(cell, result, noted(folder, cell)) for cell, result in done if result]
-    )
+    found = []
+    for cell in cells:
+        if cell.name in kept:
+            found.append(kept[cell.name])
+        elif result := results.get(cell.name):
+            found.append(summary_of(cell, result, noted(folder, cell)))
+    return compare(found)
 
 
 def versions_here() -> dict[str, str]:
@@ -168,6 +179,7 @@ def command_of(options: argparse.Namespace) -> str:
     """The command, without folders, which are a machine's own."""
     words = ["python", "benchmarks/record.py"]
     words += ["--quick"] if options.quick else []
+    words += ["--rivals"] if options.rivals else []
     if options.rows is not None and not options.quick:
         words += ["--rows", str(options.rows)]
     if options.kdd_rows != KDD_ROWS:
@@ -224,17 +236,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not cells:
         console.print("Nothing is left to run.")
         return 2
+    is_kept = options.rows is None and not (options.rivals or options.systems)
+    kept = kept_rivals(cells, RIVALS) if is_kept else {}
     options.output.mkdir(parents=True, exist_ok=True)
     options.text.parent.mkdir(parents=True, exist_ok=True)
     try:
-        outcomes = run_all(cells, options, console)
+        to_run = [cell for cell in cells if cell.name not in kept]
+        outcomes = run_all(to_run, options, console)
     except KeyboardInterrupt:
         console.print("Stopped; what is done is kept, and the same command goes on.")
         return 130
     except DataError as error:
         console.print(f"Stopped: {error}. Give the same command again.", markup=False)
         return 1
-    left_out, summaries = list(notes), summaries_of(cells, outcomes, options.output)
+    left_out, summaries = list(notes), summaries_of(cells, outcomes, kept, options.output)
     nonlinear = frozenset(stream.name for stream in streams if stream.is_nonlinear)
     found = bars(by_name(summaries), nonlinear)
     notes += notes_on_runs(outcomes, summaries)
@@ -254,11 +269,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.text == COMMITTED and not is_complete(options, left_out, outcomes):
         options.text = options.output / "record.md"
         console.print(f"Not all was run as it should be, so {COMMITTED} stays as it is.")
+    elif options.rivals and options.is_whole:
+        keep_rivals(cells, summaries, RIVALS)
     (options.output / "record.json").write_text(json.dumps(everything, indent=1) + "\n")
     options.text.write_text(report(streams, summaries, found, about), encoding="utf-8")
     show(streams, summaries, found)
     n_new = sum(not each.was_there and each.result is not None for each in outcomes)
-    console.print(f"{n_new} of {len(cells)} runs were made now. The report is {options.text}.")
+    told = f"{n_new} of {len(cells)} runs were made now, {len(kept)} are kept."
+    console.print(f"{told} The report is {options.text}.")
     return 1 if any(each.error for each in outcomes) else 0
 
 

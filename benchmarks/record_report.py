@@ -274,7 +274,8 @@ PROCEDURE = (
     "the other four fifths stand apart. But the whole files were looked at, and two choices "
     "were made on Electricity and KDD: see performance.md.",
     "p: Wilcoxon's signed-rank test over chunks against the default, with Holm's correction for "
-    "all systems of the stream. Chunks that follow each other are not independent; it is a guide.",
+    "all systems of the stream. Chunks that follow each other are not independent; it is a guide. "
+    "Of rivals whose figures are kept from an earlier run there are no chunks to compare.",
     "Rows/s: predicting and learning after the first fifth of the chunks, when Java has compiled "
     "what it runs; one process at a time, one thread. x capymoa-arf, x river-arf: how many times "
     "as fast as these forests of 10 trees on the same stream.",
@@ -456,10 +457,10 @@ def drift_figure(streams: Sequence[RecordStream], summaries: Sequence[Summary]) 
         *best_rivals(summaries, [n for g in groups.values() for n in g]),
     ]
     curves = {
-        kind: {system: around_drift(cells, names, system) for system in systems}
+        kind: {system: line for system in systems if (line := around_drift(cells, names, system))}
         for kind, names in groups.items()
     }
-    curves = {kind: lines for kind, lines in curves.items() if any(lines.values())}
+    curves = {kind: lines for kind, lines in curves.items() if lines}
     if not curves:
         raise InputError("no stream with known drift was run")
     figure = new_figure(WIDTH, 2.6 * len(curves) + 0.4)

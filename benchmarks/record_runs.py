@@ -187,6 +187,13 @@ def cpu_model() -> str:
 FEWEST_PAIRS = 6
 """Chunks below which a test of pairs could not find anything at 5 %."""
 
+KEPT = (
+    *("stream", "system", "scaling", "rows", "chunks"),
+    *(f"{part}_{what}" for part in ("accuracy", "first", "rest") for what in ("mean", "std")),
+    *("rows_per_second", "model_bytes", "label_fraction", "made"),
+)
+"""What is kept of a rival's run."""
+
 Summary = dict[str, Any]
 Cells = Mapping[tuple[str, str], Mapping[str, Any]]
 """Summaries by stream and system."""
@@ -236,6 +243,39 @@ def summary_of(
         "chunk_accuracies": accuracies,
         "made": dict(made or {}),
     }
+
+
+def kept_rivals(cells: Sequence[RecordCell], path: pathlib.Path) -> dict[str, Summary]:
+    """Figures of rivals from an earlier record, by the names of their runs.
+
+    They hold for the same release of the library on the same stream. Accuracies by chunk are not
+    kept, so there is no test against the default.
+    """
+    runs = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    kept = {(run["origin"], run["about"], run["stream"], run["system"]): run for run in runs}
+    absent = dict.fromkeys(("layers", "rules", "drift_positions", "drift_detection"))
+    found = {}
+    for cell in cells:
+        key = (cell.origin, cell.stream.about, cell.stream.name, cell.system.name)
+        if cell.system.kind == "peer" and key in kept:
+            about = {"kind": cell.system.kind, "seed": cell.seed, "by_row": cell.system.by_row}
+            found[cell.name] = kept[key] | about | absent | {"chunk_accuracies": []}
+    return found
+
+
+def keep_rivals(
+    cells: Sequence[RecordCell], summaries: Sequence[Summary], path: pathlib.Path
+) -> None:
+    """Write what `kept_rivals` reads."""
+    plans = {(cell.stream.name, cell.system.name): cell for cell in cells}
+    lines = []
+    for each in summaries:
+        cell = plans[each["stream"], each["system"]]
+        if cell.system.kind == "peer":
+            origin = {"origin": cell.origin, "about": cell.stream.about}
+            kept = {name: each[name] for name in KEPT}
+            lines.append(json.dumps(origin | kept))
+    path.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
 
 
 def _spread(name: str, accuracies: Sequence[float | None]) -> dict[str, float | None]:

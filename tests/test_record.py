@@ -1,5 +1,6 @@
 """The benchmark of record, on streams of some hundred rows: no files, no Java."""
 
+import dataclasses
 import json
 import pathlib
 import sys
@@ -125,6 +126,31 @@ def test_a_second_call_runs_nothing_and_a_changed_learner_only_itself(
     )
     later = list(record_runs.run_cells(small_cells(), tmp_path))
     assert {o.cell.system.name: o.was_there for o in later} == {"default": False, "majority": True}
+
+
+def test_figures_of_rivals_are_kept_until_their_release_changes(tmp_path: pathlib.Path) -> None:
+    streams = [each for each in record_plan.record_streams(None) if each.name == "sine-abrupt"]
+    systems = [each for each in record_plan.record_systems() if each.name == "river-logistic"]
+    cell = record_runs.RecordCell(
+        "river-logistic", systems[0].settings_on(streams[0]), streams[0], systems[0], "0", "river 1"
+    )
+    figures = dict.fromkeys(record_runs.KEPT, 0.5)
+    run = figures | {"stream": "sine-abrupt", "system": "river-logistic"}
+    record_runs.keep_rivals([cell], [run], tmp_path / "rivals.json")
+    kept = record_runs.kept_rivals([cell], tmp_path / "rivals.json")
+    assert kept[cell.name].items() >= run.items()
+    assert record_runs.compare(list(kept.values()))[0]["p"] is None
+    newer = dataclasses.replace(cell, origin="river 2")
+    assert record_runs.kept_rivals([newer], tmp_path / "rivals.json") == {}
+
+
+def test_the_kept_rivals_belong_to_the_streams_of_the_plan() -> None:
+    runs = json.loads(record.RIVALS.read_text(encoding="utf-8"))
+    made = {each.name: each.about for each in record_plan.record_streams(None)}
+    assert {run["stream"] for run in runs} == {*made, *record_plan.file_names()}
+    for run in runs:
+        assert run["about"] == made.get(run["stream"], run["about"])
+        assert set(run) == {"origin", "about", *record_runs.KEPT}
 
 
 def test_a_learner_edited_meanwhile_leaves_no_result_under_its_old_name(
