@@ -29,7 +29,7 @@ from devfnn.kernels.state import (
 from devfnn.model.config import Config
 from devfnn.model.layers.pool import packed
 from devfnn.model.network import event_buffer
-from devfnn.model.params import kernel_params
+from devfnn.model.state import kernel_params
 from devfnn.model.state import empty_state, first_sizes
 from rival_parts import capped
 

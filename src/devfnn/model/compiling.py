@@ -6,7 +6,7 @@ import numpy as np
 
 from devfnn.arrays import Floats, Ints
 from devfnn.model.config import Config, KeepLayers
-from devfnn.model.kinds import STORES
+from devfnn.model.layers import STORES
 
 _ready: set[str] = set()
 """What this process need not look at again."""

@@ -7,11 +7,10 @@ parameters is refused. Mechanisms with several forms have a class for each form.
 
 import dataclasses
 import math
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from devfnn.errors import InputError
-from devfnn.model.kinds import KINDS, STORES
+from devfnn.model.layers import KINDS, STORES
 from devfnn.parameters import Section, check_names, check_parameters, choice, number
 
 # ---- layers
@@ -47,13 +46,9 @@ class Layer(Section):
         if self.kind not in KINDS:
             raise InputError(f"a layer is one of {', '.join(KINDS)}, not {self.kind!r}")
         own = next(store.TAKES for store in STORES if self.kind in store.KINDS)
+        has = f"has {', '.join(sorted(own))}" if own else f"is set in the section {self.kind!r}"
         for field in dataclasses.fields(self)[2:]:
             if getattr(self, field.name) != field.default and field.name not in own:
-                has = (
-                    f"has {', '.join(sorted(own))}"
-                    if own
-                    else f"is set in the section {self.kind!r}"
-                )
                 raise InputError(f"a layer of {self.kind} has no {field.name!r}: it {has}")
         if 0.0 < self.memory < 2.0:
             raise InputError(f"memory must be 0 or at least 2 rows, not {self.memory:g}")
@@ -82,9 +77,6 @@ class Labels(Section):
     )
     certainty: float = number(0.99, 0.0, 1.0, "certainty below which to learn a row", "k_prune")
     exploration: float = number(0.1, 0.0, 1.0, "share of rows learned whatever the certainty")
-    threshold_step: float = number(
-        0.0, 0.0, 0.5, "speed at which the certainty of a gaussian layer varies; 0 is off"
-    )
     budget: float = number(1.0, 0.0, 1.0, "most labels per row over any window; 1 is off")
     window: int = number(100, 1, 10**7, "rows over which the budget is never exceeded")
 
@@ -317,10 +309,9 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
         elif not isinstance(section, kinds):
             raise InputError(f"{name} must be one of {_names(kinds)}, not {section!r}")
         elif not is_needed:
-            layer = " or ".join(f'Layer("{kind}")' for kind in needs)
             raise InputError(
-                f"{name} is set, but the network has no such layer; add {layer} to layers, or "
-                f"leave {name} out"
+                f"{name} is set, but the network has no such layer; add {_any_of(needs)} to "
+                f"layers, or leave {name} out"
             )
 
     # ---- what follows from it
@@ -328,6 +319,10 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
     def has(self, *kinds: str) -> bool:
         """Whether the network has a layer of one of these kinds from the start."""
         return any(layer.kind in kinds for layer in self.layers)
+
+    def n_always(self, n_layers: int) -> int:
+        """How many layers, the first ones, learn whether they lead or not."""
+        return {"leader": 0, "configured": len(self.layers), "all": n_layers}[self.training]
 
     @property
     def is_budgeted(self) -> bool:
@@ -355,14 +350,14 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
         """
         whole = {name: value for name, value in changes.items() if "__" not in name}
         check_names(self, whole)
-        gone = tuple(name for name in _ESSENTIAL if name in whole and whole[name] is None)
-        whole = {
-            name: _as_section(name, value) for name, value in whole.items() if name not in gone
-        }
+        gone = [name for name in _ESSENTIAL if name in whole and whole[name] is None]
+        whole = {name: _as_section(name, whole[name]) for name in whole if name not in gone}
         if gone or "layers" in whole:
-            layers = tuple(whole.get("layers", self.layers))
-            layers = tuple(layer for layer in layers if layer.kind not in gone)
-            whole = self._left_by(layers) | whole | {"layers": layers}
+            layers = whole.get("layers", self.layers)
+            whole["layers"] = tuple(layer for layer in layers if layer.kind not in gone)
+            kinds = {layer.kind for layer in whole["layers"]}
+            come_or_go = (n for n, by in NEEDED_BY.items() if self.has(*by) == kinds.isdisjoint(by))
+            whole = dict.fromkeys(come_or_go, _AUTO) | whole
         config = dataclasses.replace(self, **whole)
         inner: dict[str, dict[str, Any]] = {}
         for path, value in changes.items():
@@ -372,15 +367,6 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
         changed = {name: config._changed(name, values) for name, values in inner.items()}
         return dataclasses.replace(config, **changed)
 
-    def _left_by(self, layers: tuple[Layer, ...]) -> dict[str, Any]:
-        """Sections whose kind of layer comes or goes."""
-        kinds = {layer.kind for layer in layers}
-        return {
-            name: _AUTO
-            for name, needs in NEEDED_BY.items()
-            if self.has(*needs) != bool(kinds.intersection(needs))
-        }
-
     def _changed(self, name: str, values: dict[str, Any]) -> Any:
         """A section with other values; says where a parameter belongs that it does not have."""
         if name == "layers":
@@ -388,13 +374,11 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
             return tuple(_layer_with(layer, values) for layer in self.layers)
         if name not in SECTIONS:
             raise InputError(f"no section is called {name!r}; there are {', '.join(SECTIONS)}")
-        section = getattr(self, name)
+        section, needs = getattr(self, name), NEEDED_BY.get(name, ())
         if section is None:
-            needs = " or ".join(f'Layer("{kind}")' for kind in NEEDED_BY.get(name, ()))
-            is_there = self.has(*NEEDED_BY.get(name, ())) if needs else True
-            instead = (
-                f"set {name}={_names(SECTIONS[name])}" if is_there else f"add {needs} to layers"
-            )
+            instead = f"set {name}={_names(SECTIONS[name])}"
+            if needs and not self.has(*needs):
+                instead = f"add {_any_of(needs)} to layers"
             raise InputError(f"the network has no {name}; {instead}")
         for each in values:
             if not any(each == field.name for field in dataclasses.fields(section)):
@@ -421,16 +405,10 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
 
     def to_dict(self) -> dict[str, Any]:
         """All parameters as plain data; a mechanism of several forms says which one it has."""
-        data: dict[str, Any] = {}
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if field.name == "layers":
-                data["layers"] = [plain_section(layer) for layer in value]
-            elif isinstance(value, Section):
-                data[field.name] = plain_section(value)
-            else:
-                data[field.name] = plain_value(field, value)
-        return data
+        return {
+            field.name: plain_value(field, getattr(self, field.name))
+            for field in dataclasses.fields(self)
+        }
 
     def changes(self, start: "Config | None" = None) -> dict[str, Any]:
         """What `replace` makes this of `start` with, as plain data; the default if not given.
@@ -455,21 +433,19 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
         if not isinstance(data, dict) or not isinstance(data.get("layers"), list):
             raise InputError("a configuration is an object with a list of layers")
         check_names(Config, data)
-        values: dict[str, Any] = {}
-        for name, value in data.items():
-            if name == "layers":
-                values[name] = tuple(_section_from(Layer, each) for each in value)
-            else:
-                values[name] = _as_section(name, value)
-        return Config(**values)
+        return Config(**{name: _as_section(name, value) for name, value in data.items()})
 
 
 def _names(kinds: tuple[type[Section], ...]) -> str:
     return ", ".join(kind.__name__ for kind in kinds)
 
 
+def _any_of(kinds: tuple[str, ...]) -> str:
+    return " or ".join(f'Layer("{kind}")' for kind in kinds)
+
+
 def _check_layers(layers: tuple[Layer, ...]) -> None:
-    """Layers of different names, at most one of boxes and of clouds."""
+    """Layers, at most one of boxes and of clouds."""
     if not layers or not all(isinstance(layer, Layer) for layer in layers):
         raise InputError("layers must be one or more of Layer")
     for kind in ("boxes", "clouds"):
@@ -478,70 +454,53 @@ def _check_layers(layers: tuple[Layer, ...]) -> None:
 
 
 def _check_together(config: Config) -> None:
-    """Mechanisms that need each other."""
-    for is_wrong, message in _conflicts(config):
+    """Refuse mechanisms that do not go together, and say what to set instead."""
+    growing, drift, count = config.growing, config.drift, len(config.layers)
+    keeps, merging = isinstance(growing, KeepLayers), config.merging
+    n_ruled = sum(layer.kind in NEEDED_BY["rules"] for layer in config.layers)
+    has_gaussian, has_others = config.has("gaussian"), config.has(*(KINDS.keys() - {"gaussian"}))
+    plain = ("stream", None, None, True)
+    problems = {
+        "without growing nothing follows from a drift; set drift=None too": (
+            growing is None and drift is not None
+        ),
+        "growing needs a drift test; set drift=Drift(), or growing=None": (
+            growing is not None and drift is None
+        ),
+        'AddLayers adds gaussian layers; add Layer("gaussian"), or use KeepLayers()': (
+            isinstance(growing, AddLayers) and not has_gaussian
+        ),
+        f"growing.max_layers must be at least {count}, the number of layers": (
+            isinstance(growing, AddLayers) and count > growing.max_layers
+        ),
+        "KeepLayers keeps lines and boxes, and there are none; use AddLayers()": (
+            keeps and not config.has("line", "boxes")
+        ),
+        "KeepLayers needs voting=ByAccuracy(), which finds a kept layer again": (
+            keeps and not isinstance(config.voting, ByAccuracy)
+        ),
+        "KeepLayers tests at one level whether errors rise: "
+        'test="stream", warning=None, horizon=None, one_sided=True': (
+            keeps
+            and drift is not None
+            and (drift.test, drift.warning, drift.horizon, drift.one_sided) != plain
+        ),
+        "ByDisagreement merges kept layers; use ByCompression(), or merging=None": (
+            isinstance(merging, ByDisagreement) and not keeps
+        ),
+        f"rules.max_rules must be at least {n_ruled}, one for each of these layers": (
+            config.rules is not None and config.rules.max_rules < n_ruled
+        ),
+        'only gaussian layers choose rows themselves; use Labels(choice="vote")': (
+            config.labels.choice == "layer" and has_others
+        ),
+        "gaussian layers do not mix with other kinds; start from presets.stacked() or paper()": (
+            has_gaussian and has_others
+        ),
+    }
+    for message, is_wrong in problems.items():
         if is_wrong:
             raise InputError(message)
-
-
-def _conflicts(config: Config) -> Iterator[tuple[bool, str]]:
-    """What cannot be, and what to set instead."""
-    growing, drift, count = config.growing, config.drift, len(config.layers)
-    adds, keeps = isinstance(growing, AddLayers), isinstance(growing, KeepLayers)
-    n_ruled = sum(layer.kind in NEEDED_BY["rules"] for layer in config.layers)
-    yield (
-        growing is None and drift is not None,
-        ("without growing nothing follows from a drift; set drift=None too"),
-    )
-    yield (
-        growing is not None and drift is None,
-        ("growing needs a drift test; set drift=Drift(), or growing=None"),
-    )
-    yield (
-        adds and not config.has("gaussian"),
-        ('AddLayers adds gaussian layers; add Layer("gaussian"), or use KeepLayers()'),
-    )
-    yield (
-        isinstance(growing, AddLayers) and count > growing.max_layers,
-        (f"growing.max_layers must be at least {count}, the number of layers"),
-    )
-    yield (
-        keeps and not config.has("line", "boxes"),
-        ("KeepLayers keeps lines and boxes, and there are none; use AddLayers()"),
-    )
-    yield (
-        keeps and not isinstance(config.voting, ByAccuracy),
-        ("KeepLayers needs voting=ByAccuracy(), which finds a kept layer again"),
-    )
-    is_plain = drift is None or (drift.test, drift.warning, drift.horizon) == ("stream", None, None)
-    yield (
-        keeps and not (is_plain and (drift is None or drift.one_sided)),
-        (
-            "KeepLayers tests at one level whether errors rise: "
-            'test="stream", warning=None, horizon=None, one_sided=True'
-        ),
-    )
-    yield (
-        isinstance(config.merging, ByDisagreement) and not keeps,
-        ("ByDisagreement merges kept layers; use ByCompression(), or merging=None"),
-    )
-    yield (
-        config.rules is not None and config.rules.max_rules < n_ruled,
-        (f"rules.max_rules must be at least {n_ruled}, one for each of these layers"),
-    )
-    are_others = any(layer.kind != "gaussian" for layer in config.layers)
-    yield (
-        config.labels.choice == "layer" and are_others,
-        ('only gaussian layers choose rows themselves; use Labels(choice="vote")'),
-    )
-    yield (
-        config.labels.threshold_step > 0.0 and are_others,
-        ("only gaussian layers vary their certainty; use threshold_step=0"),
-    )
-    yield (
-        config.has("gaussian") and are_others,
-        ("gaussian layers do not mix with other kinds; start from presets.stacked() or paper()"),
-    )
 
 
 def _where(section: str, value: Section, name: str) -> str:
@@ -559,6 +518,10 @@ def _where(section: str, value: Section, name: str) -> str:
 
 def plain_value(field: "dataclasses.Field[Any]", value: Any) -> Any:
     """A parameter as JSON holds it: numbers of the type that the field has."""
+    if isinstance(value, tuple):
+        return [plain_section(layer) for layer in value]
+    if isinstance(value, Section):
+        return plain_section(value)
     plain = value.item() if hasattr(value, "item") else value
     kinds = get_args(field.type) or (field.type,)
     return float(plain) if float in kinds and plain is not None else plain
@@ -566,33 +529,28 @@ def plain_value(field: "dataclasses.Field[Any]", value: Any) -> Any:
 
 def plain_section(section: Section) -> dict[str, Any]:
     """A section as plain data; of a layer what is set."""
-    fields = dataclasses.fields(section)  # type: ignore[arg-type]
-    if isinstance(section, Layer):
-        defaults = {"name": section.kind}
-        fields = tuple(
-            field
-            for field in fields
-            if field.name == "kind"
-            or getattr(section, field.name) != defaults.get(field.name, field.default)
-        )
-    data = {field.name: plain_value(field, getattr(section, field.name)) for field in fields}
-    return {"form": section.form, **data} if section.form else data
+    data = {"form": section.form} if section.form else {}
+    for field in dataclasses.fields(section):  # type: ignore[arg-type]
+        value, usual = getattr(section, field.name), field.default
+        if isinstance(section, Layer):
+            usual = {"kind": None, "name": section.kind}.get(field.name, usual)
+            if value == usual:
+                continue
+        data[field.name] = plain_value(field, value)
+    return data
 
 
 def _as_section(name: str, value: Any) -> Any:
     """A section from plain data, if it is that; other values as they are."""
     if name == "layers" and isinstance(value, list):
-        return tuple(
-            each if isinstance(each, Layer) else _section_from(Layer, each) for each in value
-        )
+        return tuple(v if isinstance(v, Layer) else _section_from(Layer, v) for v in value)
     if name not in SECTIONS or not isinstance(value, dict):
         return value
+    kinds = {kind.form: kind for kind in SECTIONS[name]}
     form = value.get("form", SECTIONS[name][0].form)
-    kind = next((each for each in SECTIONS[name] if each.form == form), None)
-    if kind is None:
-        forms = ", ".join(each.form for each in SECTIONS[name])
-        raise InputError(f"{name} has no form {form!r}; there are {forms}")
-    return _section_from(kind, value)
+    if form not in kinds:
+        raise InputError(f"{name} has no form {form!r}; there are {', '.join(kinds)}")
+    return _section_from(kinds[form], value)
 
 
 def _layer_with(layer: Layer, values: dict[str, Any]) -> Layer:

@@ -11,6 +11,7 @@ Axes are letters (see `kernels/state.py`) or numbers:
 [[-1.0, -1.0], [-1.0, -1.0], [-1.0, -1.0]]
 """
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -30,28 +31,20 @@ LARGEST_COUNT = 2**62
 class Field(NamedTuple):
     """One array."""
 
-    axes: str
-    """Letters and numbers, separated by blanks."""
-    fill: float | int | bool
-    """What an empty one holds; says by its type which numbers these are."""
-    low: float | None = None
-    """The least value; None: 0 for whole numbers, else any."""
-    high: float | None = None
-    """The largest value; None: any."""
-    is_single: bool = False
-    """Whether it has single precision: sums that are only compared with a limit."""
-    unbounded: bool = False
-    """Whether infinity is a value."""
-    gaps: bool = False
-    """Whether NaN is a value, in rows of models that know missing ones."""
+    axes: str  # letters and numbers, separated by blanks
+    fill: float | int | bool  # what an empty one holds; says by its type which numbers these are
+    low: float | None = None  # the least value; None: 0 for whole numbers, else any
+    high: float | None = None  # the largest value; None: any
+    is_single: bool = False  # single precision: for sums that are only compared with a limit
+    unbounded: bool = False  # whether infinity is a value
+    gaps: bool = False  # whether NaN is a value, in rows of models that know missing ones
 
     @property
     def dtype(self) -> "np.dtype[Any]":
         """Type of the numbers."""
         if self.is_single:
             return np.dtype(np.float32)
-        kinds: dict[type, type] = {bool: np.bool_, int: np.int64, float: np.float64}
-        return np.dtype(kinds[type(self.fill)])
+        return np.asarray(self.fill).dtype
 
     def shape(self, lengths: Mapping[str, int]) -> tuple[int, ...]:
         """Shape for these lengths of axes."""
@@ -80,6 +73,13 @@ def carry_over(
         axes = zip(field.axes.split(), old[name].shape, strict=True)
         index = [places.get(axis, np.arange(length)) for axis, length in axes]
         new[name][np.ix_(*index)] = old[name]
+
+
+def numbers_for(kernel: Any, section: Any, **others: Any) -> Any:
+    """Parameters for kernels: those of a section that have the same name there, and others."""
+    types: dict[str, Any] = {field.name: field.type for field in dataclasses.fields(section)}
+    names = types.keys() & set(kernel._fields) - others.keys()
+    return kernel(**{name: types[name](getattr(section, name)) for name in names}, **others)
 
 
 def n_contrasts(n_classes: int) -> int:

@@ -18,11 +18,9 @@ from devfnn.kernels.state import (
     KEPT_EVENT,
     RECALLED_EVENT,
     RULE_BORN_EVENT,
-    RULE_RECALLED_EVENT,
     SPLIT_EVENT,
     EventBuffer,
 )
-from devfnn.model.config import KeepLayers
 
 if TYPE_CHECKING:
     from devfnn.model.network import Network
@@ -37,10 +35,11 @@ def _event(network: "Network", line: int, buffer: EventBuffer, names: list[str])
     """One line as an event."""
     row, kind, layer, first, second = (int(value) for value in buffer.lines[line])
     numbers = [float(value) for value in buffer.numbers[line]]
-    at = network.n_rows + row
+    at, scaler = network.n_rows + row, network.scaler
     if kind == SPLIT_EVENT:
-        feature = int(numbers[0])
-        value = _in_units(network, feature, numbers[1])
+        feature, value = int(numbers[0]), numbers[1]
+        if network.config.scaling == "online":
+            value = float(scaler.low[feature] + value * scaler.width[feature])
         return RuleSplit(at, layer, first, second, names[feature], value, *numbers[2:])
     if kind == DRIFT_EVENT:
         before, after, bound, cut = numbers
@@ -50,16 +49,7 @@ def _event(network: "Network", line: int, buffer: EventBuffer, names: list[str])
     if kind == RECALLED_EVENT:
         return LayerRecalled(at, layer, *numbers[:3])
     if kind == DROPPED_EVENT:
-        growing = network.config.growing
-        limit = float(growing.max_kept) if isinstance(growing, KeepLayers) else 0.0
-        reason = "went longest without being the best"
-        return LayerDropped(at, layer, reason, numbers[0], limit, -1)
-    made = {RULE_BORN_EVENT: RuleBorn, RULE_RECALLED_EVENT: RuleRecalled}[kind]
+        limit = float(getattr(network.config.growing, "max_kept", 0))
+        return LayerDropped(at, layer, "went longest without being the best", numbers[0], limit, -1)
+    made = RuleBorn if kind == RULE_BORN_EVENT else RuleRecalled
     return made(at, layer, first, *numbers)
-
-
-def _in_units(network: "Network", feature: int, value: float) -> float:
-    """A scaled value in the user's units."""
-    if network.config.scaling != "online":
-        return value
-    return float(network.scaler.low[feature] + value * network.scaler.width[feature])

@@ -1,28 +1,35 @@
-"""All arrays of a network: made, widened, and the working memory of its kernels."""
+"""All arrays of a network: made, widened, the working memory and the parameters of its kernels."""
 
 import dataclasses
 import functools
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from devfnn.arrays import Ints
 from devfnn.kernels.state import (
+    ALL_LABELS,
+    BY_ACCURACY,
+    BY_LAYER,
+    BY_LIKELIHOOD,
+    BY_REWARD,
+    BY_VOTE,
+    DRIFT_AT_STEPS,
+    DRIFT_IN_STREAM,
+    EQUAL,
     INDEPENDENCE,
-    MEMORY,
+    NO_DRIFT_TEST,
     NO_LAYER,
     UNCERTAINTY,
     GaussianWork,
     Layers,
+    Params,
     Progress,
     State,
     Work,
 )
 from devfnn.model import label_budget
-from devfnn.model.config import Config, KeepLayers, Weighted
-from devfnn.model.kinds import KINDS, STORES
-from devfnn.model.layers import gaussian
+from devfnn.model.config import ByAccuracy, ByLikelihood, ByReward, Config, KeepLayers, Weighted
+from devfnn.model.layers import KINDS, STORES, gaussian
 from devfnn.model.layout import (
     Field,
     block_places,
@@ -32,7 +39,6 @@ from devfnn.model.layout import (
     packed_places,
     pair_places,
 )
-from devfnn.model.params import kernel_params
 
 LAYERS_LAYOUT = {
     "kinds": Field("L", NO_LAYER, NO_LAYER, max(KINDS.values())),
@@ -78,22 +84,18 @@ class Sizes:
 
     def lengths(self, config: Config) -> dict[str, int]:
         """Lengths of all axes of `State`, by letter."""
-        n, m = self.features, self.classes
-        n_inputs = n + (self.layers - 1) * m
+        is_weighted = isinstance(config.voting, Weighted)
         lengths = {
             "L": self.layers,
-            "A": 0 if isinstance(config.voting, Weighted) else self.layers,
-            "W": self.layers if isinstance(config.voting, Weighted) else 0,
-            "G": self.slots,
-            "n": n,
-            "m": m,
-            "Q": n_contrasts(m),
-            "i": n_inputs,
-            "q": 2 * n_inputs + 1,
+            "A": 0 if is_weighted else self.layers,
+            "W": self.layers if is_weighted else 0,
+            "n": self.features,
+            "m": self.classes,
+            "Q": n_contrasts(self.classes),
             "S": label_budget.budget_size(config),
         }
         for store in STORES:
-            lengths |= store.lengths(n, config)
+            lengths |= store.lengths(self, config)
         return lengths
 
 
@@ -120,22 +122,21 @@ def empty_state(sizes: Sizes, config: Config) -> State:
     }
     layers = Layers(**make(LAYERS_LAYOUT, lengths))
     state = State(layers=layers, progress=Progress(**make(PROGRESS_LAYOUT, lengths)), **made)
+    layers.kinds[: len(config.layers)] = [KINDS[layer.kind] for layer in config.layers]
     layers.origins[:] = np.arange(sizes.layers)
     if isinstance(config.voting, Weighted):
         layers.voting_weights[:] = config.voting.newborn_weight
         layers.decays[:] = getattr(config.voting, "decay", 1.0)
-    if config.rules is not None:
-        state.progress.signals[MEMORY] = kernel_params(config, 0).pool.shortest_memory  # type: ignore[union-attr]
-    state.progress.signals[UNCERTAINTY] = state.progress.signals[INDEPENDENCE] = 1.0
+    state.progress.signals[[UNCERTAINTY, INDEPENDENCE]] = 1.0
     for store in present:
         store.start(state, config)
     return state
 
 
 @functools.lru_cache(maxsize=256)
-def work_for(lengths: tuple[tuple[str, int], ...], thread: int) -> Work:
-    size = dict(lengths)
-    n_layers, m, slots, n = size["L"], size["m"], size["G"], size["i"]
+def work_for(lengths: tuple[int, ...], thread: int) -> Work:
+    """Working memory of kernels, for lengths of the axes L, m, G, i, p and K."""
+    n_layers, m, slots, n, p, n_clouds = lengths
     own = None
     if slots:
         own = GaussianWork(
@@ -160,12 +161,12 @@ def work_for(lengths: tuple[tuple[str, int], ...], thread: int) -> Work:
         probabilities=np.zeros(m),
         codes=np.zeros(n_layers, np.int64),
         inputs=np.zeros(n + m),
-        expanded=np.zeros(size["p"]),
-        gain=np.zeros(size["p"]),
+        expanded=np.zeros(p),
+        gain=np.zeros(p),
         step=np.zeros(m),
         learned=np.zeros(m),
-        heights=np.zeros(size["K"]),
-        distances=np.zeros(size["K"]),
+        heights=np.zeros(n_clouds),
+        distances=np.zeros(n_clouds),
         gaussian=own,
     )
 
@@ -176,25 +177,69 @@ def work_for(lengths: tuple[tuple[str, int], ...], thread: int) -> Work:
 def resized_state(state: State, old: Sizes, new: Sizes, config: Config) -> State:
     """A larger copy of the arrays; nothing learned is lost."""
     fresh = empty_state(new, config)
-    places = _places(state, fresh, old, new)
+    blocks = block_places(old.features, new.features)
+    places = {"p": blocks, "h": packed_places(blocks)}
+    if state.gaussians is not None and fresh.gaussians is not None:
+        inputs = gaussian.moved_inputs(state.gaussians, fresh.gaussians)
+        places |= {"i": inputs, "q": pair_places(inputs)}
+    same_contrasts = n_contrasts(old.classes) == n_contrasts(new.classes)
     for name, layout in STATE_LAYOUTS.items():
-        part, target = getattr(state, name), getattr(fresh, name)
-        if part is not None:
-            known = layout
-            if old.classes != new.classes and n_contrasts(old.classes) != n_contrasts(new.classes):
-                known = {each: f for each, f in layout.items() if "Q" not in f.axes.split()}
-            carry_over(known, part._asdict(), target._asdict(), places)
+        if (part := getattr(state, name)) is not None:
+            known = {k: f for k, f in layout.items() if same_contrasts or "Q" not in f.axes}
+            carry_over(known, part._asdict(), getattr(fresh, name)._asdict(), places)
     fresh.layers.origins[old.layers :] = np.arange(old.layers, new.layers)
     for store in stores_of(config):
         store.start_widened(fresh, state, config)
     return fresh
 
 
-def _places(state: State, fresh: State, old: Sizes, new: Sizes) -> Mapping[str, Ints]:
-    """Where the entries of axes stand in larger arrays, other than in front."""
-    blocks = block_places(old.features, new.features)
-    places = {"p": blocks, "h": packed_places(blocks)}
-    if state.gaussians is not None and fresh.gaussians is not None:
-        inputs = gaussian.moved_inputs(state.gaussians, fresh.gaussians)
-        places |= {"i": inputs, "q": pair_places(inputs)}
-    return places
+# ---- parameters for kernels
+
+
+@functools.lru_cache(maxsize=64)
+def kernel_params(config: Config, n_inputs: int) -> Params:
+    """The numbers that kernels need, for gaussian layers of at most `n_inputs` inputs."""
+    labels, growing = config.labels, config.growing
+    accuracy = config.voting if isinstance(config.voting, ByAccuracy) else ByAccuracy()
+    likelihood = config.voting if isinstance(config.voting, ByLikelihood) else ByLikelihood()
+    reward = config.voting if isinstance(config.voting, ByReward) else ByReward()
+    own = {
+        store.PARAMS: store.params(config, n_inputs) if config.has(*store.KINDS) else None
+        for store in STORES
+    }
+    pool = own["pool"]
+    drift_test = NO_DRIFT_TEST
+    if config.drift is not None and growing is not None:
+        drift_test = DRIFT_IN_STREAM if isinstance(growing, KeepLayers) else DRIFT_AT_STEPS
+    votes = {"accuracy": BY_ACCURACY, "reward": BY_REWARD, "likelihood": BY_LIKELIHOOD}
+    is_weighted = isinstance(config.voting, Weighted)
+    choices = {"all": ALL_LABELS, "vote": BY_VOTE, "layer": BY_LAYER}
+    all_gaussian = all(layer.kind == "gaussian" for layer in config.layers)
+    choice = BY_LAYER if all_gaussian else choices[labels.choice]  # layers see all rows then
+    return Params(
+        n_configured=len(config.layers),
+        chunk_rows=int(config.chunk_rows),
+        stacks=config.has("gaussian"),
+        first_leader=max(pool.long_line, 0) if pool is not None else 0,
+        training=["leader", "configured", "all"].index(config.training),
+        label_choice=choice,
+        certainty=float(labels.certainty),
+        exploration=float(labels.exploration),
+        label_budget=float(labels.budget),
+        budget_window=int(labels.window),
+        votes=votes.get(config.voting.form, EQUAL),
+        soft_votes=not is_weighted or config.voting.ballots == "soft",  # type: ignore[union-attr]
+        vote_rows=float(accuracy.rows),
+        vote_power=float(accuracy.power),
+        vote_memory=float(likelihood.memory),
+        vote_sharpness=float(likelihood.sharpness),
+        vote_step=float(reward.step),
+        vote_floor=float(getattr(config.voting, "floor", reward.floor)),
+        rows_per_weight=float(accuracy.rows_per_weight),
+        drift_test=drift_test,
+        drift_significance=float(config.drift.significance) if config.drift is not None else 0.5,
+        drift_every=int(config.drift.every) if config.drift is not None else 1,
+        weighs_repeats=bool(pool is not None and (config.drift is None or config.drift.repeats)),
+        keeps_layers=isinstance(growing, KeepLayers) and growing.max_kept > 0,
+        **own,
+    )

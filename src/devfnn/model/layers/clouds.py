@@ -10,14 +10,14 @@ that mean, masses and widths of the clouds, the doubt, and the rest.
 
 import dataclasses
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from devfnn.arrays import Flags, Floats
 from devfnn.kernels.state import CLOUDS, CloudParams, CloudState, State
 from devfnn.model.explanation import LOG_PROBABILITIES, FiredRule, Said, softmax
-from devfnn.model.layout import LEAST, Field
+from devfnn.model.layout import LEAST, Field, numbers_for
 from devfnn.model.rules import Rule
 from devfnn.model.scaling import Change
 from devfnn.model.units import Units
@@ -25,6 +25,7 @@ from devfnn.parameters import Section, number
 
 if TYPE_CHECKING:
     from devfnn.model.config import Config
+    from devfnn.model.state import Sizes
 
 NAME = "clouds"
 ARRAYS = CloudState
@@ -80,16 +81,13 @@ LEAST_SPREAD, OUT_OF_REACH = 1e-5, 10.0
 """As in `kernels/clouds.py`: the narrowest cloud; log density that counts as 0."""
 
 
-def lengths(n: int, config: "Config") -> dict[str, int]:
+def lengths(sizes: "Sizes", config: "Config") -> dict[str, int]:
     """Lengths of the axes that only clouds have."""
     return {"K": config.clouds.max_rules if config.clouds is not None else 0}
 
 
 def start(state: State, config: "Config") -> None:
     """No cloud yet."""
-    for index, layer in enumerate(config.layers):
-        if layer.kind == "clouds":
-            state.layers.kinds[index] = CLOUDS
 
 
 def start_widened(fresh: State, old: State, config: "Config") -> None:
@@ -124,8 +122,7 @@ def n_rules(state: State, layer: int) -> int:
 def n_parameters(state: State, layer: int) -> int:
     """Numbers that define the clouds."""
     assert state.clouds is not None
-    n = int(state.clouds.centers.shape[0])
-    return n_rules(state, layer) * (n + 3)
+    return n_rules(state, layer) * (len(state.clouds.centers) + 3)
 
 
 def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterator[Rule]:
@@ -159,10 +156,11 @@ def reasons_of(
     clouds, doubt, n_classes = state.clouds, config.clouds.doubt, state.progress.label_shares.size
     assert clouds is not None
     count = int(clouds.count[0])
-    bias, contributions = np.zeros(n_classes), np.zeros((row.size, n_classes))
+    contributions = np.zeros((row.size, n_classes))
     if not count:
         shares = np.full(n_classes, 1.0 / n_classes)
-        return Said(LOG_PROBABILITIES, bias, contributions, (), shares, shares), shares
+        nothing = np.zeros(n_classes)
+        return Said(LOG_PROBABILITIES, nothing, contributions, (), shares, shares), shares
     centers, spreads = clouds.centers[:, :count], clouds.spreads[:count]
     is_there = ~np.isnan(row)
     away = np.where(is_there[:, None], row[:, None] - centers, 0.0)
@@ -180,40 +178,34 @@ def reasons_of(
         pulls = softmax(heights[members]) / spreads[members]
         middle = np.where(is_there, 0.5 * (row + usual), 0.0)
         contributions[:, own] = beyond * (centers[:, members] @ pulls - middle * pulls.sum())
-    bias[:] = output - contributions.sum(axis=0)
+    bias = output - contributions.sum(axis=0)
     order = np.argsort(-densities, kind="stable")[: np.count_nonzero(densities)].tolist()
     fired = tuple(FiredRule(cloud, float(densities[cloud])) for cloud in order)
     probabilities = softmax(bias + contributions.sum(axis=0))
-    said = Said(LOG_PROBABILITIES, bias, contributions, fired, probabilities, probabilities)
-    return said, probabilities
+    said = (bias, contributions, fired, probabilities, probabilities)
+    return Said(LOG_PROBABILITIES, *said), probabilities
 
 
-def problems_of(state: State, config: "Config") -> Iterator[tuple[bool, str]]:
+def problems_of(state: State, config: "Config") -> Iterator[tuple[Any, str]]:
     """What must hold, and what is wrong otherwise: a cloud has a class and a mass."""
     clouds = state.clouds
     assert clouds is not None
-    count = int(clouds.count[0])
+    count, n_classes = int(clouds.count[0]), state.progress.label_shares.size
     yield count <= clouds.labels.size, "clouds/count holds more than there is room"
-    n_classes = state.progress.label_shares.size
-    is_known = bool((clouds.labels[:count] < n_classes).all())
-    yield is_known, "clouds/labels holds a class that is not there"
-    yield bool((clouds.masses[:count] > 0.0).all()), "clouds/masses holds a cloud without mass"
+    is_known = clouds.labels[:count] < n_classes
+    yield is_known.all(), "clouds/labels holds a class that is not there"
+    yield (clouds.masses[:count] > 0.0).all(), "clouds/masses holds a cloud without mass"
 
 
 def params(config: "Config", n_inputs: int) -> CloudParams:
     """What kernels need."""
-    clouds = config.clouds
-    resting = config.resting or Resting(grace_rows=0)
-    forgets = config.memory is not None or config.rules is None
-    return CloudParams(
-        rate=float(clouds.rate),
-        birth=float(clouds.birth),
-        memory=float(clouds.memory) if forgets else 1.0,
-        doubt=float(clouds.doubt),
-        first_spread=float(clouds.first_spread),
-        first_mass=float(clouds.first_mass),
-        row_mass=float(clouds.row_mass),
+    resting = config.resting or Resting()
+    numbers: CloudParams = numbers_for(
+        CloudParams,
+        config.clouds,
+        memory=float(config.clouds.memory) if config.memory or config.rules is None else 1.0,
         rest_share=float(resting.share),
         rest_steps=int(resting.steps),
         grace_rows=int(resting.grace_rows) if config.resting is not None else NEVER_RESTS,
     )
+    return numbers

@@ -4,30 +4,22 @@ import dataclasses
 import math
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from devfnn.arrays import Flags, Floats, Ints
-from devfnn.kernels.state import (
-    BOXES,
-    CURVE,
-    LINE,
-    NO_OWNER,
-    PoolParams,
-    PoolState,
-    State,
-)
+from devfnn.kernels.state import BOXES, CURVE, LINE, MEMORY, NO_OWNER, PoolParams, PoolState, State
 from devfnn.model.explanation import LOGITS, FiredRule, Said, softmax
-from devfnn.model.layout import LEAST, Field
-from devfnn.model.rebasing import WIDEST_PRIOR, chebyshev_basis
+from devfnn.model.layout import LEAST, Field, numbers_for
 from devfnn.model.rules import Rule
-from devfnn.model.scaling import CLIP, Change
+from devfnn.model.scaling import CLIP, WIDEST_PRIOR, Change, chebyshev_basis
 from devfnn.model.units import Units
 from devfnn.parameters import Section, choice, number
 
 if TYPE_CHECKING:
     from devfnn.model.config import Config
+    from devfnn.model.state import Sizes
 
 NAME = "pool"
 ARRAYS = PoolState
@@ -112,18 +104,30 @@ LAYOUT = {
 }
 
 
+def lengths(sizes: "Sizes", config: "Config") -> dict[str, int]:
+    """Lengths of the axes that only these layers have."""
+    n, boxes = sizes.features, config.boxes
+    return {
+        "C": config.rules.max_rules if config.rules is not None else 0,
+        "R": boxes.max_rules if boxes is not None else 1,
+        "p": 2 * n + 1,
+        "h": (2 * n + 1) * (n + 1),
+        "d": n * (n - 1) // 2 if boxes is not None and boxes.crossings else 0,
+        "B": N_BINS,
+    }
+
+
 def start(state: State, config: "Config") -> None:
     """The first rule of every line, curve and layer of boxes."""
-    pool, layers = state.pool, state.layers
+    pool = state.pool
     assert pool is not None
+    state.progress.signals[MEMORY] = (config.memory or Memory()).shortest
     pool.caps[:] = config.rules.prior
     own = [index for index, layer in enumerate(config.layers) if layer.kind in KINDS]
-    for slot, index in enumerate(own):
-        layers.kinds[index] = KINDS[config.layers[index].kind]
-        pool.owners[slot] = index
-        pool.members[index, 0] = slot
-        pool.n_members[index] = 1
-        pool.gains[slot] = packed(np.diag(pool.caps))
+    pool.owners[: len(own)] = own
+    pool.members[own, 0] = np.arange(len(own))
+    pool.n_members[own] = 1
+    pool.gains[: len(own)] = packed(np.diag(pool.caps))
 
 
 def start_widened(fresh: State, old: State, config: "Config") -> None:
@@ -176,7 +180,10 @@ def rebase(state: State, change: Change, used: Flags, is_settled: bool, config: 
     if change.features.size:
         n = pool.lows.shape[1]
         basis = chebyshev_basis(change, used, 1 + np.arange(n), 1 + n + np.arange(n))
-        bases = _bases_of_rules(state, pool, basis)
+        straight = basis.copy()  # a line has no curves, so none may flow into its gains
+        straight[:, 1 + n :] = np.eye(2 * n + 1)[:, 1 + n :]
+        is_line = np.isin(pool.owners, np.flatnonzero(state.layers.kinds == LINE))
+        bases = np.where(is_line[:, None, None], straight, basis)
         pool.weights[:] = pool.weights @ bases.swapaxes(1, 2)
         pool.gains[:] = packed(bases @ unpacked(pool.gains) @ bases.swapaxes(1, 2))
         explained = (np.abs(basis) @ np.sqrt(pool.caps)) ** 2
@@ -190,15 +197,6 @@ def rebase(state: State, change: Change, used: Flags, is_settled: bool, config: 
     if not is_settled:  # the map is still made from the first rows: all is still to be learned
         pool.caps[:] = prior
         pool.gains[:] = packed(np.diag(pool.caps))
-
-
-def _bases_of_rules(state: State, pool: PoolState, basis: Floats) -> Floats:
-    """The basis (C, p, p) of every rule: a line has no curves, so none may flow into its gains."""
-    n = pool.lows.shape[1]
-    straight = basis.copy()
-    straight[:, 1 + n :] = np.eye(2 * n + 1)[:, 1 + n :]
-    is_line = np.isin(pool.owners, np.flatnonzero(state.layers.kinds == LINE))
-    return np.where(is_line[:, None, None], straight, basis)
 
 
 def _restart_feature(pool: PoolState, feature: int, prior: float) -> None:
@@ -249,8 +247,11 @@ def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterat
     assert pool is not None
     members = pool.members[layer, : pool.n_members[layer]].tolist()
     n_rows = float(pool.class_counts[members].sum())
+    is_used = np.isin(np.arange(pool.lows.shape[1]), units.used)
+    is_curved = bool(state.layers.kinds[layer] != LINE)
     for rule in members:
-        shares = _said_at_mean(pool, rule, state.layers.kinds[layer] != LINE, units.used)
+        _, said = _at_mean(pool, rule, is_used, is_used & is_curved)
+        shares = softmax(said)
         own = float(pool.class_counts[rule].sum())
         yield Rule(
             layer=layer,
@@ -264,24 +265,26 @@ def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterat
             is_archived=False,
             voting_weight=0.0,
             ranges=units.ranges,
-            bounds=np.stack(
-                [units.values(pool.lows[rule]), units.values(pool.highs[rule])], axis=1
-            ),
+            bounds=np.stack([units.values(ends[rule]) for ends in (pool.lows, pool.highs)], axis=1),
             age=int(pool.ages[rule]),
             firing_share=own / n_rows if n_rows else None,
             slopes=2.0 * pool.weights[rule][:, 1 + units.used].T,
         )
 
 
-def _said_at_mean(pool: PoolState, rule: int, is_curved: bool, used: Ints) -> Floats:
-    """Class probabilities of a rule at the mean of its rows."""
-    n = pool.lows.shape[1]
-    t = 2.0 * np.clip(pool.means[rule, used], -CLIP, 1.0 + CLIP) - 1.0
-    weights = pool.weights[rule]
-    logits = weights[:, 0] + weights[:, 1 + used] @ t
-    if is_curved:
-        logits += weights[:, 1 + n + used] @ (2.0 * t * t - 1.0)
-    return softmax(logits)
+def _at_mean(
+    pool: PoolState, rule: int, is_there: Flags, is_curved: Flags
+) -> tuple[Floats, Floats]:
+    """The mean (n,) of the rows of a rule in [-1, 1] units, and the logits (m,) of the rule there.
+
+    is_there, is_curved: (n,) features whose line and curve count
+    """
+    usual: Floats = 2.0 * np.clip(pool.means[rule], -CLIP, 1.0 + CLIP) - 1.0
+    line, curve = (
+        np.where(is_there, usual, 0.0),
+        np.where(is_curved, 2.0 * usual * usual - 1.0, 0.0),
+    )
+    return usual, pool.weights[rule] @ np.concatenate([[1.0], line, curve])
 
 
 # ---- why
@@ -300,13 +303,10 @@ def reasons_of(
     rule = holding_rule(pool, layer, row)
     n, weights, is_there = row.size, pool.weights[rule], ~np.isnan(row)
     is_curved = is_there & bool(state.layers.kinds[layer] != LINE)
-    here, usual = 2.0 * row - 1.0, 2.0 * np.clip(pool.means[rule], -CLIP, 1.0 + CLIP) - 1.0
-    usually = np.ones(2 * n + 1)
-    usually[1 : 1 + n] = np.where(is_there, usual, 0.0)
-    usually[1 + n :] = np.where(is_curved, 2.0 * usual * usual - 1.0, 0.0)
+    usual, bias = _at_mean(pool, rule, is_there, is_curved)
+    here = 2.0 * row - 1.0
     line = np.where(is_there, here - usual, 0.0)
     curve = np.where(is_curved, 2.0 * (here * here - usual * usual), 0.0)
-    bias = weights @ usually
     contributions = (weights[:, 1 : 1 + n] * line + weights[:, 1 + n :] * curve).T
     shares = softmax(bias + contributions.sum(axis=0))
     return Said(LOGITS, bias, contributions, (FiredRule(rule, 1.0),), shares, shares), shares
@@ -315,11 +315,8 @@ def reasons_of(
 def holding_rule(pool: PoolState, layer: int, row: Floats) -> int:
     """The rule whose box holds the row; absent features lie in every box, as in the kernel."""
     members = pool.members[layer, : pool.n_members[layer]]
-    if members.size > 1:
-        is_out = (row <= pool.lows[members]) | (row > pool.highs[members])
-        holds = ~is_out.any(axis=1)
-        return int(members[holds.argmax()])  # the first rule if there is none
-    return int(members[0])
+    is_out = (row <= pool.lows[members]) | (row > pool.highs[members])
+    return int(members[is_out.any(axis=1).argmin()])  # the first rule if there is none
 
 
 # ---- whether numbers from a file can be those of a model
@@ -331,43 +328,41 @@ LEAST_EVIDENCE = -1e-3
 """Variances of residuals are sums of what may be below 0 by rounding."""
 
 
-def problems_of(state: State, config: "Config") -> Iterator[tuple[bool, str]]:
+def problems_of(state: State, config: "Config") -> Iterator[tuple[Any, str]]:
     """What must hold, and what is wrong otherwise."""
     pool, kinds = state.pool, state.layers.kinds
     assert pool is not None
     yield from _problems_of_members(pool, kinds)
     has_bounds = ~(np.isnan(pool.lows) | np.isnan(pool.highs))
-    yield bool(has_bounds.all()), "pool/lows or pool/highs holds NaN"
+    yield has_bounds.all(), "pool/lows or pool/highs holds NaN"
     # a box may shrink to nothing where a range widens far beyond it; it then holds no row
-    yield bool((pool.lows <= pool.highs).all()), "pool/lows holds a bound above that in pool/highs"
+    yield (pool.lows <= pool.highs).all(), "pool/lows holds a bound above that in pool/highs"
     is_used = pool.owners != NO_OWNER
     places = np.arange(pool.caps.size)
     variances = pool.gains[is_used][:, places * (places + 3) // 2]
-    yield bool((variances > 0.0).all()), "pool/gains holds a variance that is not positive"
-    is_sound = bool((pool.evidence[..., 1] >= LEAST_EVIDENCE).all())
-    yield is_sound, "pool/evidence holds a variance below 0"
+    yield (variances > 0.0).all(), "pool/gains holds a variance that is not positive"
+    is_sound = pool.evidence[..., 1] >= LEAST_EVIDENCE
+    yield is_sound.all(), "pool/evidence holds a variance below 0"
     most = 2.0 * pool.ages[:, None, None] * (1.0 + ROUNDING) + ROUNDING
-    is_sound = bool((np.abs(pool.crossings) <= most)[is_used].all())
-    yield is_sound, "pool/crossings holds more than so many rows can leave there"
+    is_sound = (np.abs(pool.crossings) <= most)[is_used]
+    yield is_sound.all(), "pool/crossings holds more than so many rows can leave there"
     scaled = pool.caps / config.rules.prior
-    is_sound = bool(((scaled > 1.0 - ROUNDING) & (scaled < WIDEST_PRIOR + ROUNDING)).all())
-    yield is_sound, "pool/caps holds a bound that does not fit the prior"
+    is_sound = (scaled > 1.0 - ROUNDING) & (scaled < WIDEST_PRIOR + ROUNDING)
+    yield is_sound.all(), "pool/caps holds a bound that does not fit the prior"
 
 
-def _problems_of_members(pool: PoolState, kinds: Ints) -> Iterator[tuple[bool, str]]:
+def _problems_of_members(pool: PoolState, kinds: Ints) -> Iterator[tuple[Any, str]]:
     """Every rule belongs to one layer, and to the one that says so."""
     counts, room = pool.n_members, pool.members.shape[1]
-    yield bool((counts <= room).all()), "pool/n_members holds more than there is room"
-    is_known = bool((pool.members < pool.owners.size).all())
+    has_room = (counts <= room).all()
+    yield has_room, "pool/n_members holds more than there is room"
+    is_known = (pool.members < pool.owners.size).all()
     yield is_known, "pool/members holds a rule that is not there"
-    yield bool((pool.owners < kinds.size).all()), "pool/owners holds no layer"
+    yield (pool.owners < kinds.size).all(), "pool/owners holds no layer"
     is_single, is_boxes = np.isin(kinds, [LINE, CURVE]), kinds == BOXES
-    fits = (counts[is_single] == 1).all() and (counts[is_boxes] >= 1).all()
-    fits = fits and not counts[~is_single & ~is_boxes].any()
-    yield bool(fits), "pool/n_members does not fit the kind of a layer"
+    fits = np.where(is_single, counts == 1, np.where(is_boxes, counts >= 1, counts == 0)).all()
+    yield fits, "pool/n_members does not fit the kind of a layer"
     used = np.arange(room) < counts[:, None]
-    if not (fits and is_known and (counts <= room).all()):
-        return
     rules, layers = pool.members[used], np.nonzero(used)[0]
     own = np.array_equal(pool.owners[rules], layers)
     yield own, "pool/members holds a rule that another layer owns"
@@ -375,57 +370,38 @@ def _problems_of_members(pool: PoolState, kinds: Ints) -> Iterator[tuple[bool, s
     yield once, "pool/members and pool/owners contradict each other"
 
 
-def lengths(n: int, config: "Config") -> dict[str, int]:
-    """Lengths of the axes that only these layers have."""
-    boxes = config.boxes
-    has_pairs = boxes is not None and boxes.crossings
-    return {
-        "C": config.rules.max_rules if config.rules is not None else 0,
-        "R": boxes.max_rules if boxes is not None else 1,
-        "p": 2 * n + 1,
-        "h": (2 * n + 1) * (n + 1),
-        "d": n * (n - 1) // 2 if has_pairs else 0,
-        "B": N_BINS,
-    }
-
-
 # ---- parameters for kernels
 
 
 def params(config: "Config", n_inputs: int) -> PoolParams:
     """What kernels need."""
-    layers, rules, boxes = config.layers, config.rules, config.boxes
-    memory = config.memory or Memory()
-    is_line = [layer.kind == "line" and layer.memory == ADAPTIVE for layer in layers]
-    shares = [layer.memory_share for layer in layers]
-    short = [k for k, line in enumerate(is_line) if line and shares[k] < 1.0]
-    long = [k for k, line in enumerate(is_line) if line and shares[k] == 1.0]
-    has_pair = bool(short and long)
+    layers, rules = config.layers, config.rules
+    boxes, memory = config.boxes or Boxes(), config.memory or Memory()
+    lines = [k for k, own in enumerate(layers) if own.kind == "line" and own.memory == ADAPTIVE]
+    short = [k for k in lines if layers[k].memory_share < 1.0]
+    long = [k for k in lines if layers[k].memory_share == 1.0]
     fixed = [k for k, layer in enumerate(layers) if layer.kind == "curve" and layer.memory]
-    reference = max(fixed, key=lambda k: layers[k].memory) if fixed else -1
-    return PoolParams(
+    numbers: PoolParams = numbers_for(
+        PoolParams,
+        rules,
         memories=np.array([float(layer.memory) for layer in layers]),
-        memory_shares=np.array([float(share) for share in shares]),
+        memory_shares=np.array([float(layer.memory_share) for layer in layers]),
         label_noises=np.array([float(layer.label_noise) for layer in layers]),
-        splits=np.array(
-            [layer.kind == "boxes" and boxes is not None and boxes.splitting for layer in layers]
-        ),
+        splits=np.array([layer.kind == "boxes" and boxes.splitting for layer in layers]),
         head_starts=np.array([k in fixed for k in range(len(layers))]),
-        short_line=short[0] if has_pair else -1,
+        short_line=short[0] if short and long else -1,
         long_line=long[0] if long else -1,
-        reference=reference,
+        reference=max(fixed, key=lambda k: layers[k].memory, default=-1),
         shortest_memory=float(memory.shortest),
         longest_memory=float(max(memory.longest, memory.shortest)),
         referee_memory=float(memory.referee_memory),
         shortening=float(memory.shortening),
         lengthening=float(memory.lengthening),
         forgetting=config.memory is not None,
-        prior=float(rules.prior),
-        prior_reach=float(rules.prior_reach),
-        least_trust=float(rules.least_trust),
-        split_evidence=float(boxes.evidence) if boxes else 0.0,
-        evidence_per_contrast=float(boxes.evidence_per_contrast) if boxes else 0.0,
-        split_every=int(boxes.every) if boxes else 1,
-        split_doubt=float(boxes.doubt) if boxes else 1.0,
-        least_variance=float(boxes.least_variance) if boxes else 0.0,
+        split_evidence=float(boxes.evidence),
+        evidence_per_contrast=float(boxes.evidence_per_contrast),
+        split_every=int(boxes.every),
+        split_doubt=float(boxes.doubt),
+        least_variance=float(boxes.least_variance),
     )
+    return numbers

@@ -11,10 +11,10 @@ import numpy as np
 
 from devfnn.arrays import Floats, Ints
 from devfnn.events import DriftFound, DriftWarned, Event, LayerAdded
-from devfnn.kernels.state import ALWAYS, FREE, GAUSSIAN, NEVER, OFFERED, Batch
+from devfnn.kernels.state import FREE, GAUSSIAN, OFFERED, Batch
 from devfnn.model.config import AddLayers
 from devfnn.model.layers.gaussian import start_inputs
-from devfnn.model.mechanisms.drift import Level, Verdict, find_drift
+from devfnn.model.mechanisms.drift import Level, find_drift
 from devfnn.model.rows import Rows
 from devfnn.model.validation import exploration_draws
 
@@ -22,25 +22,10 @@ if TYPE_CHECKING:
     from devfnn.model.network import Network
 
 INHERITED = (
-    "status",
-    "centers",
-    "covs",
-    "inverse_covs",
-    "log_volumes",
-    "populations",
-    "class_counts",
-    "consequents",
-    "gain_covs",
-    "densities",
-    "potentials",
-    "utilities",
-    "density_weight",
-    "density_mean",
-    "density_cov",
-    "class_weights",
-    "class_means",
-    "class_variances",
-)
+    "status centers covs inverse_covs log_volumes populations class_counts consequents gain_covs "
+    "densities potentials utilities density_weight density_mean density_cov class_weights "
+    "class_means class_variances"
+).split()
 """What a new layer takes over from the winner: its rules and what it knows of the rows."""
 
 
@@ -59,39 +44,23 @@ def react_to_errors(network: "Network", rows: Rows, errors: Ints, draws: Floats)
     growing, drift = network.config.growing, network.config.drift
     if not isinstance(growing, AddLayers) or drift is None:
         return Reaction()
-    verdict = find_drift(network, errors, drift)
-    if verdict.level is Level.DRIFT:
-        return _grow(network, rows, verdict, draws, growing)
-    if verdict.level is Level.WARNING:
-        return _warn(network, rows, verdict, growing)
-    network.buffer = Rows.none(network.n_features)
-    return Reaction()
-
-
-def _warn(network: "Network", rows: Rows, verdict: Verdict, growing: AddLayers) -> Reaction:
-    """Keep the rows of a warning; the oldest go when there are too many."""
-    joined = Rows.joined([network.buffer, rows])
-    dropped = max(len(joined) - growing.buffer_rows, 0)
-    network.buffer = joined.part(dropped, len(joined))
+    verdict, kept = find_drift(network, errors, drift), Rows.joined([network.buffer, rows])
     facts = (verdict.error_before, verdict.error_after, verdict.bound)
-    event = DriftWarned(network.n_rows, *facts, len(network.buffer), dropped)
-    return Reaction(Level.WARNING, [event])
-
-
-def _grow(
-    network: "Network", rows: Rows, verdict: Verdict, draws: Floats, growing: AddLayers
-) -> Reaction:
-    """Add a layer for the new concept; at full depth the present layers have to do."""
-    facts = (verdict.error_before, verdict.error_after, verdict.bound, verdict.cut)
-    events: list[Event] = [DriftFound(network.n_rows, *facts)]
-    kept = Rows.joined([network.buffer, rows])
+    if verdict.level is Level.WARNING:
+        dropped = max(len(kept) - growing.buffer_rows, 0)  # the oldest
+        network.buffer = kept.part(dropped, len(kept))
+        warned = DriftWarned(network.n_rows, *facts, len(network.buffer), dropped)
+        return Reaction(Level.WARNING, [warned])
     network.buffer = Rows.none(network.n_features)
-    if network.n_layers >= growing.max_layers:
-        return Reaction(Level.STABLE, events)
+    if verdict.level is Level.STABLE:
+        return Reaction()
+    found = DriftFound(network.n_rows, *facts, verdict.cut)
+    if network.n_layers >= growing.max_layers:  # the present layers have to do
+        return Reaction(Level.STABLE, [found])
     first = len(kept) - len(rows)
     lead = exploration_draws(network.config.seed + 1, network.n_rows, first)
     added, said, taken = _add_layer(network, kept, np.concatenate([lead, draws]), growing)
-    return Reaction(Level.DRIFT, events + added, said[first:], taken[first:])
+    return Reaction(Level.DRIFT, [found, *added], said[first:], taken[first:])
 
 
 def _add_layer(
@@ -108,9 +77,7 @@ def _add_layer(
     _, stacked = network.forward(network.inputs_of(rows.X))
     offered = np.full(len(rows), OFFERED, np.int64)
     batch = Batch(stacked, rows.labels, rows.weights, draws, offered)
-    codes = np.full(layer + 1, NEVER)
-    codes[layer] = ALWAYS
-    events, outputs, taken = network.train(batch, codes)
+    events, outputs, taken = network.train(batch, [layer])
     assert network.state.gaussians is not None
     n_inputs = int(network.state.gaussians.n_inputs[layer, 0])
     added = LayerAdded(network.n_rows, layer, n_inputs, len(rows))
@@ -139,12 +106,8 @@ def _inherit_rules(network: "Network", parent: int, child: int, doubt: float) ->
 def layers_to_train(network: "Network", level: Level) -> list[int]:
     """Layers that learn a chunk: the leader, unless it just failed, and those that always learn."""
     config, layers = network.config, network.state.layers
-    live = np.flatnonzero(~layers.is_merged).tolist()
-    chosen: set[int] = set()
-    if config.training == "all":
-        chosen = set(live)
-    elif config.training == "configured":
-        chosen = {layer for layer in live if layer < len(config.layers)}
+    n_always = config.n_always(layers.kinds.size)
+    chosen = set(np.flatnonzero(~layers.is_merged[:n_always]).tolist())
     on_warning = isinstance(config.growing, AddLayers) and config.growing.train_on_warning
     if level is Level.STABLE or (level is Level.WARNING and on_warning):
         chosen.add(network.leader)

@@ -13,7 +13,7 @@ from devfnn.arrays import Flags, Floats
 from devfnn.events import Event, LayerDropped, LayersMerged
 from devfnn.kernels.state import NO_LAYER
 from devfnn.model.config import ByCompression, ByDisagreement
-from devfnn.model.layout import Field
+from devfnn.model.layout import Field, carry_over, make
 from devfnn.model.mechanisms.feature_mask import compression_index
 
 if TYPE_CHECKING:
@@ -44,18 +44,13 @@ LAYOUT = {
 
 def empty_output_stats(n_layers: int, n_classes: int) -> OutputStats:
     """Statistics of nothing."""
-    pairs = (n_layers, n_layers)
-    cube = (*pairs, n_classes)
-    return OutputStats(
-        np.zeros(pairs), np.zeros(pairs), np.zeros(cube), np.zeros(cube), np.zeros(cube)
-    )
+    return OutputStats(**make(LAYOUT, {"L": n_layers, "m": n_classes}))
 
 
 def resized_output_stats(stats: OutputStats, n_layers: int, n_classes: int) -> OutputStats:
     """A larger copy."""
     fresh = empty_output_stats(n_layers, n_classes)
-    for source, target in zip(stats, fresh, strict=True):
-        target[tuple(slice(size) for size in source.shape)] = source
+    carry_over(LAYOUT, stats._asdict(), fresh._asdict(), {})
     return fresh
 
 
