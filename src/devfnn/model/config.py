@@ -28,13 +28,11 @@ class Layer(Section):
     """What it is: a kind of layer, as the modules of `model/layers` name them."""
     name: str = dataclasses.field(default="", kw_only=True)
     """What it is called in explanations; its kind if not given."""
-    memory: float = number(
-        0.0, 0.0, 1e12, "rows that it rests on; 0: the adaptive memory of the network"
-    )
+    memory: float = number(0.0, 0.0, 1e12, "rows that it rests on; 0: the adaptive memory")
     memory_share: float = number(1.0, 1e-3, 1.0, "of the adaptive memory")
     label_noise: float = number(0.0, 0.0, 0.9, "share of labels that it expects to be wrong")
     inputs: Literal["features", "settled", "all"] = choice(
-        "features", "features; and what settled layers before it say, or all layers before it"
+        "features", "features; also what settled layers before it say; or what all before it say"
     )
     single_rule: bool = choice(False, "a gaussian layer that never has a second rule")
 
@@ -97,18 +95,14 @@ class ByAccuracy(Section):
     form = "accuracy"
     rows: float = number(1000.0, 1.0, 1e9, "rows over which right predictions are counted")
     power: float = number(0.15, 0.0, 100.0, "log odds for every row more that was right")
-    rows_per_weight: float = number(
-        10.0, 0.0, 1e6, "independent rows that the memory of a single curve should hold per weight"
-    )
+    rows_per_weight: float = number(10.0, 0.0, 1e6, "independent rows kept per weight of a curve")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Weighted(Section):
     """What voting weights that are state have in common."""
 
-    ballots: Literal["soft", "hard"] = choice(
-        "soft", "layers vote with probabilities, or for a class"
-    )
+    ballots: Literal["soft", "hard"] = choice("soft", "vote with probabilities, or for a class")
     newborn_weight: float = number(1.0, 1e-6, 1.0, "voting weight of a new layer", "χ")
     reset_winner: bool = choice(False, "give a trained layer its first weight and decay again")
 
@@ -144,15 +138,11 @@ class Equal(Weighted):
 class Drift(Section):
     """The test on the errors of the network (paper: Hidden Layer Growing Mechanism)."""
 
-    test: Literal["stream", "chunk"] = choice(
-        "stream", "errors since the last drift, or the printed test inside one chunk"
-    )
+    test: Literal["stream", "chunk"] = choice("stream", "over the stream, or as printed in a chunk")
     significance: float = number(1e-4, 1e-300, 0.5, "level of a drift, or its cap", "α_D")
-    warning: float | None = number(
-        None, 1e-300, 0.5, "cap of the level of a warning; None if layers are kept", "α_W"
-    )
+    warning: float | None = number(None, 1e-300, 0.5, "cap of the warning level; None: none", "α_W")
     horizon: float | None = number(
-        None, 1e-9, 1e12, "chunks over which both levels rise; None: they do not", "T"
+        None, 1e-9, 1e12, "chunks in which levels rise; None: never", "T"
     )
     one_sided: bool = choice(True, "only a rising error rate is drift")
     repeats: bool = choice(True, "let rows count less where labels come in runs")
@@ -176,9 +166,7 @@ class AddLayers(Section):
     inputs: Literal["features", "settled", "all"] = choice(
         "settled", "what a new layer takes in besides features, as of Layer"
     )
-    newborn: Literal["winner", "scratch"] = choice(
-        "winner", "a new layer starts as a copy of the winner, or knows nothing"
-    )
+    newborn: Literal["winner", "scratch"] = choice("winner", "as a copy of the winner, or anew")
     newborn_doubt: float = number(5.0, 1.0, 1e6, "factor on the gain that a copy inherits")
     buffer_rows: int = number(5000, 0, 10**7, "rows kept in the warning phase")
     train_on_warning: bool = choice(True, "train on chunks of the warning phase too")
@@ -269,12 +257,8 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
     scaling: Literal["online", "none"] = choice(
         "online", "scale inside the model without look-ahead, or expect inputs in [0, 1]"
     )
-    missing: Literal["error", "skip"] = choice(
-        "error", "refuse NaN, or treat it as an absent feature"
-    )
-    lags: int = number(
-        0, 0, 100, "last labels that are inputs too; for streams that go on as before"
-    )
+    missing: Literal["error", "skip"] = choice("error", "refuse NaN, or leave the feature out")
+    lags: int = number(0, 0, 100, "last labels that are inputs too; for labels that persist")
     seed: int = number(0, 0, 2**63 - 1, "seed of the exploration share")
     labels: Labels = Labels()
     voting: ByAccuracy | ByReward | ByLikelihood | Equal = ByAccuracy()
@@ -293,26 +277,20 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
         object.__setattr__(self, "layers", tuple(self.layers))
         _check_layers(self.layers)
         for name, kinds in SECTIONS.items():
-            needs = NEEDED_BY.get(name)
-            is_needed = needs is None or any(layer.kind in needs for layer in self.layers)
+            needs = NEEDED_BY.get(name, ())
+            is_needed = not needs or self.has(*needs)
             if getattr(self, name) is _AUTO:
                 object.__setattr__(self, name, kinds[0]() if is_needed else None)
-            self._check_section(name, getattr(self, name), is_needed)
+            section = getattr(self, name)
+            may_lack = not is_needed or name not in ("labels", "voting", *_ESSENTIAL)
+            if not (isinstance(section, kinds) or (section is None and may_lack)):
+                raise InputError(f"{name} must be one of {_names(kinds)}, not {section!r}")
+            if section is not None and not is_needed:
+                raise InputError(
+                    f"{name} is set, but the network has no such layer; add {_any_of(needs)} to "
+                    f"layers, or leave {name} out"
+                )
         _check_together(self)
-
-    def _check_section(self, name: str, section: Any, is_needed: bool) -> None:
-        """A section of something that is there, of one of its classes."""
-        kinds, needs = SECTIONS[name], NEEDED_BY.get(name, ())
-        if section is None:
-            if name in ("labels", "voting") or (is_needed and needs and name in _ESSENTIAL):
-                raise InputError(f"{name} must be one of {_names(kinds)}, not None")
-        elif not isinstance(section, kinds):
-            raise InputError(f"{name} must be one of {_names(kinds)}, not {section!r}")
-        elif not is_needed:
-            raise InputError(
-                f"{name} is set, but the network has no such layer; add {_any_of(needs)} to "
-                f"layers, or leave {name} out"
-            )
 
     # ---- what follows from it
 

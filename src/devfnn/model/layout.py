@@ -13,12 +13,13 @@ Axes are letters (see `kernels/state.py`) or numbers:
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from devfnn.arrays import Ints
 
+Part = TypeVar("Part")
 Array = np.ndarray[Any, np.dtype[Any]]
 
 LEAST = 5e-324
@@ -80,6 +81,12 @@ def numbers_for(kernel: Any, section: Any, **others: Any) -> Any:
     types: dict[str, Any] = {field.name: field.type for field in dataclasses.fields(section)}
     names = types.keys() & set(kernel._fields) - others.keys()
     return kernel(**{name: types[name](getattr(section, name)) for name in names}, **others)
+
+
+def present(part: Part | None) -> Part:
+    """A part of the state that the network has."""
+    assert part is not None
+    return part
 
 
 def n_contrasts(n_classes: int) -> int:

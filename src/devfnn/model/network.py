@@ -13,28 +13,8 @@ import numpy as np
 
 from devfnn.arrays import Flags, Floats, Ints
 from devfnn.events import CloudsChanged, Event, FeatureAsleep, FeatureAwake, RangeChanged
-from devfnn.kernels.state import (
-    ALWAYS,
-    ASKED_FOR,
-    BY_LAYER,
-    BY_LIKELIHOOD,
-    BY_REWARD,
-    CLOUDS,
-    NEVER,
-    NO_LAYER,
-    OFFERED,
-    SEEN_ROWS,
-    STEPS,
-    TOLD,
-    UNCERTAINTY,
-    UNLABELLED,
-    WHILE_LEADING,
-    Batch,
-    EventBuffer,
-    Params,
-    State,
-    Work,
-)
+from devfnn.kernels import state as constants
+from devfnn.kernels.state import Batch, EventBuffer, Params, State, Work
 from devfnn.model import label_budget
 from devfnn.model.config import ByCompression, Config, Weighted
 from devfnn.model.layers import STORES, gaussian
@@ -132,7 +112,7 @@ class Network:
         """Parameters for kernels, which depend on how wide the deepest layer is."""
         self.lengths = self.sizes.lengths(self.config)
         self.params = kernel_params(self.config, self.lengths["i"])
-        self._work_key = tuple(self.lengths[axis] for axis in "LmGipK")
+        self._work_key = tuple(self.lengths.items())
 
     @property
     def work(self) -> Work:
@@ -153,13 +133,13 @@ class Network:
     def live_layers(self) -> list[int]:
         """Layers that vote."""
         layers = self.state.layers
-        is_live = (layers.kinds != NO_LAYER) & ~layers.is_merged & (layers.rests == 0)
+        is_live = (layers.kinds != constants.NO_LAYER) & ~layers.is_merged & (layers.rests == 0)
         return np.flatnonzero(is_live).tolist()
 
     @property
     def n_layers(self) -> int:
         """Layers, merged and resting ones included."""
-        return int(np.count_nonzero(self.state.layers.kinds != NO_LAYER))
+        return int(np.count_nonzero(self.state.layers.kinds != constants.NO_LAYER))
 
     @property
     def leader(self) -> int:
@@ -174,13 +154,12 @@ class Network:
     @property
     def n_rules(self) -> int:
         """Active rules of the layers that vote."""
-        return sum(self.store_of(layer).n_rules(self.state, layer) for layer in self.live_layers)
+        return sum(self.store_of(k).counts_of(self.state, k)[0] for k in self.live_layers)
 
     @property
     def n_parameters(self) -> int:
         """Numbers that define the rules of the layers that vote."""
-        live = self.live_layers
-        return sum(self.store_of(layer).n_parameters(self.state, layer) for layer in live)
+        return sum(self.store_of(k).counts_of(self.state, k)[1] for k in self.live_layers)
 
     @property
     def shares(self) -> Floats:
@@ -194,7 +173,7 @@ class Network:
     @property
     def voting_weights(self) -> Floats:
         """Voting weight of every layer; 0 for merged and resting ones."""
-        weights: Floats = self.shares[self.state.layers.kinds != NO_LAYER]
+        weights: Floats = self.shares[self.state.layers.kinds != constants.NO_LAYER]
         return weights
 
     @property
@@ -208,7 +187,7 @@ class Network:
     @property
     def usual_doubt(self) -> float:
         """Recent mean uncertainty, from 0 to 0.5; see `Query.certainty`."""
-        return 0.5 * float(self.state.progress.signals[UNCERTAINTY])
+        return 0.5 * float(self.state.progress.signals[constants.UNCERTAINTY])
 
     # ---- predict
 
@@ -265,8 +244,8 @@ class Network:
         if not spend:
             signals, budget = progress.signals.copy(), progress.budget.copy()
             progress = progress._replace(signals=signals, budget=budget)
-        draws = exploration_draws(self.config.seed, int(self.budget[SEEN_ROWS]), len(X))
-        if self.params.label_choice == BY_LAYER:
+        draws = exploration_draws(self.config.seed, int(self.budget[constants.SEEN_ROWS]), len(X))
+        if self.params.label_choice == constants.BY_LAYER:
             self._choose_by_leader(X, draws, wanted)
             return label_budget.in_budget(wanted, progress.budget, self.config)
         choose_labels(progress, self.probabilities(X), draws, self.params, wanted)
@@ -345,13 +324,13 @@ class Network:
     def _codes(self) -> Ints:
         """Which layers learn a chunk, as in row-wise learning: always, or while they lead."""
         is_always = np.arange(self.sizes.layers) < self.config.n_always(self.sizes.layers)
-        return np.where(is_always, ALWAYS, WHILE_LEADING)
+        return np.where(is_always, constants.ALWAYS, constants.WHILE_LEADING)
 
     def _found_layers(self, inputs: Floats, rows: Rows, labelled: Ints) -> list[Event]:
         """The first chunk: train every layer in turn, each on what the ones before it say."""
         from devfnn.kernels.labels import count_rows
 
-        count_rows(self.budget, labelled, labelled != UNLABELLED)
+        count_rows(self.budget, labelled, labelled != constants.UNLABELLED)
         events: list[Event] = []
         taken = np.zeros(len(rows), np.int64)
         self.switch_inputs()
@@ -377,13 +356,13 @@ class Network:
 
         buffer = event_buffer(len(rows), 0)
         kernels.assess_chunk(self.state, batch, outputs, self.params, buffer, self.work)
-        has_label = batch.labelled != UNLABELLED
+        has_label = batch.labelled != constants.UNLABELLED
         known, said = rows.where(has_label), outputs[has_label]
         if not len(known):
             self.train(batch, layers_to_train(self, Level.STABLE))
             return []
         voting, votes = self.config.voting, self.params.votes
-        if votes == BY_REWARD:
+        if votes == constants.BY_REWARD:
             move_votes_by_rows(self.state, outputs, rows.labels, has_label, 0, self.params)
         events = masking.mask_features(self, known, names)
         events += merging.merge_layers(self, said)
@@ -401,28 +380,29 @@ class Network:
             taken = taken | reaction.taken
             said = np.concatenate([said, reaction.said[:, None]], axis=1)
         self.n_labels += int(taken.sum())
-        if votes == BY_LIKELIHOOD:
+        if votes == constants.BY_LIKELIHOOD:
             # As trained layers spoke row by row, while they learned: the vote knows at once how
             # they adapt to the chunk, and still no layer is judged on a row that it had learned.
             said[:, trained] = learned[has_label][:, trained]
             all_used = np.ones(len(known), np.bool_)
             move_votes_by_rows(self.state, said, known.labels, all_used, 0, self.params)
-        self.state.progress.counts[STEPS] += 1
+        self.state.progress.counts[constants.STEPS] += 1
         return events + prune_rules(self, trained, known.labels)
 
     def train(self, batch: Batch, trained: list[int]) -> tuple[list[Event], Floats, Ints]:
         """Train layers on a chunk: events by layer, what they said of each row, labels taken."""
         from devfnn.kernels import network as kernels
 
-        n_rows, codes = batch.rows.shape[0], np.full(self.sizes.layers, NEVER)
-        codes[trained] = ALWAYS
+        n_rows, codes = batch.rows.shape[0], np.full(self.sizes.layers, constants.NEVER)
+        codes[trained] = constants.ALWAYS
         for layer in trained:
             self._refresh_gain(layer)
         buffer = event_buffer(n_rows, n_rows * max(len(trained), 1))
         outputs = np.empty((n_rows, self.sizes.layers, self.n_classes))
         done = 0
         while True:
-            params = self._founding_params()._replace(votes=BY_LIKELIHOOD)  # keep what they say
+            params = self._founding_params()
+            params = params._replace(votes=constants.BY_LIKELIHOOD)  # keep what they say
             step = (done, n_rows, self.n_features, -1, 0, 0.0)
             args = (codes, step, params, buffer, self.work)
             done = kernels.learn_chunk(self.state, batch, outputs, *args)
@@ -460,13 +440,14 @@ class Network:
     def learn_rows(self, rows: Rows, labelled: Ints, names: list[str]) -> list[Event]:
         """Learn row by row. Where layers choose, the leading one of the moment keeps the budget."""
         self._said = None
-        is_offered = bool((labelled == OFFERED).any())
-        if not (self.config.is_budgeted and self.params.label_choice == BY_LAYER and is_offered):
+        by_layer = self.params.label_choice == constants.BY_LAYER
+        if not (by_layer and self.config.is_budgeted and (labelled == constants.OFFERED).any()):
             return self._learn_rows(rows, labelled, names)
         events: list[Event] = []
+        codes = np.array([constants.UNLABELLED, constants.ASKED_FOR])
         for row in range(len(rows)):
             one = rows.part(row, row + 1)
-            chosen = np.where(self.wanted(one.X, spend=False), ASKED_FOR, UNLABELLED)
+            chosen = codes[self.wanted(one.X, spend=False).astype(np.int64)]
             events += self._learn_rows(one, chosen, names)
         return events
 
@@ -496,17 +477,17 @@ class Network:
         kept = n_rows if self.is_stepwise else 0
         outputs = np.empty((kept, self.sizes.layers, self.n_classes))
         counts, done = self.state.progress.counts, 0
-        steps = int(counts[STEPS])
+        steps = int(counts[constants.STEPS])
         while True:
             params = self._founding_params()
             done = kernels.learn_rows(self.state, batch, outputs, done, params, buffer, self.work)
-            has_closed = self.state.progress.counts[STEPS] > steps
+            has_closed = self.state.progress.counts[constants.STEPS] > steps
             if done == n_rows or has_closed:
                 break
             self.resize(slots=2 * self.sizes.slots)
         events = events_of(self, buffer, names)
-        by_layer = self.params.label_choice == BY_LAYER
-        is_kept = labelled[:done] != UNLABELLED if by_layer else buffer.taken[:done] == 1
+        by_layer = self.params.label_choice == constants.BY_LAYER
+        is_kept = labelled[:done] != constants.UNLABELLED if by_layer else buffer.taken[:done] == 1
         own = rows.part(0, done).where(is_kept)
         if self.is_stepwise:
             self.gathered.add(own, outputs[:done][is_kept], buffer.errors[:done][is_kept])
@@ -561,8 +542,8 @@ class Network:
         if self.state.clouds is None:
             return []
         counts, after = self.state.progress.counts, int(self.state.clouds.count[0])
-        before, counts[TOLD] = int(counts[TOLD]), after
-        layer = int(np.argmax(self.state.layers.kinds == CLOUDS))
+        before, counts[constants.TOLD] = int(counts[constants.TOLD]), after
+        layer = int(np.argmax(self.state.layers.kinds == constants.CLOUDS))
         return [CloudsChanged(self.n_rows, layer, before, after)] if after != before else []
 
     def _nothing_gathered(self) -> Gathered:

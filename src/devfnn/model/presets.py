@@ -87,7 +87,12 @@ def paper(stream: str = "") -> Config:
     >>> paper("sea").voting.step, paper().voting.step
     (0.1, 0.01)
     """
-    usual = tuple(map(_usual, zip(*_PAPER_STREAMS.values(), strict=True)))
+    columns = list(zip(*_PAPER_STREAMS.values(), strict=True))
+    modes = [statistics.multimode(column) for column in columns]
+    usual = tuple(
+        mode[0] if len(mode) == 1 else statistics.median(column)
+        for mode, column in zip(modes, columns, strict=True)
+    )
     values = _PAPER_STREAMS.get(name_in_paper(stream) or "", usual)
     step, merge, certainty, precision, vigilance, drift, warning, decay, horizon = values
     return Config(
@@ -153,9 +158,3 @@ def by_name(name: str, stream: str = "") -> Config:
     True
     """
     return paper(stream) if name == "paper" else PRESETS[name]()
-
-
-def _usual(values: tuple[float, ...]) -> float:
-    """The value that is most common; the median if there are several."""
-    modes = statistics.multimode(values)
-    return modes[0] if len(modes) == 1 else statistics.median(values)

@@ -134,17 +134,11 @@ class OnlineScaler:
             self._fit_first_rows()
         else:
             self._widen()
-        is_clock: Flags = np.any(self.escapes >= CLOCK_ESCAPES, axis=0)
-        self.is_clock = is_clock
-        was_awake = old_width > 0.0
-        moved = was_awake & ((self.low != old_low) | (self.width != old_width))
-        features = np.flatnonzero(moved)
-        width = old_width[features]
-        return Change(
-            features,
-            self.width[features] / width,
-            (self.low[features] - old_low[features]) / width,
-        )
+        self.is_clock = np.asarray(np.any(self.escapes >= CLOCK_ESCAPES, axis=0))
+        moved = (old_width > 0.0) & ((self.low != old_low) | (self.width != old_width))
+        changed = np.flatnonzero(moved)
+        width, shift = old_width[changed], self.low[changed] - old_low[changed]
+        return Change(changed, self.width[changed] / width, shift / width)
 
     def _fit_first_rows(self) -> None:
         """Cover the first rows, less what lies far outside their quantiles."""

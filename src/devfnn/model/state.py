@@ -6,27 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from devfnn.kernels.state import (
-    ALL_LABELS,
-    BY_ACCURACY,
-    BY_LAYER,
-    BY_LIKELIHOOD,
-    BY_REWARD,
-    BY_VOTE,
-    DRIFT_AT_STEPS,
-    DRIFT_IN_STREAM,
-    EQUAL,
-    INDEPENDENCE,
-    NO_DRIFT_TEST,
-    NO_LAYER,
-    UNCERTAINTY,
-    GaussianWork,
-    Layers,
-    Params,
-    Progress,
-    State,
-    Work,
-)
+from devfnn.kernels import state as constants
+from devfnn.kernels.state import GaussianWork, Layers, Params, Progress, State, Work
 from devfnn.model import label_budget
 from devfnn.model.config import ByAccuracy, ByLikelihood, ByReward, Config, KeepLayers, Weighted
 from devfnn.model.layers import KINDS, STORES, gaussian
@@ -41,7 +22,7 @@ from devfnn.model.layout import (
 )
 
 LAYERS_LAYOUT = {
-    "kinds": Field("L", NO_LAYER, NO_LAYER, max(KINDS.values())),
+    "kinds": Field("L", constants.NO_LAYER, constants.NO_LAYER, max(KINDS.values())),
     "origins": Field("L", 0),
     "scores": Field("A", 0.0, 0.0, 1.0),
     "voting_weights": Field("W", 1.0, 0.0, 1.0),
@@ -127,48 +108,51 @@ def empty_state(sizes: Sizes, config: Config) -> State:
     if isinstance(config.voting, Weighted):
         layers.voting_weights[:] = config.voting.newborn_weight
         layers.decays[:] = getattr(config.voting, "decay", 1.0)
-    state.progress.signals[[UNCERTAINTY, INDEPENDENCE]] = 1.0
+    state.progress.signals[[constants.UNCERTAINTY, constants.INDEPENDENCE]] = 1.0
     for store in present:
         store.start(state, config)
     return state
 
 
+WORK_LAYOUT = {
+    "outputs": Field("L m", 0.0),
+    "shares": Field("L", 0.0),
+    "probabilities": Field("m", 0.0),
+    "codes": Field("L", 0),
+    "inputs": Field("i+m", 0.0),
+    "expanded": Field("p", 0.0),
+    "gain": Field("p", 0.0),
+    "step": Field("m", 0.0),
+    "learned": Field("m", 0.0),
+    "heights": Field("K", 0.0),
+    "distances": Field("K", 0.0),
+}
+
+GAUSSIAN_WORK_LAYOUT = {
+    "present": Field("i", False),
+    "n_present": Field("1", 0),
+    "offsets": Field("G i", 0.0),
+    "pulls": Field("G i", 0.0),
+    "distances": Field("G", 0.0),
+    "activations": Field("G", 0.0),
+    "expanded": Field("q", 0.0),
+    "gain": Field("q", 0.0),
+    "locals": Field("G m", 0.0),
+    "output": Field("m", 0.0),
+    "residuals": Field("m", 0.0),
+    "candidate_center": Field("i", 0.0),
+    "candidate_width": Field("i", 0.0),
+    "factor": Field("i i", 0.0),
+}
+
+
 @functools.lru_cache(maxsize=256)
-def work_for(lengths: tuple[int, ...], thread: int) -> Work:
-    """Working memory of kernels, for lengths of the axes L, m, G, i, p and K."""
-    n_layers, m, slots, n, p, n_clouds = lengths
-    own = None
-    if slots:
-        own = GaussianWork(
-            present=np.empty(n, np.bool_),
-            n_present=np.zeros(1, np.int64),
-            offsets=np.empty((slots, n)),
-            pulls=np.empty((slots, n)),
-            distances=np.empty(slots),
-            activations=np.empty(slots),
-            expanded=np.empty(2 * n + 1),
-            gain=np.empty(2 * n + 1),
-            locals=np.empty((slots, m)),
-            output=np.empty(m),
-            residuals=np.empty(m),
-            candidate_center=np.empty(n),
-            candidate_width=np.empty(n),
-            factor=np.empty((n, n)),
-        )
-    return Work(
-        outputs=np.zeros((n_layers, m)),
-        shares=np.zeros(n_layers),
-        probabilities=np.zeros(m),
-        codes=np.zeros(n_layers, np.int64),
-        inputs=np.zeros(n + m),
-        expanded=np.zeros(p),
-        gain=np.zeros(p),
-        step=np.zeros(m),
-        learned=np.zeros(m),
-        heights=np.zeros(n_clouds),
-        distances=np.zeros(n_clouds),
-        gaussian=own,
-    )
+def work_for(lengths: tuple[tuple[str, int], ...], thread: int) -> Work:
+    """Working memory of kernels, for lengths of the axes."""
+    size = dict(lengths)
+    size["i+m"] = size["i"] + size["m"]
+    own = GaussianWork(**make(GAUSSIAN_WORK_LAYOUT, size)) if size["G"] else None
+    return Work(**make(WORK_LAYOUT, size), gaussian=own)
 
 
 # ---- larger arrays
@@ -208,14 +192,24 @@ def kernel_params(config: Config, n_inputs: int) -> Params:
         for store in STORES
     }
     pool = own["pool"]
-    drift_test = NO_DRIFT_TEST
+    drift_test = constants.NO_DRIFT_TEST
     if config.drift is not None and growing is not None:
-        drift_test = DRIFT_IN_STREAM if isinstance(growing, KeepLayers) else DRIFT_AT_STEPS
-    votes = {"accuracy": BY_ACCURACY, "reward": BY_REWARD, "likelihood": BY_LIKELIHOOD}
+        drift_test = (
+            constants.DRIFT_IN_STREAM
+            if isinstance(growing, KeepLayers)
+            else constants.DRIFT_AT_STEPS
+        )
+    votes = {
+        "accuracy": constants.BY_ACCURACY,
+        "reward": constants.BY_REWARD,
+        "likelihood": constants.BY_LIKELIHOOD,
+    }
     is_weighted = isinstance(config.voting, Weighted)
-    choices = {"all": ALL_LABELS, "vote": BY_VOTE, "layer": BY_LAYER}
+    choices = {"all": constants.ALL_LABELS, "vote": constants.BY_VOTE, "layer": constants.BY_LAYER}
     all_gaussian = all(layer.kind == "gaussian" for layer in config.layers)
-    choice = BY_LAYER if all_gaussian else choices[labels.choice]  # layers see all rows then
+    choice = (
+        constants.BY_LAYER if all_gaussian else choices[labels.choice]
+    )  # layers see all rows then
     return Params(
         n_configured=len(config.layers),
         chunk_rows=int(config.chunk_rows),
@@ -227,7 +221,7 @@ def kernel_params(config: Config, n_inputs: int) -> Params:
         exploration=float(labels.exploration),
         label_budget=float(labels.budget),
         budget_window=int(labels.window),
-        votes=votes.get(config.voting.form, EQUAL),
+        votes=votes.get(config.voting.form, constants.EQUAL),
         soft_votes=not is_weighted or config.voting.ballots == "soft",  # type: ignore[union-attr]
         vote_rows=float(accuracy.rows),
         vote_power=float(accuracy.power),

@@ -17,7 +17,7 @@ import numpy as np
 from devfnn.arrays import Flags, Floats
 from devfnn.kernels.state import CLOUDS, CloudParams, CloudState, State
 from devfnn.model.explanation import LOG_PROBABILITIES, FiredRule, Said, softmax
-from devfnn.model.layout import LEAST, Field, numbers_for
+from devfnn.model.layout import LEAST, Field, numbers_for, present
 from devfnn.model.rules import Rule
 from devfnn.model.scaling import Change
 from devfnn.model.units import Units
@@ -92,14 +92,13 @@ def start(state: State, config: "Config") -> None:
 
 def start_widened(fresh: State, old: State, config: "Config") -> None:
     """New features lie in the middle of every cloud."""
-    assert fresh.clouds is not None and old.clouds is not None
-    fresh.clouds.centers[old.clouds.centers.shape[0] :] = 0.5
+    clouds, before = present(fresh.clouds), present(old.clouds)
+    clouds.centers[before.centers.shape[0] :] = 0.5
 
 
 def rebase(state: State, change: Change, used: Flags, is_settled: bool, config: "Config") -> None:
     """Clouds are round in scaled units: centres move exactly, spreads by the mean factor."""
-    clouds = state.clouds
-    assert clouds is not None
+    clouds = present(state.clouds)
     clouds.centers[change.features[change.is_wild]] = 0.5
     change = change.without_wild()
     if not change.features.size:
@@ -113,22 +112,16 @@ def rebase(state: State, change: Change, used: Flags, is_settled: bool, config: 
     clouds.heights[:count] = logs - 0.5 * n * np.log(clouds.spreads[:count])
 
 
-def n_rules(state: State, layer: int) -> int:
-    """Clouds."""
-    assert state.clouds is not None
-    return int(state.clouds.count[0])
-
-
-def n_parameters(state: State, layer: int) -> int:
-    """Numbers that define the clouds."""
-    assert state.clouds is not None
-    return n_rules(state, layer) * (len(state.clouds.centers) + 3)
+def counts_of(state: State, layer: int) -> tuple[int, int]:
+    """Clouds, and numbers that define them."""
+    clouds = present(state.clouds)
+    count = int(clouds.count[0])
+    return count, count * (len(clouds.centers) + 3)
 
 
 def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterator[Rule]:
     """The clouds, each sure of its own class."""
-    clouds = state.clouds
-    assert clouds is not None
+    clouds = present(state.clouds)
     count = int(clouds.count[0])
     total = float(clouds.masses[:count].sum())
     for cloud in range(count):
@@ -153,8 +146,11 @@ def reasons_of(
     state: State, layer: int, row: Floats, inputs: Floats, config: "Config"
 ) -> tuple[Said, Floats]:
     """What the clouds say of a row, and why; and what other layers take in."""
-    clouds, doubt, n_classes = state.clouds, config.clouds.doubt, state.progress.label_shares.size
-    assert clouds is not None
+    clouds, doubt, n_classes = (
+        present(state.clouds),
+        config.clouds.doubt,
+        state.progress.label_shares.size,
+    )
     count = int(clouds.count[0])
     contributions = np.zeros((row.size, n_classes))
     if not count:
@@ -188,8 +184,7 @@ def reasons_of(
 
 def problems_of(state: State, config: "Config") -> Iterator[tuple[Any, str]]:
     """What must hold, and what is wrong otherwise: a cloud has a class and a mass."""
-    clouds = state.clouds
-    assert clouds is not None
+    clouds = present(state.clouds)
     count, n_classes = int(clouds.count[0]), state.progress.label_shares.size
     yield count <= clouds.labels.size, "clouds/count holds more than there is room"
     is_known = clouds.labels[:count] < n_classes

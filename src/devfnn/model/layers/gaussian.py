@@ -23,7 +23,7 @@ from devfnn.kernels.state import (
     State,
 )
 from devfnn.model.explanation import LOGITS, SCORES, FiredRule, Said, softmax
-from devfnn.model.layout import LEAST, Field, numbers_for
+from devfnn.model.layout import LEAST, Field, numbers_for, present
 from devfnn.model.rules import Rule
 from devfnn.model.scaling import CLIP, WIDEST_PRIOR, Change, chebyshev_basis
 from devfnn.model.units import Units
@@ -55,9 +55,7 @@ class Gaussian(Section):
     memory: float = number(0.9995, 0.5, 1.0, "share of the past kept per row")
     chunk_memory: float = number(1.0, 0.0, 1.0, "share kept per chunk; 0 starts the gain anew")
     weight_decay: float = number(0.0, 0.0, 1.0, "strength of the pull towards 0", "ϖ")
-    local_forgetting: float = number(
-        0.0, 0.0, 0.5, "most a moving local density may cut the memory; 0 is off"
-    )
+    local_forgetting: float = number(0.0, 0.0, 0.5, "most that local density cuts memory; 0 is off")
     density_memory: float = number(0.99, 0.5, 1.0, "share of the local density kept per row")
 
     # The IF part
@@ -70,9 +68,7 @@ class Gaussian(Section):
     vigilance: float = number(0.9, 0.0, 1.0, "volume share of the winner for growth", "Vig")
     width_floor: float = number(0.02, 1e-6, 1.0, "least width of a rule, inputs in [0, 1]")
     coverage: float = number(0.9, 0.5, 0.9999, "share of a Gaussian that counts as inside")
-    tuning: Literal["covered", "published", "off"] = choice(
-        "covered", "rows that move the winner's premise"
-    )
+    tuning: Literal["covered", "published", "off"] = choice("covered", "rows that tune the winner")
     max_population: float = number(1e4, 2.0, 1e12, "rows a premise rests on at most")
     pruning: bool = choice(True, "drop rules without significance or potential")
     prune_margin: float = number(1.0, 0.0, 100.0, "standard deviations below a rule's own mean")
@@ -136,8 +132,7 @@ def lengths(sizes: "Sizes", config: "Config") -> dict[str, int]:
 
 def start(state: State, config: "Config") -> None:
     """Layers without rules; every feature switched on."""
-    own = state.gaussians
-    assert own is not None
+    own = present(state.gaussians)
     own.gain_caps[:] = config.gaussian.initial_gain
     own.threshold[:] = config.labels.certainty
     own.n_inputs[:, 0] = input_counts(own)
@@ -157,8 +152,7 @@ def start_widened(fresh: State, old: State, config: "Config") -> None:
     never seen starts as an output of 0, or, for logistic rules, as unlikely as one unseen row in
     all.
     """
-    own, before, params = fresh.gaussians, old.gaussians, config.gaussian
-    assert own is not None and before is not None
+    own, before, params = present(fresh.gaussians), present(old.gaussians), config.gaussian
     own.n_inputs[:, 0] = input_counts(own)
     known = np.zeros(own.centers.shape[2], np.bool_)
     known[moved_inputs(before, own)] = True
@@ -203,8 +197,7 @@ def switch_inputs(state: State, used: Flags, config: "Config") -> None:
     """
     from devfnn.kernels.gaussian import decouple_input
 
-    own, is_merged = state.gaussians, state.layers.is_merged
-    assert own is not None
+    own, is_merged = present(state.gaussians), state.layers.is_merged
     n_layers, n_classes = own.class_weights.shape
     is_settled = np.arange(n_layers - 1) >= config.n_always(n_layers)  # learn only while they lead
     for layer in range(n_layers):
@@ -226,8 +219,7 @@ def rebase(state: State, change: Change, used: Flags, is_settled: bool, config: 
 
     While the map is still being made from the first rows, the prior is that of the newest map.
     """
-    own, params = state.gaussians, config.gaussian
-    assert own is not None
+    own, params = present(state.gaussians), config.gaussian
     _restart_inputs(own, change.features[change.is_wild], params)
     change = change.without_wild()
     if not change.features.size:
@@ -298,24 +290,17 @@ def _restart_inputs(own: GaussianState, features: Ints, params: Gaussian) -> Non
 # ---- what there is
 
 
-def n_rules(state: State, layer: int) -> int:
-    """Active rules of a layer."""
-    assert state.gaussians is not None
-    return int(np.count_nonzero(state.gaussians.status[layer] == ACTIVE))
-
-
-def n_parameters(state: State, layer: int) -> int:
-    """Numbers that define the rules of a layer: centres, covariances and consequents."""
-    own = state.gaussians
-    assert own is not None
-    n, m = int(own.n_inputs[layer, 0]), int(own.class_weights.shape[1])
-    return n_rules(state, layer) * (n + n * n + (2 * n + 1) * m)
+def counts_of(state: State, layer: int) -> tuple[int, int]:
+    """Active rules of a layer, and numbers that define their centres, covariances, consequents."""
+    own = present(state.gaussians)
+    n, m = int(own.n_inputs[layer, 0]), own.class_weights.shape[1]
+    count = int(np.count_nonzero(own.status[layer] == ACTIVE))
+    return count, count * (n + n * n + (2 * n + 1) * m)
 
 
 def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterator[Rule]:
     """Every rule of a layer, active or archived."""
-    own, params = state.gaussians, config.gaussian
-    assert own is not None
+    own, params = present(state.gaussians), config.gaussian
     n_inputs, n_features = int(own.n_inputs[layer, 0]), units.all_lows.size
     used = np.flatnonzero(own.input_mask[layer, :n_inputs])
     names = units.input_names(n_inputs)
@@ -387,8 +372,7 @@ def reasons_of(
     state: State, layer: int, row: Floats, inputs: Floats, config: "Config"
 ) -> tuple[Said, Floats]:
     """What a layer says of a row, and why; and its raw output, as later layers take it in."""
-    own, params = state.gaussians, config.gaussian
-    assert own is not None
+    own, params = present(state.gaussians), config.gaussian
     inputs = inputs[: int(own.n_inputs[layer, 0])]
     n, kind = inputs.size, output_kind(params)
     rules: Ints = np.flatnonzero(own.status[layer] == ACTIVE)
@@ -439,8 +423,7 @@ ASYMMETRY = 1e-6
 
 def problems_of(state: State, config: "Config") -> Iterator[tuple[Any, str]]:
     """What must hold, and what is wrong otherwise."""
-    own = state.gaussians
-    assert own is not None
+    own = present(state.gaussians)
     n_inputs, is_rule = input_counts(own), own.status != FREE
     fits = np.array_equal(own.n_inputs[:, 0], n_inputs)
     yield fits, "the numbers of inputs of the layers do not fit the shape"

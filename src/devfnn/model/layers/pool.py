@@ -11,7 +11,7 @@ import numpy as np
 from devfnn.arrays import Flags, Floats, Ints
 from devfnn.kernels.state import BOXES, CURVE, LINE, MEMORY, NO_OWNER, PoolParams, PoolState, State
 from devfnn.model.explanation import LOGITS, FiredRule, Said, softmax
-from devfnn.model.layout import LEAST, Field, numbers_for
+from devfnn.model.layout import LEAST, Field, numbers_for, present
 from devfnn.model.rules import Rule
 from devfnn.model.scaling import CLIP, WIDEST_PRIOR, Change, chebyshev_basis
 from devfnn.model.units import Units
@@ -63,9 +63,7 @@ class Boxes(Section):
     max_rules: int = number(20, 1, 1000, "rules in the layer, and in each kept layer")
     splitting: bool = choice(True, "let rules become two")
     evidence: float = number(20.0, 0.0, 1e9, "gain in likelihood for which a rule splits")
-    evidence_per_contrast: float = number(
-        4.0, 0.0, 1e9, "more for each further contrast of classes"
-    )
+    evidence_per_contrast: float = number(4.0, 0.0, 1e9, "more for each further contrast")
     every: int = number(100, 1, 10**7, "learned rows of a rule between two looks at that")
     least_variance: float = number(20.0, 0.0, 1e9, "of residuals, seen on each side of a cut")
     doubt: float = number(10.0, 1.0, 1e9, "factor on the gain of both halves of a rule")
@@ -119,8 +117,7 @@ def lengths(sizes: "Sizes", config: "Config") -> dict[str, int]:
 
 def start(state: State, config: "Config") -> None:
     """The first rule of every line, curve and layer of boxes."""
-    pool = state.pool
-    assert pool is not None
+    pool = present(state.pool)
     state.progress.signals[MEMORY] = (config.memory or Memory()).shortest
     pool.caps[:] = config.rules.prior
     own = [index for index, layer in enumerate(config.layers) if layer.kind in KINDS]
@@ -136,8 +133,7 @@ def start_widened(fresh: State, old: State, config: "Config") -> None:
     New features have weight 0 in every rule; a class never seen starts as unlikely as one unseen
     row in all that a rule has learned.
     """
-    pool, before = fresh.pool, old.pool
-    assert pool is not None and before is not None
+    pool, before = present(fresh.pool), present(old.pool)
     n_old, m_old = before.lows.shape[1], before.class_counts.shape[1]
     n = pool.lows.shape[1]
     added = np.concatenate([1 + np.arange(n_old, n), 1 + n + np.arange(n_old, n)])
@@ -171,8 +167,7 @@ def unpacked(halves: Floats) -> Floats:
 
 def rebase(state: State, change: Change, used: Flags, is_settled: bool, config: "Config") -> None:
     """Rewrite weights, gains and boxes such that every output stays what it was."""
-    pool = state.pool
-    assert pool is not None
+    pool = present(state.pool)
     prior = config.rules.prior
     for feature in change.features[change.is_wild].tolist():
         _restart_feature(pool, feature, prior)
@@ -226,25 +221,17 @@ def _forget_evidence(pool: PoolState, feature: int) -> None:
 # ---- what there is
 
 
-def n_rules(state: State, layer: int) -> int:
-    """Rules of a layer."""
-    assert state.pool is not None
-    return int(state.pool.n_members[layer])
-
-
-def n_parameters(state: State, layer: int) -> int:
-    """Numbers that define the rules of a layer."""
-    pool = state.pool
-    assert pool is not None
-    n, m = int(pool.lows.shape[1]), int(pool.class_counts.shape[1])
+def counts_of(state: State, layer: int) -> tuple[int, int]:
+    """Rules of a layer, and numbers that define them."""
+    pool = present(state.pool)
+    (n, m), count = (pool.lows.shape[1], pool.class_counts.shape[1]), int(pool.n_members[layer])
     own = (n + 1) * m if state.layers.kinds[layer] == LINE else 2 * n + (2 * n + 1) * m
-    return int(pool.n_members[layer]) * own
+    return count, count * own
 
 
 def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterator[Rule]:
     """The rules of a layer of boxes, or the only one of a line or curve."""
-    pool = state.pool
-    assert pool is not None
+    pool = present(state.pool)
     members = pool.members[layer, : pool.n_members[layer]].tolist()
     n_rows = float(pool.class_counts[members].sum())
     is_used = np.isin(np.arange(pool.lows.shape[1]), units.used)
@@ -298,8 +285,7 @@ def reasons_of(
     A feature contributes the difference between its terms at the row and at the mean of the rows of
     the rule that fires.
     """
-    pool = state.pool
-    assert pool is not None
+    pool = present(state.pool)
     rule = holding_rule(pool, layer, row)
     n, weights, is_there = row.size, pool.weights[rule], ~np.isnan(row)
     is_curved = is_there & bool(state.layers.kinds[layer] != LINE)
@@ -330,8 +316,7 @@ LEAST_EVIDENCE = -1e-3
 
 def problems_of(state: State, config: "Config") -> Iterator[tuple[Any, str]]:
     """What must hold, and what is wrong otherwise."""
-    pool, kinds = state.pool, state.layers.kinds
-    assert pool is not None
+    pool, kinds = present(state.pool), state.layers.kinds
     yield from _problems_of_members(pool, kinds)
     has_bounds = ~(np.isnan(pool.lows) | np.isnan(pool.highs))
     yield has_bounds.all(), "pool/lows or pool/highs holds NaN"

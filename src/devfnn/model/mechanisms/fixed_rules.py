@@ -15,6 +15,7 @@ from devfnn.arrays import Floats, Ints
 from devfnn.kernels.state import ACTIVE, FREE, GaussianState
 from devfnn.model.config import Config
 from devfnn.model.layers.gaussian import LAYOUT
+from devfnn.model.layout import present
 
 if TYPE_CHECKING:
     from devfnn.model.network import Network
@@ -72,12 +73,10 @@ def _squared_distances(rows: Floats, centers: Floats) -> Floats:
 
 def _place(network: "Network", layer: int, center: Floats, model: int, gain: float) -> None:
     """A rule at a row, as wide as the model; it says what its nearest neighbour says."""
-    own = network.state.gaussians
-    assert own is not None
+    own = present(network.state.gaussians)
     if not (own.status[layer] == FREE).any():
         network.resize(slots=2 * own.status.shape[1])
-        own = network.state.gaussians
-        assert own is not None
+        own = present(network.state.gaussians)
     active, rule = _active(own, layer), int(np.argmax(own.status[layer] == FREE))
     near = _squared_distances(center[None], own.centers[layer, active, : center.size])
     for name, field in LAYOUT.items():

@@ -14,6 +14,7 @@ from devfnn.events import DriftFound, DriftWarned, Event, LayerAdded
 from devfnn.kernels.state import FREE, GAUSSIAN, OFFERED, Batch
 from devfnn.model.config import AddLayers
 from devfnn.model.layers.gaussian import start_inputs
+from devfnn.model.layout import present
 from devfnn.model.mechanisms.drift import Level, find_drift
 from devfnn.model.rows import Rows
 from devfnn.model.validation import exploration_draws
@@ -78,8 +79,7 @@ def _add_layer(
     offered = np.full(len(rows), OFFERED, np.int64)
     batch = Batch(stacked, rows.labels, rows.weights, draws, offered)
     events, outputs, taken = network.train(batch, [layer])
-    assert network.state.gaussians is not None
-    n_inputs = int(network.state.gaussians.n_inputs[layer, 0])
+    n_inputs = int(present(network.state.gaussians).n_inputs[layer, 0])
     added = LayerAdded(network.n_rows, layer, n_inputs, len(rows))
     return [added, *events], outputs[:, layer], taken
 
@@ -89,8 +89,7 @@ def _inherit_rules(network: "Network", parent: int, child: int, doubt: float) ->
 
     Inputs that the other did not have start uncoupled and with weight 0.
     """
-    own, params = network.state.gaussians, network.config.gaussian
-    assert own is not None and params is not None
+    own, params = present(network.state.gaussians), network.config.gaussian
     for name in INHERITED:
         array = getattr(own, name)
         array[child] = array[parent]
