@@ -524,11 +524,12 @@ def _as_section(name: str, value: Any) -> Any:
         return tuple(v if isinstance(v, Layer) else _section_from(Layer, v) for v in value)
     if name not in SECTIONS or not isinstance(value, dict):
         return value
-    kinds = {kind.form: kind for kind in SECTIONS[name]}
     form = value.get("form", SECTIONS[name][0].form)
-    if form not in kinds:
-        raise InputError(f"{name} has no form {form!r}; there are {', '.join(kinds)}")
-    return _section_from(kinds[form], value)
+    for kind in SECTIONS[name]:
+        if kind.form == form:
+            return _section_from(kind, value)
+    forms = ", ".join(kind.form for kind in SECTIONS[name])
+    raise InputError(f"{name} has no form {form!r}; there are {forms}")
 
 
 def _layer_with(layer: Layer, values: dict[str, Any]) -> Layer:

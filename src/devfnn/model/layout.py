@@ -92,21 +92,3 @@ def present(part: Part | None) -> Part:
 def n_contrasts(n_classes: int) -> int:
     """Contrasts of classes in which splits are looked for: each halves the classes in its way."""
     return max(1, min(3, (n_classes - 1).bit_length()))
-
-
-def block_places(old: int, new: int) -> Ints:
-    """Where [1, T1 of all features, T2 of all features] stand when there are more features."""
-    return np.concatenate([np.arange(1 + old), 1 + new + np.arange(old)])
-
-
-def packed_places(places: Ints) -> Ints:
-    """Where the lower half of a symmetric matrix stands when its rows move; row by row."""
-    rows, columns = np.tril_indices(places.size)
-    moved: Ints = places[rows] * (places[rows] + 1) // 2 + places[columns]
-    return moved
-
-
-def pair_places(inputs: Ints) -> Ints:
-    """Where [1, T1, T2, T1, T2, ...] of inputs stand when the inputs move."""
-    pairs = np.stack([2 * inputs + 1, 2 * inputs + 2], axis=1)
-    return np.concatenate([[0], pairs.ravel()]).astype(np.int64)

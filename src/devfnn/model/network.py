@@ -14,14 +14,14 @@ import numpy as np
 from devfnn.arrays import Flags, Floats, Ints
 from devfnn.events import CloudsChanged, Event, FeatureAsleep, FeatureAwake, RangeChanged
 from devfnn.kernels import state as constants
-from devfnn.kernels.state import Batch, EventBuffer, Params, State, Work
+from devfnn.kernels.state import Batch, EventBuffer, State, Work
 from devfnn.model import label_budget
 from devfnn.model.config import ByCompression, Config, Weighted
 from devfnn.model.layers import STORES, gaussian
 from devfnn.model.mechanisms import feature_mask as masking
 from devfnn.model.mechanisms import merging
 from devfnn.model.mechanisms.drift import Level
-from devfnn.model.mechanisms.fixed_rules import fill_up, founding_config
+from devfnn.model.mechanisms.fixed_rules import fill_up, founding_params
 from devfnn.model.mechanisms.growing import layers_to_train, react_to_errors
 from devfnn.model.mechanisms.pruning import join_rules, prune_rules
 from devfnn.model.reported import events_of
@@ -401,8 +401,7 @@ class Network:
         outputs = np.empty((n_rows, self.sizes.layers, self.n_classes))
         done = 0
         while True:
-            params = self._founding_params()
-            params = params._replace(votes=constants.BY_LIKELIHOOD)  # keep what they say
+            params = founding_params(self)._replace(votes=constants.BY_LIKELIHOOD)
             step = (done, n_rows, self.n_features, -1, 0, 0.0)
             args = (codes, step, params, buffer, self.work)
             done = kernels.learn_chunk(self.state, batch, outputs, *args)
@@ -413,13 +412,6 @@ class Network:
         buffer.lines[: order.size] = buffer.lines[order]
         buffer.numbers[: order.size] = buffer.numbers[order]
         return events_of(self, buffer, []), outputs, buffer.taken
-
-    def _founding_params(self) -> Params:
-        """Parameters with which a chunk is learned: a first one may found rules that are fixed."""
-        config = self.config
-        if self.n_chunks == 0:
-            config = founding_config(config, self.n_features)
-        return kernel_params(config, self.lengths["i"])
 
     def _refresh_gain(self, layer: int) -> None:
         """Let the memory of a gaussian layer fade by one chunk; without memory it starts anew."""
@@ -479,7 +471,7 @@ class Network:
         counts, done = self.state.progress.counts, 0
         steps = int(counts[constants.STEPS])
         while True:
-            params = self._founding_params()
+            params = founding_params(self)
             done = kernels.learn_rows(self.state, batch, outputs, done, params, buffer, self.work)
             has_closed = self.state.progress.counts[constants.STEPS] > steps
             if done == n_rows or has_closed:

@@ -11,15 +11,7 @@ from devfnn.kernels.state import GaussianWork, Layers, Params, Progress, State, 
 from devfnn.model import label_budget
 from devfnn.model.config import ByAccuracy, ByLikelihood, ByReward, Config, KeepLayers, Weighted
 from devfnn.model.layers import KINDS, STORES, gaussian
-from devfnn.model.layout import (
-    Field,
-    block_places,
-    carry_over,
-    make,
-    n_contrasts,
-    packed_places,
-    pair_places,
-)
+from devfnn.model.layout import Field, carry_over, make, n_contrasts
 
 LAYERS_LAYOUT = {
     "kinds": Field("L", constants.NO_LAYER, constants.NO_LAYER, max(KINDS.values())),
@@ -161,11 +153,15 @@ def work_for(lengths: tuple[tuple[str, int], ...], thread: int) -> Work:
 def resized_state(state: State, old: Sizes, new: Sizes, config: Config) -> State:
     """A larger copy of the arrays; nothing learned is lost."""
     fresh = empty_state(new, config)
-    blocks = block_places(old.features, new.features)
-    places = {"p": blocks, "h": packed_places(blocks)}
+    n = old.features
+    blocks = np.r_[: 1 + n, 1 + new.features : 1 + new.features + n]  # 1, T1 of all, T2 of all
+    rows, columns = np.tril_indices(blocks.size)
+    halves = blocks[rows] * (blocks[rows] + 1) // 2 + blocks[columns]
+    places = {"p": blocks, "h": halves}
     if state.gaussians is not None and fresh.gaussians is not None:
         inputs = gaussian.moved_inputs(state.gaussians, fresh.gaussians)
-        places |= {"i": inputs, "q": pair_places(inputs)}
+        pairs = np.stack([2 * inputs + 1, 2 * inputs + 2], axis=1)
+        places |= {"i": inputs, "q": np.append(0, pairs)}  # 1, T1, T2, T1, T2, ...
     same_contrasts = n_contrasts(old.classes) == n_contrasts(new.classes)
     for name, layout in STATE_LAYOUTS.items():
         if (part := getattr(state, name)) is not None:

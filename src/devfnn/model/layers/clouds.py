@@ -135,8 +135,6 @@ def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterat
             covariance=units.covariance(np.full(len(clouds.centers), clouds.spreads[cloud])),
             probabilities={label: float(k == own) for k, label in enumerate(units.labels)},
             n_rows=float(clouds.masses[cloud] / config.clouds.row_mass),
-            is_archived=False,
-            voting_weight=0.0,
             ranges=units.ranges,
             firing_share=float(clouds.masses[cloud]) / total,
         )

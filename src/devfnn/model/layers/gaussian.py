@@ -160,8 +160,8 @@ def start_widened(fresh: State, old: State, config: "Config") -> None:
     n_layers, n_slots = before.status.shape
     for layer in range(n_layers):
         added = np.flatnonzero(~known[: own.n_inputs[layer, 0]])
-        for rule in np.flatnonzero(before.status[layer] != FREE):
-            start_inputs(own, layer, int(rule), added, params, params.initial_gain)
+        rules = np.flatnonzero(before.status[layer] != FREE)
+        start_inputs(own, (layer, rules), added, params, params.initial_gain)
     m_old = before.class_weights.shape[1]
     if params.consequent == "logistic":
         rows = own.class_counts[:n_layers, :n_slots].sum(axis=2)
@@ -169,15 +169,16 @@ def start_widened(fresh: State, old: State, config: "Config") -> None:
 
 
 def start_inputs(
-    own: GaussianState, layer: int, rule: int, added: Ints, params: Gaussian, gain: float
+    own: GaussianState, rules: tuple[int, Ints], added: Ints, params: Gaussian, gain: float
 ) -> None:
-    """Inputs that a rule has never seen: uncoupled, at the middle, of weight 0."""
-    own.centers[layer, rule, added] = 0.5
-    own.covs[layer, rule, added, added] = 1.0 / params.first_precision
-    own.inverse_covs[layer, rule, added, added] = params.first_precision
-    own.log_volumes[layer, rule] -= 0.5 * added.size * np.log(params.first_precision)
+    """Inputs that rules of a layer have never seen: uncoupled, at the middle, of weight 0."""
+    layer, slots = rules[0], rules[1][:, None]
+    own.centers[layer, slots, added] = 0.5
+    own.covs[layer, slots, added, added] = 1.0 / params.first_precision
+    own.inverse_covs[layer, slots, added, added] = params.first_precision
+    own.log_volumes[rules] -= 0.5 * added.size * np.log(params.first_precision)
     for column in (2 * added + 1, 2 * added + 2):
-        own.gain_covs[layer, rule, column, column] = gain
+        own.gain_covs[layer, slots, column, column] = gain
 
 
 def moved_inputs(old: GaussianState, new: GaussianState) -> Ints:
@@ -321,7 +322,6 @@ def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterat
             probabilities=dict(zip(units.labels, shares.tolist(), strict=True)),
             n_rows=float(own.class_counts[layer, slot].sum()),
             is_archived=bool(own.status[layer, slot] == ARCHIVED),
-            voting_weight=0.0,
             ranges=np.stack([lows, lows + widths], axis=1),
             age=int(own.ages[layer, slot]),
             firing_share=utility if utility >= 0.0 else None,

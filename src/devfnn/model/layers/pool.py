@@ -249,8 +249,6 @@ def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterat
             covariance=units.covariance(pool.variances[rule]),
             probabilities=dict(zip(units.labels, shares.tolist(), strict=True)),
             n_rows=own,
-            is_archived=False,
-            voting_weight=0.0,
             ranges=units.ranges,
             bounds=np.stack([units.values(ends[rule]) for ends in (pool.lows, pool.highs)], axis=1),
             age=int(pool.ages[rule]),

@@ -6,14 +6,12 @@ filled up with the rows that lie farthest from all its rules. From then on rules
 comes or goes.
 """
 
-import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from devfnn.arrays import Floats, Ints
-from devfnn.kernels.state import ACTIVE, FREE, GaussianState
-from devfnn.model.config import Config
+from devfnn.kernels.state import ACTIVE, FREE, GaussianState, Params
 from devfnn.model.layers.gaussian import LAYOUT
 from devfnn.model.layout import present
 
@@ -24,15 +22,14 @@ MOST = 1000
 """Rules of a layer, however many features there are."""
 
 
-@functools.lru_cache(maxsize=64)
-def founding_config(config: Config, n_features: int) -> Config:
-    """The configuration of a first chunk: if the number of rules is fixed, they are born there."""
-    if config.gaussian is None or config.gaussian.rules == "evolving":
-        return config
-    n_rules = min(n_features, MOST)
-    return config.replace(
-        gaussian__rules="evolving", gaussian__pruning=False, gaussian__max_rules=n_rules
-    )
+def founding_params(network: "Network") -> Params:
+    """Parameters for kernels: in a first chunk, rules whose number is fixed are born."""
+    own, params = network.config.gaussian, network.params
+    if network.n_chunks or own is None or own.rules == "evolving":
+        return params
+    most = min(network.n_features, MOST)
+    gaussian = present(params.gaussian)._replace(grow_rules=own.growing, max_rules=most)
+    return params._replace(gaussian=gaussian)
 
 
 def fill_up(network: "Network", layer: int, stacked: Floats) -> None:

@@ -4,8 +4,7 @@ Paper: sections "Deep Stacked Network" and "Hidden Layer Growing Mechanism". Net
 layers instead do that inside kernels, see `kernels/drift.py`.
 """
 
-import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -30,12 +29,11 @@ INHERITED = (
 """What a new layer takes over from the winner: its rules and what it knows of the rows."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Reaction:
+class Reaction(NamedTuple):
     """What the drift test led to; `said` and `taken` are those of a new layer, row by row."""
 
-    level: Level = Level.STABLE
-    events: list[Event] = dataclasses.field(default_factory=list)
+    level: Level
+    events: list[Event]
     said: Floats | None = None
     taken: Ints | None = None
 
@@ -44,7 +42,7 @@ def react_to_errors(network: "Network", rows: Rows, errors: Ints, draws: Floats)
     """Test for drift: add a layer, keep the rows for later, or go on."""
     growing, drift = network.config.growing, network.config.drift
     if not isinstance(growing, AddLayers) or drift is None:
-        return Reaction()
+        return Reaction(Level.STABLE, [])
     verdict, kept = find_drift(network, errors, drift), Rows.joined([network.buffer, rows])
     facts = (verdict.error_before, verdict.error_after, verdict.bound)
     if verdict.level is Level.WARNING:
@@ -54,7 +52,7 @@ def react_to_errors(network: "Network", rows: Rows, errors: Ints, draws: Floats)
         return Reaction(Level.WARNING, [warned])
     network.buffer = Rows.none(network.n_features)
     if verdict.level is Level.STABLE:
-        return Reaction()
+        return Reaction(Level.STABLE, [])
     found = DriftFound(network.n_rows, *facts, verdict.cut)
     if network.n_layers >= growing.max_layers:  # the present layers have to do
         return Reaction(Level.STABLE, [found])
@@ -95,11 +93,10 @@ def _inherit_rules(network: "Network", parent: int, child: int, doubt: float) ->
         array[child] = array[parent]
     n_parent, n = int(own.n_inputs[parent, 0]), int(own.n_inputs[child, 0])
     known = slice(0, 2 * n_parent + 1)
-    for rule in np.flatnonzero(own.status[child] != FREE):
-        own.gain_covs[child, rule, known, known] *= doubt
-        added = np.arange(n_parent, n)
-        start_inputs(own, child, int(rule), added, params, params.later_gain)
-        own.ages[child, rule] = 0
+    rules = np.flatnonzero(own.status[child] != FREE)
+    own.gain_covs[child, rules, known, known] *= doubt
+    start_inputs(own, (child, rules), np.arange(n_parent, n), params, params.later_gain)
+    own.ages[child, rules] = 0
 
 
 def layers_to_train(network: "Network", level: Level) -> list[int]:
