@@ -7,7 +7,7 @@ parameters is refused. Mechanisms with several forms have a class for each form.
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from devfnn.errors import InputError
 from devfnn.model.layers import KINDS, STORES
@@ -224,17 +224,9 @@ NEEDED_BY = {name: kinds for name, (_, kinds, _) in _OF_KINDS.items()}
 _ESSENTIAL = tuple(name for name, (_, _, is_essential) in _OF_KINDS.items() if is_essential)
 """Sections without which their layers cannot be."""
 
-_SectionsOfKinds = dataclasses.make_dataclass(
-    "_SectionsOfKinds",
-    [(name, Any, dataclasses.field(default=_AUTO)) for name in _OF_KINDS],
-    frozen=True,
-    kw_only=True,
-)
-"""A field for every section of a kind of layer."""
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
+class Config:
     """All parameters of DEVFNN. The defaults are one configuration for all streams.
 
     >>> Config().replace(drift__significance=1e-6).drift.significance
@@ -248,6 +240,14 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
     ...
     devfnn.errors.InputError: step must be between 0 and 1, not 2.0
     """
+
+    # sections of kinds of layers: their defaults are there if their layers are
+    rules: Any = _AUTO
+    memory: Any = _AUTO
+    boxes: Any = _AUTO
+    clouds: Any = _AUTO
+    resting: Any = _AUTO
+    gaussian: Any = _AUTO
 
     layers: tuple[Layer, ...] = DEFAULT_LAYERS
     training: Literal["leader", "configured", "all"] = choice(
@@ -266,11 +266,6 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
     growing: KeepLayers | AddLayers | None = KeepLayers()
     merging: ByDisagreement | ByCompression | None = ByDisagreement()
     feature_mask: FeatureMask | None = None
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Sections of kinds of layers: rules, memory, boxes, clouds, gaussian, resting."""
 
     def __post_init__(self) -> None:
         check_parameters(self)

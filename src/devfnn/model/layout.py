@@ -76,11 +76,14 @@ def carry_over(
         new[name][np.ix_(*index)] = old[name]
 
 
-def numbers_for(kernel: Any, section: Any, **others: Any) -> Any:
-    """Parameters for kernels: those of a section that have the same name there, and others."""
-    types: dict[str, Any] = {field.name: field.type for field in dataclasses.fields(section)}
-    names = types.keys() & set(kernel._fields) - others.keys()
-    return kernel(**{name: types[name](getattr(section, name)) for name in names}, **others)
+def numbers_for(kernel: Any, sections: tuple[Any, ...], **others: Any) -> Any:
+    """Parameters for kernels: those of sections that have the same name there, and others."""
+    for section in sections:
+        for field in dataclasses.fields(section):
+            if field.name in kernel._fields and field.name not in others:
+                kind: Any = field.type
+                others[field.name] = kind(getattr(section, field.name))
+    return kernel(**others)
 
 
 def present(part: Part | None) -> Part:

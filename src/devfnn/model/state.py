@@ -11,7 +11,7 @@ from devfnn.kernels.state import GaussianWork, Layers, Params, Progress, State, 
 from devfnn.model import label_budget
 from devfnn.model.config import ByAccuracy, ByLikelihood, ByReward, Config, KeepLayers, Weighted
 from devfnn.model.layers import KINDS, STORES, gaussian
-from devfnn.model.layout import Field, carry_over, make, n_contrasts
+from devfnn.model.layout import Field, carry_over, make, n_contrasts, numbers_for
 
 LAYERS_LAYOUT = {
     "kinds": Field("L", constants.NO_LAYER, constants.NO_LAYER, max(KINDS.values())),
@@ -206,15 +206,15 @@ def kernel_params(config: Config, n_inputs: int) -> Params:
     choice = (
         constants.BY_LAYER if all_gaussian else choices[labels.choice]
     )  # layers see all rows then
-    return Params(
+    numbers: Params = numbers_for(
+        Params,
+        (labels, accuracy),
         n_configured=len(config.layers),
         chunk_rows=int(config.chunk_rows),
         stacks=config.has("gaussian"),
         first_leader=max(pool.long_line, 0) if pool is not None else 0,
         training=["leader", "configured", "all"].index(config.training),
         label_choice=choice,
-        certainty=float(labels.certainty),
-        exploration=float(labels.exploration),
         label_budget=float(labels.budget),
         budget_window=int(labels.window),
         votes=votes.get(config.voting.form, constants.EQUAL),
@@ -225,7 +225,6 @@ def kernel_params(config: Config, n_inputs: int) -> Params:
         vote_sharpness=float(likelihood.sharpness),
         vote_step=float(reward.step),
         vote_floor=float(getattr(config.voting, "floor", reward.floor)),
-        rows_per_weight=float(accuracy.rows_per_weight),
         drift_test=drift_test,
         drift_significance=float(config.drift.significance) if config.drift is not None else 0.5,
         drift_every=int(config.drift.every) if config.drift is not None else 1,
@@ -233,3 +232,4 @@ def kernel_params(config: Config, n_inputs: int) -> Params:
         keeps_layers=isinstance(growing, KeepLayers) and growing.max_kept > 0,
         **own,
     )
+    return numbers

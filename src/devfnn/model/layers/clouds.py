@@ -32,7 +32,6 @@ ARRAYS = CloudState
 PARAMS = "clouds"
 KINDS = {"clouds": CLOUDS}
 TAKES: set[str] = set()
-"""Parameters of `Layer` that this kind has."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -62,7 +61,6 @@ SECTIONS: dict[str, tuple[type[Section], tuple[str, ...], bool]] = {
     "clouds": (Clouds, ("clouds",), True),
     "resting": (Resting, ("clouds",), False),
 }
-"""Sections of the configuration: their class, the kinds they belong to, whether these need them."""
 
 NEVER_RESTS = 2**62
 """Rows before which nothing rests, if nothing is to rest."""
@@ -195,7 +193,7 @@ def params(config: "Config", n_inputs: int) -> CloudParams:
     resting = config.resting or Resting()
     numbers: CloudParams = numbers_for(
         CloudParams,
-        config.clouds,
+        (config.clouds,),
         memory=float(config.clouds.memory) if config.memory or config.rules is None else 1.0,
         rest_share=float(resting.share),
         rest_steps=int(resting.steps),

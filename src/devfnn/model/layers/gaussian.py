@@ -38,7 +38,6 @@ ARRAYS = GaussianState
 PARAMS = "gaussian"
 KINDS = {"gaussian": GAUSSIAN}
 TAKES = {"inputs", "single_rule"}
-"""Parameters of `Layer` that this kind has."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -81,7 +80,6 @@ class Gaussian(Section):
 SECTIONS: dict[str, tuple[type[Section], tuple[str, ...], bool]] = {
     "gaussian": (Gaussian, ("gaussian",), True)
 }
-"""Sections of the configuration: their class, the kinds they belong to, whether these need them."""
 
 
 FIRST_SLOTS = 2
@@ -417,9 +415,6 @@ def _strengths(own: GaussianState, layer: int, rules: Ints, inputs: Floats) -> F
 
 # ---- whether numbers from a file can be those of a model
 
-ASYMMETRY = 1e-6
-"""Largest relative difference between the two halves of a symmetric matrix."""
-
 
 def problems_of(state: State, config: "Config") -> Iterator[tuple[Any, str]]:
     """What must hold, and what is wrong otherwise."""
@@ -430,15 +425,6 @@ def problems_of(state: State, config: "Config") -> Iterator[tuple[Any, str]]:
     is_own = np.arange(own.centers.shape[2]) < n_inputs[:, None]
     variances = np.einsum("lrii->lri", own.covs)[is_rule[:, :, None] & is_own[:, None, :]]
     yield (variances > 0.0).all(), "a gaussian rule has a variance that is not positive"
-    matrices = {name: getattr(own, name)[is_rule] for name in ("covs", "inverse_covs", "gain_covs")}
-    for name, each in (matrices | {"density_cov": own.density_cov}).items():
-        yield _are_symmetric(each), f"gaussians/{name} holds a matrix that is not symmetric"
-
-
-def _are_symmetric(matrices: Floats) -> bool:
-    """Matrices on the last two axes."""
-    limit = ASYMMETRY * np.abs(matrices).max(axis=(-2, -1), keepdims=True, initial=0.0)
-    return bool((np.abs(matrices - matrices.swapaxes(-2, -1)) <= limit).all())
 
 
 # ---- parameters for kernels
@@ -450,12 +436,11 @@ def params(config: "Config", n_inputs: int) -> GaussianParams:
     is_evolving = own.rules == "evolving"
     numbers: GaussianParams = numbers_for(
         GaussianParams,
-        own,
+        (own, labels),
         logistic=own.consequent == "logistic",
         mix_logits=True,
         firing_floor=False,
         chooses_rows=labels.choice == "layer",
-        certainty=float(labels.certainty),
         exploration=float(labels.exploration * labels.budget),
         threshold_step=0.0,
         grow_rules=own.growing and is_evolving,

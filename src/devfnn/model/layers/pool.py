@@ -26,7 +26,6 @@ ARRAYS = PoolState
 PARAMS = "pool"
 KINDS = {"line": LINE, "curve": CURVE, "boxes": BOXES}
 TAKES = {"memory", "memory_share", "label_noise"}
-"""Parameters of `Layer` that these kinds have."""
 
 ADAPTIVE = 0.0
 """Memory of a layer that follows the stream: short after a drift, longer in a calm."""
@@ -78,7 +77,6 @@ SECTIONS: dict[str, tuple[type[Section], tuple[str, ...], bool]] = {
     "memory": (Memory, ("line", "curve", "boxes"), False),
     "boxes": (Boxes, ("boxes",), True),
 }
-"""Sections of the configuration: their class, the kinds they belong to, whether these need them."""
 
 
 N_BINS = 8
@@ -305,12 +303,6 @@ def holding_rule(pool: PoolState, layer: int, row: Floats) -> int:
 
 # ---- whether numbers from a file can be those of a model
 
-ROUNDING = 1e-3
-"""Of sums of single precision, for each unit."""
-
-LEAST_EVIDENCE = -1e-3
-"""Variances of residuals are sums of what may be below 0 by rounding."""
-
 
 def problems_of(state: State, config: "Config") -> Iterator[tuple[Any, str]]:
     """What must hold, and what is wrong otherwise."""
@@ -324,14 +316,6 @@ def problems_of(state: State, config: "Config") -> Iterator[tuple[Any, str]]:
     places = np.arange(pool.caps.size)
     variances = pool.gains[is_used][:, places * (places + 3) // 2]
     yield (variances > 0.0).all(), "pool/gains holds a variance that is not positive"
-    is_sound = pool.evidence[..., 1] >= LEAST_EVIDENCE
-    yield is_sound.all(), "pool/evidence holds a variance below 0"
-    most = 2.0 * pool.ages[:, None, None] * (1.0 + ROUNDING) + ROUNDING
-    is_sound = (np.abs(pool.crossings) <= most)[is_used]
-    yield is_sound.all(), "pool/crossings holds more than so many rows can leave there"
-    scaled = pool.caps / config.rules.prior
-    is_sound = (scaled > 1.0 - ROUNDING) & (scaled < WIDEST_PRIOR + ROUNDING)
-    yield is_sound.all(), "pool/caps holds a bound that does not fit the prior"
 
 
 def _problems_of_members(pool: PoolState, kinds: Ints) -> Iterator[tuple[Any, str]]:
@@ -366,7 +350,7 @@ def params(config: "Config", n_inputs: int) -> PoolParams:
     fixed = [k for k, layer in enumerate(layers) if layer.kind == "curve" and layer.memory]
     numbers: PoolParams = numbers_for(
         PoolParams,
-        rules,
+        (rules, memory, boxes),
         memories=np.array([float(layer.memory) for layer in layers]),
         memory_shares=np.array([float(layer.memory_share) for layer in layers]),
         label_noises=np.array([float(layer.label_noise) for layer in layers]),
@@ -377,14 +361,9 @@ def params(config: "Config", n_inputs: int) -> PoolParams:
         reference=max(fixed, key=lambda k: layers[k].memory, default=-1),
         shortest_memory=float(memory.shortest),
         longest_memory=float(max(memory.longest, memory.shortest)),
-        referee_memory=float(memory.referee_memory),
-        shortening=float(memory.shortening),
-        lengthening=float(memory.lengthening),
         forgetting=config.memory is not None,
         split_evidence=float(boxes.evidence),
-        evidence_per_contrast=float(boxes.evidence_per_contrast),
         split_every=int(boxes.every),
         split_doubt=float(boxes.doubt),
-        least_variance=float(boxes.least_variance),
     )
     return numbers
