@@ -270,7 +270,8 @@ class Config:
     def __post_init__(self) -> None:
         check_parameters(self)
         object.__setattr__(self, "layers", tuple(self.layers))
-        _check_layers(self.layers)
+        if not self.layers or not all(isinstance(layer, Layer) for layer in self.layers):
+            raise InputError("layers must be one or more of Layer")
         for name, kinds in SECTIONS.items():
             needs = NEEDED_BY.get(name, ())
             is_needed = not needs or self.has(*needs)
@@ -417,31 +418,20 @@ def _any_of(kinds: tuple[str, ...]) -> str:
     return " or ".join(f'Layer("{kind}")' for kind in kinds)
 
 
-def _check_layers(layers: tuple[Layer, ...]) -> None:
-    """Layers, at most one of boxes and of clouds."""
-    if not layers or not all(isinstance(layer, Layer) for layer in layers):
-        raise InputError("layers must be one or more of Layer")
-    for kind in ("boxes", "clouds"):
-        if sum(layer.kind == kind for layer in layers) > 1:
-            raise InputError(f"a network has at most one layer of {kind}")
-
-
 def _check_together(config: Config) -> None:
     """Refuse mechanisms that do not go together, and say what to set instead."""
     growing, drift, count = config.growing, config.drift, len(config.layers)
-    keeps, merging = isinstance(growing, KeepLayers), config.merging
+    grows, tests, keeps = growing is not None, drift is not None, isinstance(growing, KeepLayers)
     n_ruled = sum(layer.kind in NEEDED_BY["rules"] for layer in config.layers)
-    has_gaussian, has_others = config.has("gaussian"), config.has(*(KINDS.keys() - {"gaussian"}))
+    n_rules = config.rules.max_rules if config.rules is not None else n_ruled
+    stacks, has_others = config.has("gaussian"), config.has(*(KINDS.keys() - {"gaussian"}))
     plain = ("stream", None, None, True)
+    is_plain = not drift or (drift.test, drift.warning, drift.horizon, drift.one_sided) == plain
     problems = {
-        "without growing nothing follows from a drift; set drift=None too": (
-            growing is None and drift is not None
-        ),
-        "growing needs a drift test; set drift=Drift(), or growing=None": (
-            growing is not None and drift is None
-        ),
+        "without growing nothing follows from a drift; set drift=None too": tests and not grows,
+        "growing needs a drift test; set drift=Drift(), or growing=None": grows and not tests,
         'AddLayers adds gaussian layers; add Layer("gaussian"), or use KeepLayers()': (
-            isinstance(growing, AddLayers) and not has_gaussian
+            isinstance(growing, AddLayers) and not stacks
         ),
         f"growing.max_layers must be at least {count}, the number of layers": (
             isinstance(growing, AddLayers) and count > growing.max_layers
@@ -453,24 +443,23 @@ def _check_together(config: Config) -> None:
             keeps and not isinstance(config.voting, ByAccuracy)
         ),
         "KeepLayers tests at one level whether errors rise: "
-        'test="stream", warning=None, horizon=None, one_sided=True': (
-            keeps
-            and drift is not None
-            and (drift.test, drift.warning, drift.horizon, drift.one_sided) != plain
-        ),
+        'test="stream", warning=None, horizon=None, one_sided=True': keeps and not is_plain,
         "ByDisagreement merges kept layers; use ByCompression(), or merging=None": (
-            isinstance(merging, ByDisagreement) and not keeps
+            isinstance(config.merging, ByDisagreement) and not keeps
         ),
         f"rules.max_rules must be at least {n_ruled}, one for each of these layers": (
-            config.rules is not None and config.rules.max_rules < n_ruled
+            n_rules < n_ruled
         ),
         'only gaussian layers choose rows themselves; use Labels(choice="vote")': (
             config.labels.choice == "layer" and has_others
         ),
         "gaussian layers do not mix with other kinds; start from presets.stacked() or paper()": (
-            has_gaussian and has_others
+            stacks and has_others
         ),
     }
+    for kind in ("boxes", "clouds"):
+        is_double = sum(layer.kind == kind for layer in config.layers) > 1
+        problems[f"a network has at most one layer of {kind}"] = is_double
     for message, is_wrong in problems.items():
         if is_wrong:
             raise InputError(message)

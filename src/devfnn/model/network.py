@@ -259,9 +259,8 @@ class Network:
             wanted[:] = True
             return
         _, stacked = self.forward(self.inputs_of(X))
-        nothing = np.zeros(0, np.int64)
+        nothing, own = np.zeros(0, np.int64), (self.params.gaussian, self.work.gaussian)
         batch = Batch(stacked, nothing, np.zeros(0), draws, nothing)
-        own = (self.params.gaussian, self.work.gaussian)
         choose_rows(self.state.gaussians, self.leader, batch, *own, wanted)
 
     # ---- learn a chunk

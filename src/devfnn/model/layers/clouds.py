@@ -142,17 +142,12 @@ def reasons_of(
     state: State, layer: int, row: Floats, inputs: Floats, config: "Config"
 ) -> tuple[Said, Floats]:
     """What the clouds say of a row, and why; and what other layers take in."""
-    clouds, doubt, n_classes = (
-        present(state.clouds),
-        config.clouds.doubt,
-        state.progress.label_shares.size,
-    )
-    count = int(clouds.count[0])
+    clouds, n_classes = present(state.clouds), state.progress.label_shares.size
+    count, doubt = int(clouds.count[0]), config.clouds.doubt
     contributions = np.zeros((row.size, n_classes))
     if not count:
-        shares = np.full(n_classes, 1.0 / n_classes)
-        nothing = np.zeros(n_classes)
-        return Said(LOG_PROBABILITIES, nothing, contributions, (), shares, shares), shares
+        shares, bias = np.full(n_classes, 1.0 / n_classes), np.zeros(n_classes)
+        return Said(LOG_PROBABILITIES, bias, contributions, (), shares, shares), shares
     centers, spreads = clouds.centers[:, :count], clouds.spreads[:count]
     is_there = ~np.isnan(row)
     away = np.where(is_there[:, None], row[:, None] - centers, 0.0)
@@ -165,17 +160,16 @@ def reasons_of(
     output = np.log((1.0 - doubt) * shares + doubt / n_classes)
     usual = centers @ (masses / masses.sum())
     beyond = np.where(is_there, row - usual, 0.0)
+    middle = np.where(is_there, 0.5 * (row + usual), 0.0)
     for own in np.unique(labels).tolist():
         members = np.flatnonzero(labels == own)
         pulls = softmax(heights[members]) / spreads[members]
-        middle = np.where(is_there, 0.5 * (row + usual), 0.0)
         contributions[:, own] = beyond * (centers[:, members] @ pulls - middle * pulls.sum())
     bias = output - contributions.sum(axis=0)
     order = np.argsort(-densities, kind="stable")[: np.count_nonzero(densities)].tolist()
     fired = tuple(FiredRule(cloud, float(densities[cloud])) for cloud in order)
-    probabilities = softmax(bias + contributions.sum(axis=0))
-    said = (bias, contributions, fired, probabilities, probabilities)
-    return Said(LOG_PROBABILITIES, *said), probabilities
+    shares = softmax(bias + contributions.sum(axis=0))
+    return Said(LOG_PROBABILITIES, bias, contributions, fired, shares, shares), shares
 
 
 def problems_of(state: State, config: "Config") -> Iterator[tuple[Any, str]]:

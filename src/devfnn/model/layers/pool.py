@@ -166,9 +166,9 @@ def unpacked(halves: Floats) -> Floats:
 def rebase(state: State, change: Change, used: Flags, is_settled: bool, config: "Config") -> None:
     """Rewrite weights, gains and boxes such that every output stays what it was."""
     pool = present(state.pool)
-    prior = config.rules.prior
-    for feature in change.features[change.is_wild].tolist():
-        _restart_feature(pool, feature, prior)
+    prior, wild = config.rules.prior, change.features[change.is_wild]
+    if wild.size:
+        _restart_features(pool, wild, prior)
     change = change.without_wild()
     if change.features.size:
         n = pool.lows.shape[1]
@@ -181,39 +181,37 @@ def rebase(state: State, change: Change, used: Flags, is_settled: bool, config: 
         pool.gains[:] = packed(bases @ unpacked(pool.gains) @ bases.swapaxes(1, 2))
         explained = (np.abs(basis) @ np.sqrt(pool.caps)) ** 2
         pool.caps[:] = np.clip(explained, prior, WIDEST_PRIOR * prior)
-        moved = (change.features.tolist(), change.factors, change.shifts)
-        for feature, factor, shift in zip(*moved, strict=True):
-            for array in (pool.lows, pool.highs, pool.means):
-                array[:, feature] = (array[:, feature] - shift) / factor
-            pool.variances[:, feature] /= factor * factor
-            _forget_evidence(pool, feature)
+        own = change.features
+        for array in (pool.lows, pool.highs, pool.means):
+            array[:, own] = (array[:, own] - change.shifts) / change.factors
+        pool.variances[:, own] /= change.factors**2
+        _forget_evidence(pool, own)
     if not is_settled:  # the map is still made from the first rows: all is still to be learned
         pool.caps[:] = prior
         pool.gains[:] = packed(np.diag(pool.caps))
 
 
-def _restart_feature(pool: PoolState, feature: int, prior: float) -> None:
-    """Start all rules anew on a feature whose old range says nothing about the new one."""
-    n = pool.lows.shape[1]
+def _restart_features(pool: PoolState, features: Ints, prior: float) -> None:
+    """Start all rules anew on features whose old ranges say nothing about the new ones."""
     gains = unpacked(pool.gains)
-    for place in (1 + feature, 1 + n + feature):
-        pool.weights[:, :, place] = 0.0
-        gains[:, place, :] = 0.0
-        gains[:, :, place] = 0.0
-        gains[:, place, place] = prior
-        pool.caps[place] = prior
+    places = np.concatenate([1 + features, 1 + pool.lows.shape[1] + features])
+    pool.weights[:, :, places] = 0.0
+    gains[:, places, :] = 0.0
+    gains[:, :, places] = 0.0
+    gains[:, places, places] = prior
+    pool.caps[places] = prior
     pool.gains[:] = packed(gains)
-    pool.means[:, feature] = 0.5
-    pool.variances[:, feature] = 0.0
-    _forget_evidence(pool, feature)
+    pool.means[:, features] = 0.5
+    pool.variances[:, features] = 0.0
+    _forget_evidence(pool, features)
 
 
-def _forget_evidence(pool: PoolState, feature: int) -> None:
-    """Gather evidence for splits anew wherever a feature takes part."""
-    pool.evidence[:, feature] = 0.0
+def _forget_evidence(pool: PoolState, features: Ints) -> None:
+    """Gather evidence for splits anew wherever these features take part."""
+    pool.evidence[:, features] = 0.0
     if pool.crossings.size:
         pairs = np.tril_indices(pool.lows.shape[1], -1)
-        pool.crossings[:, (pairs[0] == feature) | (pairs[1] == feature)] = 0.0
+        pool.crossings[:, np.isin(pairs, features).any(axis=0)] = 0.0
 
 
 # ---- what there is

@@ -95,19 +95,17 @@ def compression_index(
 
 def updated_stats(stats: FeatureStats, rows: Floats, labels: Ints, memory: float) -> FeatureStats:
     """The statistics with a chunk added, the past faded; missing values count as the mean."""
-    n_classes = stats.class_means.size
     means = stats.signal_means[: rows.shape[1]]
     rows = np.where(np.isnan(rows), means, rows)
     rows = np.concatenate([rows, (rows - means) ** 2], axis=1)
-    targets = (labels[:, None] == np.arange(n_classes)).astype(np.float64)
-    past = stats.weight * memory
-    weight = past + rows.shape[0]
+    targets = (labels[:, None] == np.arange(stats.class_means.size)).astype(np.float64)
+    weight = stats.weight * memory + rows.shape[0]
     share = rows.shape[0] / weight
+    keep = 1.0 - share
     row_means, target_means = rows.mean(axis=0), targets.mean(axis=0)
     moved, turned = row_means - stats.signal_means, target_means - stats.class_means
     variances = rows.var(axis=0)
     covariances = (rows - row_means).T @ (targets - target_means) / rows.shape[0]
-    keep = 1.0 - share
     return FeatureStats(
         weight,
         stats.signal_means + share * moved,
@@ -160,9 +158,8 @@ def mask_features(network: "Network", rows: Rows, names: list[str]) -> list[Even
     changed = np.flatnonzero(network.feature_mask != before)
     if changed.size:
         network.switch_inputs()
-    return [
-        (FeatureOn if network.feature_mask[j] else FeatureOff)(
-            network.n_rows, names[j], float(scores[j]), mask.threshold
-        )
-        for j in changed
-    ]
+    events: list[Event] = []
+    for j in changed:
+        event = FeatureOn if network.feature_mask[j] else FeatureOff
+        events.append(event(network.n_rows, names[j], float(scores[j]), mask.threshold))
+    return events

@@ -6,6 +6,7 @@ deleted, for lack of potential archived. A rule that alone stands for a class st
 neighbours whose weights differ by no more than chance explains become one rule.
 """
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -130,13 +131,10 @@ def alike_neighbours(
     """Two boxes side by side whose weights differ least against their uncertainty, if by chance."""
     own = pool.members[layer, : pool.n_members[layer]]
     grown = own[pool.ages[own] >= boxes.join_rows]
-    size = pool.caps.size * (pool.weights.shape[1] - 1)
-    limit = boxes.join_evidence * size
+    limit = boxes.join_evidence * (pool.caps.size * (pool.weights.shape[1] - 1))
     best: tuple[int, int, float, float] | None = None
-    for place, first in enumerate(grown.tolist()):
-        for second in grown[place + 1 :].tolist():
-            if not _are_neighbours(pool, first, second):
-                continue
+    for first, second in itertools.combinations(grown.tolist(), 2):
+        if _are_neighbours(pool, first, second):
             difference = weight_difference(pool, first, second)
             if difference < (best[2] if best else limit):
                 best = (first, second, difference, limit)
