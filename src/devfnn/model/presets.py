@@ -76,6 +76,12 @@ def name_in_paper(stream: str) -> str | None:
     return name if name in _PAPER_STREAMS else None
 
 
+def _usual(values: tuple[float, ...]) -> float:
+    """The value that is most common; the median if there are several."""
+    modes = statistics.multimode(values)
+    return modes[0] if len(modes) == 1 else statistics.median(values)
+
+
 def paper(stream: str = "") -> Config:
     """The network as printed, with the authors' own parameters for one of their seven streams.
 
@@ -87,12 +93,7 @@ def paper(stream: str = "") -> Config:
     >>> paper("sea").voting.step, paper().voting.step
     (0.1, 0.01)
     """
-    columns = list(zip(*_PAPER_STREAMS.values(), strict=True))
-    modes = [statistics.multimode(column) for column in columns]
-    usual = tuple(
-        mode[0] if len(mode) == 1 else statistics.median(column)
-        for mode, column in zip(modes, columns, strict=True)
-    )
+    usual = tuple(map(_usual, zip(*_PAPER_STREAMS.values(), strict=True)))
     values = _PAPER_STREAMS.get(name_in_paper(stream) or "", usual)
     step, merge, certainty, precision, vigilance, drift, warning, decay, horizon = values
     return Config(

@@ -338,9 +338,8 @@ def _at_centers(
     reach = np.where(np.arange(n) < n_features, CLIP, 0.0)
     usual = 2.0 * np.clip(own.centers[layer, rules, :n], -reach, 1.0 + reach) - 1.0
     weights = own.consequents[layer, rules]
-    return usual, weights[:, :, 0] + _terms(
-        weights, is_there, usual, 2.0 * usual * usual - 1.0
-    ).sum(2)
+    terms = _terms(weights, is_there, usual, 2.0 * usual * usual - 1.0)
+    return usual, weights[:, :, 0] + terms.sum(axis=2)
 
 
 def _terms(weights: Floats, is_there: Flags, line: Floats, curve: Floats) -> Floats:
