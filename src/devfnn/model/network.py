@@ -112,6 +112,7 @@ class Network:
         """Parameters for kernels, which depend on how wide the deepest layer is."""
         self.lengths = self.sizes.lengths(self.config)
         self.params = kernel_params(self.config, self.lengths["i"])
+        self._n_always = self.config.n_always(self.sizes.layers)
         self._work_key = tuple(self.lengths.items())
 
     @property
@@ -267,8 +268,8 @@ class Network:
 
     def learn_chunk(self, rows: Rows, labelled: Ints, names: list[str]) -> list[Event]:
         """Learn a chunk (paper: Algorithm 1)."""
-        events, start = list[Event](), 0
-        while (due := self.absorb(rows.X, start)) < len(rows):  # features are known before labels
+        events, start, n_rows = list[Event](), 0, rows.labels.size
+        while (due := self.absorb(rows.X, start)) < n_rows:  # features are known before labels
             events += self.change_map(names)
             start = due + 1
         inputs = self.inputs_of(rows.X)
@@ -280,7 +281,7 @@ class Network:
             learn = self._learn_stepwise if self.is_stepwise else self._learn_at_once
             events += learn(rows, batch, outputs, names)
         self._said = None
-        self.n_rows += rows.labels.size
+        self.n_rows += n_rows
         self.n_chunks += 1
         if not self.is_stepwise:
             events += self._steps_after_training(names)
@@ -322,7 +323,7 @@ class Network:
 
     def _codes(self) -> Ints:
         """Which layers learn a chunk, as in row-wise learning: always, or while they lead."""
-        is_always = np.arange(self.sizes.layers) < self.config.n_always(self.sizes.layers)
+        is_always = np.arange(self.sizes.layers) < self._n_always
         return np.where(is_always, constants.ALWAYS, constants.WHILE_LEADING)
 
     def _found_layers(self, inputs: Floats, rows: Rows, labelled: Ints) -> list[Event]:
@@ -520,7 +521,7 @@ class Network:
     def _steps_after_training(self, names: list[str]) -> list[Event]:
         """Structural steps of a network without gaussian layers, between kernel calls."""
         events, rows = list[Event](), self.gathered.rows
-        if len(rows):
+        if rows.labels.size:
             self.gathered = self._nothing_gathered()
             events += masking.mask_features(self, rows, names)
         events += self._tell_clouds() + join_rules(self)
