@@ -13,9 +13,7 @@ from devfnn.kernels import network as kernels
 from devfnn.kernels._jit import view
 from devfnn.kernels.state import (
     ACTIVE,
-    ALWAYS,
     ARCHIVED,
-    NEVER,
     OFFERED,
     Batch,
     EventBuffer,
@@ -96,9 +94,7 @@ class Stack:
     def learn(self, batch: Batch, index: int = 0) -> list[Event]:
         """Train one layer on stacked inputs; returns its new and recalled rules."""
         _ = self.work
-        codes = np.full(self.network.sizes.layers, NEVER)
-        codes[index] = ALWAYS
-        return self.network.train(batch, codes)[0]
+        return self.network.train(batch, [index])[0]
 
     def learn_rows(self, batch: Batch) -> tuple[EventBuffer, Floats]:
         """Row by row through all layers; returns what was reported, and outputs before each row."""

@@ -29,8 +29,7 @@ from devfnn.kernels.state import (
 from devfnn.model.config import Config
 from devfnn.model.layers.pool import packed
 from devfnn.model.network import event_buffer
-from devfnn.model.params import kernel_params
-from devfnn.model.state import empty_state, first_sizes
+from devfnn.model.state import empty_state, first_sizes, kernel_params
 from rival_parts import capped
 
 QUICK_LINE, BRISK_LINE, STEADY_LINE, LIVELY_CURVE, CALM_CURVE, BOX_LAYER, CLOUD_LAYER = range(7)

@@ -434,9 +434,6 @@ CASES: dict[str, Case] = {
     "stacked, missing": Case(P(stacked, missing="skip"), P(eventful, 1500, 0.1), mixed),
     "stacked, lags": Case(P(stacked, lags=2), P(runs, 1200), mixed),
     "stacked, budget": Case(P(stacked, label_budget=0.2), P(turning, 1500), mixed),
-    "stacked, varying threshold": Case(
-        P(stacked, label_budget=0.5, threshold_step=0.01), P(turning, 1500), hidden
-    ),
     "stacked, weighted": Case(stacked, P(turning, 1500), weighted),
     "stacked, all labels": Case(P(stacked, active_learning=False), P(turning, 1200)),
     "stacked, unscaled": Case(P(stacked, scaling="none"), P(turning, 1200), mixed),
@@ -466,9 +463,6 @@ CASES: dict[str, Case] = {
         ),
         P(turning, 1500),
         mixed,
-    ),
-    "stacked, probabilities": Case(
-        P(stacked, mixing="probabilities", normalisation="floor"), P(places, 1500), mixed
     ),
     "stacked, published tuning": Case(P(stacked, premise_tuning="published"), checkered),
     "stacked, no tuning": Case(

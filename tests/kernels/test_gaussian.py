@@ -39,8 +39,7 @@ from twin import assert_same, slow_copy
 
 OUTPUTS = {
     "least_squares": {"consequent": "least_squares"},
-    "logits": {"consequent": "logistic", "mixing": "logits"},
-    "probabilities": {"consequent": "logistic", "mixing": "probabilities"},
+    "logits": {"consequent": "logistic"},
 }
 
 EVENTFUL = {"first_precision": 30.0, "vigilance": 0.3, "potential_memory": 0.9}
@@ -50,13 +49,10 @@ EVENTFUL = {"first_precision": 30.0, "vigilance": 0.3, "potential_memory": 0.9}
 # ---- output
 
 
-@pytest.mark.parametrize("normalisation", ["softmax", "floor"])
 @pytest.mark.parametrize("kind", list(OUTPUTS))
 @pytest.mark.parametrize("n_rules", [1, 4])
-def test_the_output_equals_the_reference(
-    rng: np.random.Generator, n_rules: int, kind: str, normalisation: str
-) -> None:
-    made = filled_stack(rng, 3, 3, (n_rules + 1,), normalisation=normalisation, **OUTPUTS[kind])
+def test_the_output_equals_the_reference(rng: np.random.Generator, n_rules: int, kind: str) -> None:
+    made = filled_stack(rng, 3, 3, (n_rules + 1,), **OUTPUTS[kind])
     layer = made.layer()
     layer.status[n_rules] = ARCHIVED  # has no say
     rows = np.vstack([rng.uniform(-0.5, 1.5, (30, 3)), np.full((1, 3), np.nan)])
@@ -70,7 +66,7 @@ def test_the_output_equals_the_reference(
                 for rule in range(n_rules)
             ]
         )
-        shares = reference.firing_shares(distances, normalisation == "floor")
+        shares = reference.firing_shares(distances, False)
         phi = reference.expanded(row)
         expected = reference.mixture(shares, layer.consequents[:n_rules], phi, kind)
         np.testing.assert_allclose(output, expected, rtol=1e-10, atol=1e-12)
@@ -272,12 +268,12 @@ def test_rows_asked_for_are_all_learned(rng: np.random.Generator) -> None:
 
 @pytest.mark.parametrize("is_accepted", [True, False])
 def test_a_varying_threshold_stays_in_its_bounds(is_accepted: bool) -> None:
-    made = stack(2, 4, labels__threshold_step=0.1, labels__certainty=0.7)
-    layer = made.layer()
-    move_threshold(layer, is_accepted, made.params)
+    made = stack(2, 4, labels__certainty=0.7)
+    layer, params = made.layer(), made.params._replace(threshold_step=0.1)
+    move_threshold(layer, is_accepted, params)
     assert layer.threshold[0] == pytest.approx(0.7 * (0.9 if is_accepted else 1.1))
     for _ in range(100):
-        move_threshold(layer, is_accepted, made.params)
+        move_threshold(layer, is_accepted, params)
     assert layer.threshold[0] == pytest.approx(0.3 if is_accepted else 1.0)
 
 
@@ -373,10 +369,9 @@ class Pair:
         (2, 3, {}),
         (3, 3, {}),
         (2, 2, {"consequent": "least_squares", "initial_gain": 1e3}),
-        (3, 2, {"mixing": "probabilities", "local_forgetting": 0.1, "weight_decay": 1e-3}),
-        (2, 3, {"normalisation": "floor"}),
+        (3, 2, {"local_forgetting": 0.1, "weight_decay": 1e-3}),
         (2, 2, {"max_rules": 2, "max_population": 20.0}),
-        (2, 3, {"labels__choice": "layer", "labels__threshold_step": 0.01}),
+        (2, 3, {"labels__choice": "layer"}),
         (2, 2, {"labels__choice": "layer", "labels__budget": 0.4}),
         (2, 2, {"tuning": "published"}),
         (2, 2, {"tuning": "off"}),

@@ -26,7 +26,7 @@ from devfnn.model.config import (
     Layer,
 )
 from devfnn.model.layers.gaussian import Gaussian, chi_square_radii
-from devfnn.model.params import kernel_params
+from devfnn.model.state import kernel_params
 from devfnn.storage import dump, parse
 from scenes import NETWORKS, config_of, default, fields_of, stack_of, stacked
 from sound import assert_sound
@@ -207,7 +207,6 @@ REFUSED: dict[str, tuple[Config, dict[str, Any], str]] = {
     "too deep": (stacked(), {"layers": stack_of(9)}, "growing.max_layers must be at least 9"),
     "few rules": (default(), {"rules__max_rules": 5}, "rules.max_rules must be at least 6"),
     "choice": (default(), {"labels": Labels(choice="layer")}, r'use Labels\(choice="vote"\)'),
-    "threshold step": (default(), {"labels__threshold_step": 0.1}, "use threshold_step=0"),
     "budget": (default(), {"labels__budget": 1e-3}, "a window of 1000 rows has room for one"),
 }
 """What a network cannot have; every message says what to set instead."""
@@ -327,7 +326,6 @@ INERT = {
     "drift__warning": 0.1,
     "drift__horizon": 9.0,
     "drift__one_sided": False,
-    "labels__threshold_step": 0.1,
 }
 """Parameters of mechanisms that the default does not have: other values are refused."""
 
@@ -415,5 +413,5 @@ def test_every_parameter_of_the_default_acts(name: str) -> None:
 
 @pytest.mark.parametrize("name", INERT)
 def test_what_would_do_nothing_in_the_default_is_refused(name: str) -> None:
-    with pytest.raises(InputError, match=r"one level|use threshold_step=0"):
+    with pytest.raises(InputError, match="one level"):
         default(**{name: INERT[name]})

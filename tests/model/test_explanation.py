@@ -107,12 +107,9 @@ def test_rival_layers_with_boxes_clouds_and_kept_layers():
     "changes",
     [
         {},
-        {"gaussian__mixing": "probabilities"},
         {"gaussian__consequent": "least_squares"},
         {"voting__ballots": "hard"},
         {"layers": stack_of(2, inputs="all"), "growing__inputs": "all"},
-        {"gaussian__normalisation": "floor"},
-        {"gaussian__normalisation": "floor", "gaussian__mixing": "probabilities"},
         {"scaling": "none"},
         {"training": "all", "voting": Equal()},
     ],

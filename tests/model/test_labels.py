@@ -125,20 +125,6 @@ def test_labels_do_not_decide_which_rows_a_layer_learns() -> None:
     assert 0.0 < wanted.mean() < 1.0
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_varying_threshold_falls_where_labels_are_taken_and_rises_where_not(verb: str) -> None:
-    thresholds = {}
-    for name, y in (("easy", Y), ("hard", HARD)):
-        config = stacked(labels__certainty=0.8, labels__exploration=0.0, gaussian__growing=False)
-        still, moving = GClass(config), GClass(config.replace(labels__threshold_step=0.01))
-        for model in (still, moving):
-            run(model, X, y, verb)
-        assert still._known().state.gaussians.threshold[0, 0] == 0.8
-        thresholds[name] = float(moving._known().state.gaussians.threshold[0, 0])
-        assert 0.55 <= thresholds[name] <= 1.0
-    assert thresholds["hard"] < 0.8 < thresholds["easy"]
-
-
 @each_network
 def test_before_it_has_learned_a_model_wants_every_label(network: str) -> None:
     assert DEVFNN(config_of(network)).wants_label(X).all()

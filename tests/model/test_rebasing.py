@@ -11,8 +11,7 @@ from devfnn import DEVFNN
 from devfnn.arrays import Flags, Floats
 from devfnn.kernels.state import ARCHIVED
 from devfnn.model.layers import gaussian
-from devfnn.model.rebasing import chebyshev_basis
-from devfnn.model.scaling import WILD_ABOVE, Change
+from devfnn.model.scaling import WILD_ABOVE, Change, chebyshev_basis
 from scenes import (
     BOX_LAYER,
     CHUNK,

@@ -93,7 +93,7 @@ WAYS = {
             gaussian__chunk_memory=0.5, gaussian__local_forgetting=0.2, gaussian__weight_decay=1e-3
         )
     ),
-    "budget": Way(SMALL.replace(labels__budget=0.3, labels__threshold_step=0.01)),
+    "budget": Way(SMALL.replace(labels__budget=0.3)),
     "missing": Way(SMALL.replace(missing="skip"), missing=True),
     "weighted": Way(SMALL, weighted=True),
     "asked for": Way(SMALL, asked=True),

@@ -96,8 +96,6 @@ def plain_rule(**changes):
         {},
         {"scaling": "none"},
         {"gaussian__consequent": "least_squares"},
-        {"gaussian__mixing": "probabilities"},
-        {"gaussian__normalisation": "floor"},
     ],
     ids=str,
 )

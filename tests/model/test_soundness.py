@@ -106,8 +106,6 @@ def test_a_long_nasty_stream_does_no_harm_and_is_learned(network: str, verb: str
         },
         {"gaussian__memory": 0.5, "gaussian__max_population": 2.0, "voting": ByReward(step=1.0)},
         {
-            "gaussian__normalisation": "floor",
-            "gaussian__mixing": "probabilities",
             "growing__newborn": "scratch",
             "drift__horizon": 1.0,
         },

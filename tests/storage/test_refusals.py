@@ -199,13 +199,6 @@ TENSORS: dict[str, tuple[Change, str]] = {
     "a class below 0": (poke("buffer/labels", -1), "buffer/labels holds -1"),
     "other inputs": (poke("gaussians/n_inputs", 4), "numbers of inputs"),
     "every layer merged": (poke("layers/is_merged", True), "every layer is merged"),
-    "a skew covariance": (poke("gaussians/covs", 9.0, (0, 0, 0, 1)), "gaussians/covs .* symmetric"),
-    "a skew inverse": (
-        poke("gaussians/inverse_covs", 9.0, (0, 0, 0, 1)),
-        "inverse_covs .* symmetric",
-    ),
-    "a skew gain": (poke("gaussians/gain_covs", 9.0, (0, 0, 0, 1)), "gain_covs .* symmetric"),
-    "a skew density": (poke("gaussians/density_cov", 9.0, (0, 0, 1)), "density_cov .* symmetric"),
     "a variance below 0": (poke("gaussians/covs", -1.0, (0, 0, 0, 0)), "variance that is not pos"),
 }
 
@@ -255,12 +248,3 @@ def test_missing_values_are_legal_where_rows_are_kept() -> None:
             tensors[name][0, 0] = np.nan
 
     assert np.isnan(parse(forged(change))._known().buffer.X[0, 0])
-
-
-def test_unused_slots_need_not_be_symmetric() -> None:
-    def change(header: dict[str, Any], tensors: Tensors) -> None:
-        status = tensors["gaussians/status"]
-        layer, rule = np.argwhere(status == 0)[0]
-        tensors["gaussians/covs"][layer, rule, 0, 1] = 5.0
-
-    parse(forged(change))

@@ -7,11 +7,10 @@ parameters is refused. Mechanisms with several forms have a class for each form.
 
 import dataclasses
 import math
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from devfnn.errors import InputError
-from devfnn.model.kinds import KINDS, STORES
+from devfnn.model.layers import KINDS, STORES
 from devfnn.parameters import Section, check_names, check_parameters, choice, number
 
 # ---- layers
@@ -29,13 +28,11 @@ class Layer(Section):
     """What it is: a kind of layer, as the modules of `model/layers` name them."""
     name: str = dataclasses.field(default="", kw_only=True)
     """What it is called in explanations; its kind if not given."""
-    memory: float = number(
-        0.0, 0.0, 1e12, "rows that it rests on; 0: the adaptive memory of the network"
-    )
+    memory: float = number(0.0, 0.0, 1e12, "rows that it rests on; 0: the adaptive memory")
     memory_share: float = number(1.0, 1e-3, 1.0, "of the adaptive memory")
     label_noise: float = number(0.0, 0.0, 0.9, "share of labels that it expects to be wrong")
     inputs: Literal["features", "settled", "all"] = choice(
-        "features", "features; and what settled layers before it say, or all layers before it"
+        "features", "features; also what settled layers before it say; or what all before it say"
     )
     single_rule: bool = choice(False, "a gaussian layer that never has a second rule")
 
@@ -47,13 +44,9 @@ class Layer(Section):
         if self.kind not in KINDS:
             raise InputError(f"a layer is one of {', '.join(KINDS)}, not {self.kind!r}")
         own = next(store.TAKES for store in STORES if self.kind in store.KINDS)
+        has = f"has {', '.join(sorted(own))}" if own else f"is set in the section {self.kind!r}"
         for field in dataclasses.fields(self)[2:]:
             if getattr(self, field.name) != field.default and field.name not in own:
-                has = (
-                    f"has {', '.join(sorted(own))}"
-                    if own
-                    else f"is set in the section {self.kind!r}"
-                )
                 raise InputError(f"a layer of {self.kind} has no {field.name!r}: it {has}")
         if 0.0 < self.memory < 2.0:
             raise InputError(f"memory must be 0 or at least 2 rows, not {self.memory:g}")
@@ -82,9 +75,6 @@ class Labels(Section):
     )
     certainty: float = number(0.99, 0.0, 1.0, "certainty below which to learn a row", "k_prune")
     exploration: float = number(0.1, 0.0, 1.0, "share of rows learned whatever the certainty")
-    threshold_step: float = number(
-        0.0, 0.0, 0.5, "speed at which the certainty of a gaussian layer varies; 0 is off"
-    )
     budget: float = number(1.0, 0.0, 1.0, "most labels per row over any window; 1 is off")
     window: int = number(100, 1, 10**7, "rows over which the budget is never exceeded")
 
@@ -105,18 +95,14 @@ class ByAccuracy(Section):
     form = "accuracy"
     rows: float = number(1000.0, 1.0, 1e9, "rows over which right predictions are counted")
     power: float = number(0.15, 0.0, 100.0, "log odds for every row more that was right")
-    rows_per_weight: float = number(
-        10.0, 0.0, 1e6, "independent rows that the memory of a single curve should hold per weight"
-    )
+    rows_per_weight: float = number(10.0, 0.0, 1e6, "independent rows kept per weight of a curve")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Weighted(Section):
     """What voting weights that are state have in common."""
 
-    ballots: Literal["soft", "hard"] = choice(
-        "soft", "layers vote with probabilities, or for a class"
-    )
+    ballots: Literal["soft", "hard"] = choice("soft", "vote with probabilities, or for a class")
     newborn_weight: float = number(1.0, 1e-6, 1.0, "voting weight of a new layer", "χ")
     reset_winner: bool = choice(False, "give a trained layer its first weight and decay again")
 
@@ -152,15 +138,11 @@ class Equal(Weighted):
 class Drift(Section):
     """The test on the errors of the network (paper: Hidden Layer Growing Mechanism)."""
 
-    test: Literal["stream", "chunk"] = choice(
-        "stream", "errors since the last drift, or the printed test inside one chunk"
-    )
+    test: Literal["stream", "chunk"] = choice("stream", "over the stream, or as printed in a chunk")
     significance: float = number(1e-4, 1e-300, 0.5, "level of a drift, or its cap", "α_D")
-    warning: float | None = number(
-        None, 1e-300, 0.5, "cap of the level of a warning; None if layers are kept", "α_W"
-    )
+    warning: float | None = number(None, 1e-300, 0.5, "cap of the warning level; None: none", "α_W")
     horizon: float | None = number(
-        None, 1e-9, 1e12, "chunks over which both levels rise; None: they do not", "T"
+        None, 1e-9, 1e12, "chunks in which levels rise; None: never", "T"
     )
     one_sided: bool = choice(True, "only a rising error rate is drift")
     repeats: bool = choice(True, "let rows count less where labels come in runs")
@@ -184,9 +166,7 @@ class AddLayers(Section):
     inputs: Literal["features", "settled", "all"] = choice(
         "settled", "what a new layer takes in besides features, as of Layer"
     )
-    newborn: Literal["winner", "scratch"] = choice(
-        "winner", "a new layer starts as a copy of the winner, or knows nothing"
-    )
+    newborn: Literal["winner", "scratch"] = choice("winner", "as a copy of the winner, or anew")
     newborn_doubt: float = number(5.0, 1.0, 1e6, "factor on the gain that a copy inherits")
     buffer_rows: int = number(5000, 0, 10**7, "rows kept in the warning phase")
     train_on_warning: bool = choice(True, "train on chunks of the warning phase too")
@@ -250,7 +230,7 @@ _SectionsOfKinds = dataclasses.make_dataclass(
     frozen=True,
     kw_only=True,
 )
-"""A field for every section of a kind of layer."""
+"""A field for every section of a kind of layer, so that a new kind needs no change here."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -277,12 +257,8 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
     scaling: Literal["online", "none"] = choice(
         "online", "scale inside the model without look-ahead, or expect inputs in [0, 1]"
     )
-    missing: Literal["error", "skip"] = choice(
-        "error", "refuse NaN, or treat it as an absent feature"
-    )
-    lags: int = number(
-        0, 0, 100, "last labels that are inputs too; for streams that go on as before"
-    )
+    missing: Literal["error", "skip"] = choice("error", "refuse NaN, or leave the feature out")
+    lags: int = number(0, 0, 100, "last labels that are inputs too; for labels that persist")
     seed: int = number(0, 0, 2**63 - 1, "seed of the exploration share")
     labels: Labels = Labels()
     voting: ByAccuracy | ByReward | ByLikelihood | Equal = ByAccuracy()
@@ -294,40 +270,38 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Sections of kinds of layers: rules, memory, boxes, clouds, gaussian, resting."""
+            """Sections of kinds of layers."""
 
     def __post_init__(self) -> None:
         check_parameters(self)
         object.__setattr__(self, "layers", tuple(self.layers))
-        _check_layers(self.layers)
+        if not self.layers or not all(isinstance(layer, Layer) for layer in self.layers):
+            raise InputError("layers must be one or more of Layer")
         for name, kinds in SECTIONS.items():
-            needs = NEEDED_BY.get(name)
-            is_needed = needs is None or any(layer.kind in needs for layer in self.layers)
+            needs = NEEDED_BY.get(name, ())
+            is_needed = not needs or self.has(*needs)
             if getattr(self, name) is _AUTO:
                 object.__setattr__(self, name, kinds[0]() if is_needed else None)
-            self._check_section(name, getattr(self, name), is_needed)
+            section = getattr(self, name)
+            may_lack = not is_needed or name not in ("labels", "voting", *_ESSENTIAL)
+            if not (isinstance(section, kinds) or (section is None and may_lack)):
+                raise InputError(f"{name} must be one of {_names(kinds)}, not {section!r}")
+            if section is not None and not is_needed:
+                raise InputError(
+                    f"{name} is set, but the network has no such layer; add {_any_of(needs)} to "
+                    f"layers, or leave {name} out"
+                )
         _check_together(self)
-
-    def _check_section(self, name: str, section: Any, is_needed: bool) -> None:
-        """A section of something that is there, of one of its classes."""
-        kinds, needs = SECTIONS[name], NEEDED_BY.get(name, ())
-        if section is None:
-            if name in ("labels", "voting") or (is_needed and needs and name in _ESSENTIAL):
-                raise InputError(f"{name} must be one of {_names(kinds)}, not None")
-        elif not isinstance(section, kinds):
-            raise InputError(f"{name} must be one of {_names(kinds)}, not {section!r}")
-        elif not is_needed:
-            layer = " or ".join(f'Layer("{kind}")' for kind in needs)
-            raise InputError(
-                f"{name} is set, but the network has no such layer; add {layer} to layers, or "
-                f"leave {name} out"
-            )
 
     # ---- what follows from it
 
     def has(self, *kinds: str) -> bool:
         """Whether the network has a layer of one of these kinds from the start."""
         return any(layer.kind in kinds for layer in self.layers)
+
+    def n_always(self, n_layers: int) -> int:
+        """How many layers, the first ones, learn whether they lead or not."""
+        return {"leader": 0, "configured": len(self.layers), "all": n_layers}[self.training]
 
     @property
     def is_budgeted(self) -> bool:
@@ -355,14 +329,14 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
         """
         whole = {name: value for name, value in changes.items() if "__" not in name}
         check_names(self, whole)
-        gone = tuple(name for name in _ESSENTIAL if name in whole and whole[name] is None)
-        whole = {
-            name: _as_section(name, value) for name, value in whole.items() if name not in gone
-        }
+        gone = [name for name in _ESSENTIAL if name in whole and whole[name] is None]
+        whole = {name: _as_section(name, whole[name]) for name in whole if name not in gone}
         if gone or "layers" in whole:
-            layers = tuple(whole.get("layers", self.layers))
-            layers = tuple(layer for layer in layers if layer.kind not in gone)
-            whole = self._left_by(layers) | whole | {"layers": layers}
+            layers = whole.get("layers", self.layers)
+            whole["layers"] = tuple(layer for layer in layers if layer.kind not in gone)
+            kinds = {layer.kind for layer in whole["layers"]}
+            come_or_go = (n for n, by in NEEDED_BY.items() if self.has(*by) == kinds.isdisjoint(by))
+            whole = dict.fromkeys(come_or_go, _AUTO) | whole
         config = dataclasses.replace(self, **whole)
         inner: dict[str, dict[str, Any]] = {}
         for path, value in changes.items():
@@ -372,15 +346,6 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
         changed = {name: config._changed(name, values) for name, values in inner.items()}
         return dataclasses.replace(config, **changed)
 
-    def _left_by(self, layers: tuple[Layer, ...]) -> dict[str, Any]:
-        """Sections whose kind of layer comes or goes."""
-        kinds = {layer.kind for layer in layers}
-        return {
-            name: _AUTO
-            for name, needs in NEEDED_BY.items()
-            if self.has(*needs) != bool(kinds.intersection(needs))
-        }
-
     def _changed(self, name: str, values: dict[str, Any]) -> Any:
         """A section with other values; says where a parameter belongs that it does not have."""
         if name == "layers":
@@ -388,13 +353,11 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
             return tuple(_layer_with(layer, values) for layer in self.layers)
         if name not in SECTIONS:
             raise InputError(f"no section is called {name!r}; there are {', '.join(SECTIONS)}")
-        section = getattr(self, name)
+        section, needs = getattr(self, name), NEEDED_BY.get(name, ())
         if section is None:
-            needs = " or ".join(f'Layer("{kind}")' for kind in NEEDED_BY.get(name, ()))
-            is_there = self.has(*NEEDED_BY.get(name, ())) if needs else True
-            instead = (
-                f"set {name}={_names(SECTIONS[name])}" if is_there else f"add {needs} to layers"
-            )
+            instead = f"set {name}={_names(SECTIONS[name])}"
+            if needs and not self.has(*needs):
+                instead = f"add {_any_of(needs)} to layers"
             raise InputError(f"the network has no {name}; {instead}")
         for each in values:
             if not any(each == field.name for field in dataclasses.fields(section)):
@@ -421,16 +384,10 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
 
     def to_dict(self) -> dict[str, Any]:
         """All parameters as plain data; a mechanism of several forms says which one it has."""
-        data: dict[str, Any] = {}
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if field.name == "layers":
-                data["layers"] = [plain_section(layer) for layer in value]
-            elif isinstance(value, Section):
-                data[field.name] = plain_section(value)
-            else:
-                data[field.name] = plain_value(field, value)
-        return data
+        return {
+            field.name: plain_value(field, getattr(self, field.name))
+            for field in dataclasses.fields(self)
+        }
 
     def changes(self, start: "Config | None" = None) -> dict[str, Any]:
         """What `replace` makes this of `start` with, as plain data; the default if not given.
@@ -455,93 +412,62 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
         if not isinstance(data, dict) or not isinstance(data.get("layers"), list):
             raise InputError("a configuration is an object with a list of layers")
         check_names(Config, data)
-        values: dict[str, Any] = {}
-        for name, value in data.items():
-            if name == "layers":
-                values[name] = tuple(_section_from(Layer, each) for each in value)
-            else:
-                values[name] = _as_section(name, value)
-        return Config(**values)
+        return Config(**{name: _as_section(name, value) for name, value in data.items()})
 
 
 def _names(kinds: tuple[type[Section], ...]) -> str:
     return ", ".join(kind.__name__ for kind in kinds)
 
 
-def _check_layers(layers: tuple[Layer, ...]) -> None:
-    """Layers of different names, at most one of boxes and of clouds."""
-    if not layers or not all(isinstance(layer, Layer) for layer in layers):
-        raise InputError("layers must be one or more of Layer")
-    for kind in ("boxes", "clouds"):
-        if sum(layer.kind == kind for layer in layers) > 1:
-            raise InputError(f"a network has at most one layer of {kind}")
+def _any_of(kinds: tuple[str, ...]) -> str:
+    return " or ".join(f'Layer("{kind}")' for kind in kinds)
 
 
 def _check_together(config: Config) -> None:
-    """Mechanisms that need each other."""
-    for is_wrong, message in _conflicts(config):
+    """Refuse mechanisms that do not go together, and say what to set instead."""
+    growing, drift, count = config.growing, config.drift, len(config.layers)
+    grows, tests, keeps = growing is not None, drift is not None, isinstance(growing, KeepLayers)
+    n_ruled = sum(layer.kind in NEEDED_BY["rules"] for layer in config.layers)
+    n_rules = config.rules.max_rules if config.rules is not None else n_ruled
+    stacks, has_others = config.has("gaussian"), config.has(*(KINDS.keys() - {"gaussian"}))
+    plain = ("stream", None, None, True)
+    is_plain = not drift or (drift.test, drift.warning, drift.horizon, drift.one_sided) == plain
+    problems = {
+        "without growing nothing follows from a drift; set drift=None too": tests and not grows,
+        "growing needs a drift test; set drift=Drift(), or growing=None": grows and not tests,
+        'AddLayers adds gaussian layers; add Layer("gaussian"), or use KeepLayers()': (
+            isinstance(growing, AddLayers) and not stacks
+        ),
+        f"growing.max_layers must be at least {count}, the number of layers": (
+            isinstance(growing, AddLayers) and count > growing.max_layers
+        ),
+        "KeepLayers keeps lines and boxes, and there are none; use AddLayers()": (
+            keeps and not config.has("line", "boxes")
+        ),
+        "KeepLayers needs voting=ByAccuracy(), which finds a kept layer again": (
+            keeps and not isinstance(config.voting, ByAccuracy)
+        ),
+        "KeepLayers tests at one level whether errors rise: "
+        'test="stream", warning=None, horizon=None, one_sided=True': keeps and not is_plain,
+        "ByDisagreement merges kept layers; use ByCompression(), or merging=None": (
+            isinstance(config.merging, ByDisagreement) and not keeps
+        ),
+        f"rules.max_rules must be at least {n_ruled}, one for each of these layers": (
+            n_rules < n_ruled
+        ),
+        'only gaussian layers choose rows themselves; use Labels(choice="vote")': (
+            config.labels.choice == "layer" and has_others
+        ),
+        "gaussian layers do not mix with other kinds; start from presets.stacked() or paper()": (
+            stacks and has_others
+        ),
+    }
+    for kind in ("boxes", "clouds"):
+        is_double = sum(layer.kind == kind for layer in config.layers) > 1
+        problems[f"a network has at most one layer of {kind}"] = is_double
+    for message, is_wrong in problems.items():
         if is_wrong:
             raise InputError(message)
-
-
-def _conflicts(config: Config) -> Iterator[tuple[bool, str]]:
-    """What cannot be, and what to set instead."""
-    growing, drift, count = config.growing, config.drift, len(config.layers)
-    adds, keeps = isinstance(growing, AddLayers), isinstance(growing, KeepLayers)
-    n_ruled = sum(layer.kind in NEEDED_BY["rules"] for layer in config.layers)
-    yield (
-        growing is None and drift is not None,
-        ("without growing nothing follows from a drift; set drift=None too"),
-    )
-    yield (
-        growing is not None and drift is None,
-        ("growing needs a drift test; set drift=Drift(), or growing=None"),
-    )
-    yield (
-        adds and not config.has("gaussian"),
-        ('AddLayers adds gaussian layers; add Layer("gaussian"), or use KeepLayers()'),
-    )
-    yield (
-        isinstance(growing, AddLayers) and count > growing.max_layers,
-        (f"growing.max_layers must be at least {count}, the number of layers"),
-    )
-    yield (
-        keeps and not config.has("line", "boxes"),
-        ("KeepLayers keeps lines and boxes, and there are none; use AddLayers()"),
-    )
-    yield (
-        keeps and not isinstance(config.voting, ByAccuracy),
-        ("KeepLayers needs voting=ByAccuracy(), which finds a kept layer again"),
-    )
-    is_plain = drift is None or (drift.test, drift.warning, drift.horizon) == ("stream", None, None)
-    yield (
-        keeps and not (is_plain and (drift is None or drift.one_sided)),
-        (
-            "KeepLayers tests at one level whether errors rise: "
-            'test="stream", warning=None, horizon=None, one_sided=True'
-        ),
-    )
-    yield (
-        isinstance(config.merging, ByDisagreement) and not keeps,
-        ("ByDisagreement merges kept layers; use ByCompression(), or merging=None"),
-    )
-    yield (
-        config.rules is not None and config.rules.max_rules < n_ruled,
-        (f"rules.max_rules must be at least {n_ruled}, one for each of these layers"),
-    )
-    are_others = any(layer.kind != "gaussian" for layer in config.layers)
-    yield (
-        config.labels.choice == "layer" and are_others,
-        ('only gaussian layers choose rows themselves; use Labels(choice="vote")'),
-    )
-    yield (
-        config.labels.threshold_step > 0.0 and are_others,
-        ("only gaussian layers vary their certainty; use threshold_step=0"),
-    )
-    yield (
-        config.has("gaussian") and are_others,
-        ("gaussian layers do not mix with other kinds; start from presets.stacked() or paper()"),
-    )
 
 
 def _where(section: str, value: Section, name: str) -> str:
@@ -559,6 +485,10 @@ def _where(section: str, value: Section, name: str) -> str:
 
 def plain_value(field: "dataclasses.Field[Any]", value: Any) -> Any:
     """A parameter as JSON holds it: numbers of the type that the field has."""
+    if isinstance(value, tuple):
+        return [plain_section(layer) for layer in value]
+    if isinstance(value, Section):
+        return plain_section(value)
     plain = value.item() if hasattr(value, "item") else value
     kinds = get_args(field.type) or (field.type,)
     return float(plain) if float in kinds and plain is not None else plain
@@ -566,33 +496,29 @@ def plain_value(field: "dataclasses.Field[Any]", value: Any) -> Any:
 
 def plain_section(section: Section) -> dict[str, Any]:
     """A section as plain data; of a layer what is set."""
-    fields = dataclasses.fields(section)  # type: ignore[arg-type]
-    if isinstance(section, Layer):
-        defaults = {"name": section.kind}
-        fields = tuple(
-            field
-            for field in fields
-            if field.name == "kind"
-            or getattr(section, field.name) != defaults.get(field.name, field.default)
-        )
-    data = {field.name: plain_value(field, getattr(section, field.name)) for field in fields}
-    return {"form": section.form, **data} if section.form else data
+    data = {"form": section.form} if section.form else {}
+    for field in dataclasses.fields(section):  # type: ignore[arg-type]
+        value, usual = getattr(section, field.name), field.default
+        if isinstance(section, Layer):
+            usual = {"kind": None, "name": section.kind}.get(field.name, usual)
+            if value == usual:
+                continue
+        data[field.name] = plain_value(field, value)
+    return data
 
 
 def _as_section(name: str, value: Any) -> Any:
     """A section from plain data, if it is that; other values as they are."""
     if name == "layers" and isinstance(value, list):
-        return tuple(
-            each if isinstance(each, Layer) else _section_from(Layer, each) for each in value
-        )
+        return tuple(v if isinstance(v, Layer) else _section_from(Layer, v) for v in value)
     if name not in SECTIONS or not isinstance(value, dict):
         return value
     form = value.get("form", SECTIONS[name][0].form)
-    kind = next((each for each in SECTIONS[name] if each.form == form), None)
-    if kind is None:
-        forms = ", ".join(each.form for each in SECTIONS[name])
-        raise InputError(f"{name} has no form {form!r}; there are {forms}")
-    return _section_from(kind, value)
+    for kind in SECTIONS[name]:
+        if kind.form == form:
+            return _section_from(kind, value)
+    forms = ", ".join(kind.form for kind in SECTIONS[name])
+    raise InputError(f"{name} has no form {form!r}; there are {forms}")
 
 
 def _layer_with(layer: Layer, values: dict[str, Any]) -> Layer:

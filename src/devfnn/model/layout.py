@@ -11,13 +11,15 @@ Axes are letters (see `kernels/state.py`) or numbers:
 [[-1.0, -1.0], [-1.0, -1.0], [-1.0, -1.0]]
 """
 
+import dataclasses
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from devfnn.arrays import Ints
 
+Part = TypeVar("Part")
 Array = np.ndarray[Any, np.dtype[Any]]
 
 LEAST = 5e-324
@@ -30,28 +32,20 @@ LARGEST_COUNT = 2**62
 class Field(NamedTuple):
     """One array."""
 
-    axes: str
-    """Letters and numbers, separated by blanks."""
-    fill: float | int | bool
-    """What an empty one holds; says by its type which numbers these are."""
-    low: float | None = None
-    """The least value; None: 0 for whole numbers, else any."""
-    high: float | None = None
-    """The largest value; None: any."""
-    is_single: bool = False
-    """Whether it has single precision: sums that are only compared with a limit."""
-    unbounded: bool = False
-    """Whether infinity is a value."""
-    gaps: bool = False
-    """Whether NaN is a value, in rows of models that know missing ones."""
+    axes: str  # letters and numbers, separated by blanks
+    fill: float | int | bool  # what an empty one holds; says by its type which numbers these are
+    low: float | None = None  # the least value; None: 0 for whole numbers, else any
+    high: float | None = None  # the largest value; None: any
+    is_single: bool = False  # single precision: for sums that are only compared with a limit
+    unbounded: bool = False  # whether infinity is a value
+    gaps: bool = False  # whether NaN is a value, in rows of models that know missing ones
 
     @property
     def dtype(self) -> "np.dtype[Any]":
         """Type of the numbers."""
         if self.is_single:
             return np.dtype(np.float32)
-        kinds: dict[type, type] = {bool: np.bool_, int: np.int64, float: np.float64}
-        return np.dtype(kinds[type(self.fill)])
+        return np.asarray(self.fill).dtype
 
     def shape(self, lengths: Mapping[str, int]) -> tuple[int, ...]:
         """Shape for these lengths of axes."""
@@ -82,24 +76,22 @@ def carry_over(
         new[name][np.ix_(*index)] = old[name]
 
 
+def numbers_for(kernel: Any, sections: tuple[Any, ...], **others: Any) -> Any:
+    """Parameters for kernels: those of sections that have the same name there, and others."""
+    for section in sections:
+        for field in dataclasses.fields(section):
+            if field.name in kernel._fields and field.name not in others:
+                kind: Any = field.type
+                others[field.name] = kind(getattr(section, field.name))
+    return kernel(**others)
+
+
+def present(part: Part | None) -> Part:
+    """A part of the state that the network has."""
+    assert part is not None
+    return part
+
+
 def n_contrasts(n_classes: int) -> int:
     """Contrasts of classes in which splits are looked for: each halves the classes in its way."""
     return max(1, min(3, (n_classes - 1).bit_length()))
-
-
-def block_places(old: int, new: int) -> Ints:
-    """Where [1, T1 of all features, T2 of all features] stand when there are more features."""
-    return np.concatenate([np.arange(1 + old), 1 + new + np.arange(old)])
-
-
-def packed_places(places: Ints) -> Ints:
-    """Where the lower half of a symmetric matrix stands when its rows move; row by row."""
-    rows, columns = np.tril_indices(places.size)
-    moved: Ints = places[rows] * (places[rows] + 1) // 2 + places[columns]
-    return moved
-
-
-def pair_places(inputs: Ints) -> Ints:
-    """Where [1, T1, T2, T1, T2, ...] of inputs stand when the inputs move."""
-    pairs = np.stack([2 * inputs + 1, 2 * inputs + 2], axis=1)
-    return np.concatenate([[0], pairs.ravel()]).astype(np.int64)

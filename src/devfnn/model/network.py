@@ -13,50 +13,17 @@ import numpy as np
 
 from devfnn.arrays import Flags, Floats, Ints
 from devfnn.events import CloudsChanged, Event, FeatureAsleep, FeatureAwake, RangeChanged
-from devfnn.kernels.state import (
-    ALWAYS,
-    ASKED_FOR,
-    BY_LAYER,
-    BY_LIKELIHOOD,
-    BY_REWARD,
-    CLOUDS,
-    NEVER,
-    NO_LAYER,
-    OFFERED,
-    SEEN_ROWS,
-    STEPS,
-    TOLD,
-    UNCERTAINTY,
-    UNLABELLED,
-    WHILE_LEADING,
-    Batch,
-    EventBuffer,
-    Params,
-    State,
-    Work,
-)
+from devfnn.kernels import state as constants
+from devfnn.kernels.state import Batch, EventBuffer, State, Work
 from devfnn.model import label_budget
 from devfnn.model.config import ByCompression, Config, Weighted
-from devfnn.model.kinds import store_of
-from devfnn.model.layers import gaussian
+from devfnn.model.layers import STORES, gaussian
+from devfnn.model.mechanisms import feature_mask as masking
+from devfnn.model.mechanisms import merging
 from devfnn.model.mechanisms.drift import Level
-from devfnn.model.mechanisms.feature_mask import (
-    FeatureStats,
-    empty_stats,
-    mask_features,
-    rebased_stats,
-    resized_stats,
-)
-from devfnn.model.mechanisms.fixed_rules import fill_up, founding_config
-from devfnn.model.mechanisms.growing import Reaction, layers_to_train, react_to_errors
-from devfnn.model.mechanisms.merging import (
-    OutputStats,
-    empty_output_stats,
-    merge_layers,
-    resized_output_stats,
-)
+from devfnn.model.mechanisms.fixed_rules import fill_up, founding_params
+from devfnn.model.mechanisms.growing import layers_to_train, react_to_errors
 from devfnn.model.mechanisms.pruning import join_rules, prune_rules
-from devfnn.model.params import kernel_params
 from devfnn.model.reported import events_of
 from devfnn.model.rows import Gathered, Rows
 from devfnn.model.scaling import CLIP, OnlineScaler
@@ -64,6 +31,7 @@ from devfnn.model.state import (
     Sizes,
     empty_state,
     first_sizes,
+    kernel_params,
     resized_state,
     stores_of,
     work_for,
@@ -94,8 +62,8 @@ class Network:
     state: State
     scaler: OnlineScaler
     feature_mask: Flags
-    feature_stats: FeatureStats | None
-    output_stats: OutputStats | None
+    feature_stats: masking.FeatureStats | None
+    output_stats: merging.OutputStats | None
     buffer: Rows  # kept in the warning phase
     gathered: Gathered  # since the last structural step
     recent: Ints  # (lags,) last labels as class indices, the newest first; -1 before there was one
@@ -111,15 +79,16 @@ class Network:
     def empty(n_features: int, n_classes: int, config: Config) -> "Network":
         """A network that has learned nothing."""
         sizes = first_sizes(n_features, n_classes, config)
-        has_mask, is_compared = config.feature_mask, isinstance(config.merging, ByCompression)
+        is_masked, is_compared = config.feature_mask, isinstance(config.merging, ByCompression)
+        depth = (sizes.layers, n_classes)
         network = Network(
             config=config,
             sizes=sizes,
             state=empty_state(sizes, config),
             scaler=OnlineScaler(n_features),
             feature_mask=np.ones(n_features, np.bool_),
-            feature_stats=empty_stats(n_features, n_classes) if has_mask else None,
-            output_stats=empty_output_stats(sizes.layers, n_classes) if is_compared else None,
+            feature_stats=masking.empty_stats(n_features, n_classes) if is_masked else None,
+            output_stats=merging.empty_output_stats(*depth) if is_compared else None,
             buffer=Rows.none(n_features),
             gathered=Gathered.none(n_features, sizes.layers, n_classes),
             recent=np.full(config.lags, -1, np.int64),
@@ -143,8 +112,8 @@ class Network:
         """Parameters for kernels, which depend on how wide the deepest layer is."""
         self.lengths = self.sizes.lengths(self.config)
         self.params = kernel_params(self.config, self.lengths["i"])
-        key = ("L", "m", "G", "i", "p", "K")
-        self._work_key = tuple((name, self.lengths[name]) for name in key)
+        self._n_always = self.config.n_always(self.sizes.layers)
+        self._work_key = tuple(self.lengths.items())
 
     @property
     def work(self) -> Work:
@@ -165,13 +134,13 @@ class Network:
     def live_layers(self) -> list[int]:
         """Layers that vote."""
         layers = self.state.layers
-        is_live = (layers.kinds != NO_LAYER) & ~layers.is_merged & (layers.rests == 0)
+        is_live = (layers.kinds != constants.NO_LAYER) & ~layers.is_merged & (layers.rests == 0)
         return np.flatnonzero(is_live).tolist()
 
     @property
     def n_layers(self) -> int:
         """Layers, merged and resting ones included."""
-        return int(np.count_nonzero(self.state.layers.kinds != NO_LAYER))
+        return int(np.count_nonzero(self.state.layers.kinds != constants.NO_LAYER))
 
     @property
     def leader(self) -> int:
@@ -180,18 +149,18 @@ class Network:
 
     def store_of(self, layer: int) -> Any:
         """The module of the kind of a layer."""
-        return store_of(int(self.state.layers.kinds[layer]))
+        kind = int(self.state.layers.kinds[layer])
+        return next(store for store in STORES if kind in store.KINDS.values())
 
     @property
     def n_rules(self) -> int:
         """Active rules of the layers that vote."""
-        return sum(self.store_of(layer).n_rules(self.state, layer) for layer in self.live_layers)
+        return sum(self.store_of(k).counts_of(self.state, k)[0] for k in self.live_layers)
 
     @property
     def n_parameters(self) -> int:
         """Numbers that define the rules of the layers that vote."""
-        live = self.live_layers
-        return sum(self.store_of(layer).n_parameters(self.state, layer) for layer in live)
+        return sum(self.store_of(k).counts_of(self.state, k)[1] for k in self.live_layers)
 
     @property
     def shares(self) -> Floats:
@@ -205,7 +174,7 @@ class Network:
     @property
     def voting_weights(self) -> Floats:
         """Voting weight of every layer; 0 for merged and resting ones."""
-        weights: Floats = self.shares[self.state.layers.kinds != NO_LAYER]
+        weights: Floats = self.shares[self.state.layers.kinds != constants.NO_LAYER]
         return weights
 
     @property
@@ -219,33 +188,33 @@ class Network:
     @property
     def usual_doubt(self) -> float:
         """Recent mean uncertainty, from 0 to 0.5; see `Query.certainty`."""
-        return 0.5 * float(self.state.progress.signals[UNCERTAINTY])
+        return 0.5 * float(self.state.progress.signals[constants.UNCERTAINTY])
 
     # ---- predict
 
+    def all_inputs_of(self, X: Floats) -> Floats:
+        """Scaled rows, with the features that are masked too."""
+        if self.config.scaling == "none":
+            return np.clip(X, -CLIP, 1.0 + CLIP)
+        inputs = self.scaler.transform(X)
+        if not self.is_stepwise and not self.scaler.awake.all():
+            inputs[:, ~self.scaler.awake] = np.nan
+        return inputs
+
     def inputs_of(self, X: Floats) -> Floats:
         """Rows as the layers see them: scaled, NaN where a feature is left out."""
-        if self.config.scaling == "online":
-            inputs = self.scaler.transform(X)
-        else:
-            inputs = np.clip(X, -CLIP, 1.0 + CLIP)
-        used = self.used_features
-        is_masked = self.state.pool is not None or self.state.clouds is not None
-        if is_masked and not used.all():  # gaussian layers have masks of their own
-            inputs[:, ~used] = np.nan
+        inputs = self.all_inputs_of(X)
+        if not self.is_stepwise and not self.feature_mask.all():
+            inputs[:, ~self.feature_mask] = np.nan  # gaussian layers have masks of their own
         return inputs
 
     def forward(self, inputs: Floats) -> tuple[Floats, Floats]:
         """Outputs (k, L, m) of all layers, and the inputs (k, i) of the deepest one."""
         from devfnn.kernels import network as kernels
 
-        params, n_rows = self.params, inputs.shape[0]
-        outputs = np.empty((n_rows, self.sizes.layers, self.n_classes))
-        stacked = inputs
-        if params.stacks:
-            n_inputs = self.n_features + (self.sizes.layers - 1) * self.n_classes
-            stacked = np.empty((n_rows, n_inputs))
-        kernels.forward(self.state, inputs, params, self.work, outputs, stacked)
+        outputs = np.empty((len(inputs), self.sizes.layers, self.n_classes))
+        stacked = np.empty((len(inputs), self.lengths["i"])) if self.params.stacks else inputs
+        kernels.forward(self.state, inputs, self.params, self.work, outputs, stacked)
         return outputs, stacked
 
     def probabilities(self, X: Floats) -> Floats:
@@ -272,37 +241,37 @@ class Network:
         """Which rows are worth a label; `spend`: they are asked for, and the budget is spent."""
         from devfnn.kernels.labels import choose_labels
 
-        progress, params = self.state.progress, self.params
-        if params.label_choice == BY_LAYER:
-            budget = progress.budget if spend else progress.budget.copy()
-            return label_budget.in_budget(self._wanted_by_leader(X), budget, self.config)
+        progress, wanted = self.state.progress, np.zeros(len(X), np.bool_)
         if not spend:
-            copies = (progress.signals.copy(), progress.budget.copy())
-            progress = progress._replace(signals=copies[0], budget=copies[1])
-        draws = exploration_draws(self.config.seed, int(self.budget[SEEN_ROWS]), X.shape[0])
-        wanted = np.zeros(X.shape[0], np.bool_)
-        choose_labels(progress, self.probabilities(X), draws, params, wanted)
+            signals, budget = progress.signals.copy(), progress.budget.copy()
+            progress = progress._replace(signals=signals, budget=budget)
+        draws = exploration_draws(self.config.seed, int(self.budget[constants.SEEN_ROWS]), len(X))
+        if self.params.label_choice == constants.BY_LAYER:
+            self._choose_by_leader(X, draws, wanted)
+            return label_budget.in_budget(wanted, progress.budget, self.config)
+        choose_labels(progress, self.probabilities(X), draws, self.params, wanted)
         return wanted
 
-    def _wanted_by_leader(self, X: Floats) -> Flags:
+    def _choose_by_leader(self, X: Floats, draws: Floats, wanted: Flags) -> None:
         """Rows that the leading layer would ask for, were there no budget; all before learning."""
         from devfnn.kernels.gaussian import choose_rows
 
         if not self.n_rows:
-            return np.ones(X.shape[0], np.bool_)
+            wanted[:] = True
+            return
         _, stacked = self.forward(self.inputs_of(X))
-        wanted = np.zeros(X.shape[0], np.bool_)
-        draws = exploration_draws(self.config.seed, int(self.budget[SEEN_ROWS]), X.shape[0])
-        batch = Batch(stacked, np.zeros(0, np.int64), np.zeros(0), draws, np.zeros(0, np.int64))
-        own = (self.params.gaussian, self.work.gaussian)
+        nothing, own = np.zeros(0, np.int64), (self.params.gaussian, self.work.gaussian)
+        batch = Batch(stacked, nothing, np.zeros(0), draws, nothing)
         choose_rows(self.state.gaussians, self.leader, batch, *own, wanted)
-        return wanted
 
     # ---- learn a chunk
 
     def learn_chunk(self, rows: Rows, labelled: Ints, names: list[str]) -> list[Event]:
         """Learn a chunk (paper: Algorithm 1)."""
-        events = self.absorb_chunk(rows.X, names)
+        events, start, n_rows = list[Event](), 0, rows.labels.size
+        while (due := self.absorb(rows.X, start)) < n_rows:  # features are known before labels
+            events += self.change_map(names)
+            start = due + 1
         inputs = self.inputs_of(rows.X)
         if self.is_stepwise and self.n_chunks == 0:
             events += self._found_layers(inputs, rows, labelled)
@@ -312,7 +281,7 @@ class Network:
             learn = self._learn_stepwise if self.is_stepwise else self._learn_at_once
             events += learn(rows, batch, outputs, names)
         self._said = None
-        self.n_rows += rows.labels.size
+        self.n_rows += n_rows
         self.n_chunks += 1
         if not self.is_stepwise:
             events += self._steps_after_training(names)
@@ -348,30 +317,27 @@ class Network:
         step = (start, n_rows, n, start, n_taken, lead)
         kernels.learn_chunk(state, batch, outputs, codes, step, params, buffer, work)
         if self.config.feature_mask is not None:
-            self._gather(rows.where(buffer.taken == 1))
+            taken = rows.where(buffer.taken == 1)
+            self.gathered.rows = Rows.joined([self.gathered.rows, taken])
         self.n_labels += int(buffer.taken.sum())
         return events_of(self, buffer, names) if buffer.count[0] else []
 
     def _codes(self) -> Ints:
         """Which layers learn a chunk, as in row-wise learning: always, or while they lead."""
-        always = {"leader": 0, "configured": len(self.config.layers), "all": self.sizes.layers}
-        codes = np.full(self.sizes.layers, WHILE_LEADING)
-        codes[: always[self.config.training]] = ALWAYS
-        return codes
+        is_always = np.arange(self.sizes.layers) < self._n_always
+        return np.where(is_always, constants.ALWAYS, constants.WHILE_LEADING)
 
     def _found_layers(self, inputs: Floats, rows: Rows, labelled: Ints) -> list[Event]:
         """The first chunk: train every layer in turn, each on what the ones before it say."""
         from devfnn.kernels.labels import count_rows
 
-        count_rows(self.budget, labelled, labelled != UNLABELLED)
+        count_rows(self.budget, labelled, labelled != constants.UNLABELLED)
         events: list[Event] = []
         taken = np.zeros(len(rows), np.int64)
         self.switch_inputs()
         for layer in range(self.n_layers):
             _, stacked = self.forward(inputs)
-            codes = np.full(self.sizes.layers, NEVER)
-            codes[layer] = ALWAYS
-            new, _, own = self.train(self._batch(stacked, rows, labelled), codes)
+            new, _, own = self.train(self._batch(stacked, rows, labelled), [layer])
             fill_up(self, layer, stacked)
             taken |= own
             events += new
@@ -391,68 +357,55 @@ class Network:
 
         buffer = event_buffer(len(rows), 0)
         kernels.assess_chunk(self.state, batch, outputs, self.params, buffer, self.work)
-        has_label = batch.labelled != UNLABELLED
+        has_label = batch.labelled != constants.UNLABELLED
         known, said = rows.where(has_label), outputs[has_label]
         if not len(known):
-            self.train(batch, self._only(layers_to_train(self, Level.STABLE)))
+            self.train(batch, layers_to_train(self, Level.STABLE))
             return []
-        votes = self.params.votes
-        if votes == BY_REWARD:
+        voting, votes = self.config.voting, self.params.votes
+        if votes == constants.BY_REWARD:
             move_votes_by_rows(self.state, outputs, rows.labels, has_label, 0, self.params)
-        events = mask_features(self, self._all_inputs(known.X), known.labels, names)
-        events += merge_layers(self, said)
+        events = masking.mask_features(self, known, names)
+        events += merging.merge_layers(self, said)
         reaction = react_to_errors(self, known, buffer.errors[has_label], batch.draws[has_label])
-        events += reaction.events
         trained = layers_to_train(self, reaction.level)
-        new, learned, taken = self.train(batch, self._only(trained))
-        events += new
+        new, learned, taken = self.train(batch, trained)
+        events += reaction.events + new
         for layer in trained:
             fill_up(self, layer, batch.rows)
-            self._reset_vote(layer)
-        self._count_labels(taken[has_label], reaction)
-        if votes == BY_LIKELIHOOD:
-            said = _as_learned(said, reaction.said, learned[has_label], trained)
+            if isinstance(voting, Weighted) and voting.reset_winner:
+                self.state.layers.voting_weights[layer] = voting.newborn_weight
+                self.state.layers.decays[layer] = getattr(voting, "decay", 1.0)
+        taken = taken[has_label]
+        if reaction.said is not None and reaction.taken is not None:  # a new layer
+            taken = taken | reaction.taken
+            said = np.concatenate([said, reaction.said[:, None]], axis=1)
+        self.n_labels += int(taken.sum())
+        if votes == constants.BY_LIKELIHOOD:
+            # As trained layers spoke row by row, while they learned: the vote knows at once how
+            # they adapt to the chunk, and still no layer is judged on a row that it had learned.
+            said[:, trained] = learned[has_label][:, trained]
             all_used = np.ones(len(known), np.bool_)
             move_votes_by_rows(self.state, said, known.labels, all_used, 0, self.params)
-        self.state.progress.counts[STEPS] += 1
+        self.state.progress.counts[constants.STEPS] += 1
         return events + prune_rules(self, trained, known.labels)
 
-    def _only(self, trained: list[int]) -> Ints:
-        """Codes by which only these layers learn."""
-        codes = np.full(self.sizes.layers, NEVER)
-        codes[trained] = ALWAYS
-        return codes
-
-    def _reset_vote(self, layer: int) -> None:
-        """Give a trained layer its first weight and decay again, if that is wanted."""
-        voting = self.config.voting
-        if isinstance(voting, Weighted) and voting.reset_winner:
-            self.state.layers.voting_weights[layer] = voting.newborn_weight
-            self.state.layers.decays[layer] = getattr(voting, "decay", 1.0)
-
-    def _count_labels(self, taken: Ints, reaction: Reaction) -> None:
-        """Labels that at least one layer took, a new one included."""
-        if reaction.taken is not None:
-            taken = taken | reaction.taken
-        self.n_labels += int(taken.sum())
-
-    def train(self, batch: Batch, codes: Ints) -> tuple[list[Event], Floats, Ints]:
+    def train(self, batch: Batch, trained: list[int]) -> tuple[list[Event], Floats, Ints]:
         """Train layers on a chunk: events by layer, what they said of each row, labels taken."""
         from devfnn.kernels import network as kernels
 
-        n_rows = batch.rows.shape[0]
-        trained = np.flatnonzero(codes != NEVER)
-        for layer in trained.tolist():
+        n_rows, codes = batch.rows.shape[0], np.full(self.sizes.layers, constants.NEVER)
+        codes[trained] = constants.ALWAYS
+        for layer in trained:
             self._refresh_gain(layer)
-        buffer = event_buffer(n_rows, n_rows * max(trained.size, 1))
+        buffer = event_buffer(n_rows, n_rows * max(len(trained), 1))
         outputs = np.empty((n_rows, self.sizes.layers, self.n_classes))
         done = 0
         while True:
-            params = self._founding_params()._replace(votes=BY_LIKELIHOOD)  # keep what they say
+            params = founding_params(self)._replace(votes=constants.BY_LIKELIHOOD)
             step = (done, n_rows, self.n_features, -1, 0, 0.0)
-            done = kernels.learn_chunk(
-                self.state, batch, outputs, codes, step, params, buffer, self.work
-            )
+            args = (codes, step, params, buffer, self.work)
+            done = kernels.learn_chunk(self.state, batch, outputs, *args)
             if done == n_rows:
                 break
             self.resize(slots=2 * self.sizes.slots)
@@ -460,13 +413,6 @@ class Network:
         buffer.lines[: order.size] = buffer.lines[order]
         buffer.numbers[: order.size] = buffer.numbers[order]
         return events_of(self, buffer, []), outputs, buffer.taken
-
-    def _founding_params(self) -> Params:
-        """Parameters with which a chunk is learned: a first one may found rules that are fixed."""
-        config = self.config
-        if self.n_chunks == 0:
-            config = founding_config(config, self.n_features)
-        return kernel_params(config, self.lengths["i"])
 
     def _refresh_gain(self, layer: int) -> None:
         """Let the memory of a gaussian layer fade by one chunk; without memory it starts anew."""
@@ -487,13 +433,14 @@ class Network:
     def learn_rows(self, rows: Rows, labelled: Ints, names: list[str]) -> list[Event]:
         """Learn row by row. Where layers choose, the leading one of the moment keeps the budget."""
         self._said = None
-        is_offered = bool((labelled == OFFERED).any())
-        if not (self.config.is_budgeted and self.params.label_choice == BY_LAYER and is_offered):
+        by_layer = self.params.label_choice == constants.BY_LAYER
+        if not (by_layer and self.config.is_budgeted and (labelled == constants.OFFERED).any()):
             return self._learn_rows(rows, labelled, names)
         events: list[Event] = []
+        codes = np.array([constants.UNLABELLED, constants.ASKED_FOR])
         for row in range(len(rows)):
             one = rows.part(row, row + 1)
-            chosen = np.where(self.wanted(one.X, spend=False), ASKED_FOR, UNLABELLED)
+            chosen = codes[self.wanted(one.X, spend=False).astype(np.int64)]
             events += self._learn_rows(one, chosen, names)
         return events
 
@@ -523,33 +470,27 @@ class Network:
         kept = n_rows if self.is_stepwise else 0
         outputs = np.empty((kept, self.sizes.layers, self.n_classes))
         counts, done = self.state.progress.counts, 0
-        steps = int(counts[STEPS])
+        steps = int(counts[constants.STEPS])
         while True:
-            params = self._founding_params()
+            params = founding_params(self)
             done = kernels.learn_rows(self.state, batch, outputs, done, params, buffer, self.work)
-            has_closed = self.state.progress.counts[STEPS] > steps
+            has_closed = self.state.progress.counts[constants.STEPS] > steps
             if done == n_rows or has_closed:
                 break
             self.resize(slots=2 * self.sizes.slots)
         events = events_of(self, buffer, names)
-        by_layer = self.params.label_choice == BY_LAYER
-        is_kept = labelled[:done] != UNLABELLED if by_layer else buffer.taken[:done] == 1
-        own = (outputs[:done][is_kept], buffer.errors[:done][is_kept]) if self.is_stepwise else ()
-        self._gather(rows.part(0, done).where(is_kept), *own)
+        by_layer = self.params.label_choice == constants.BY_LAYER
+        is_kept = labelled[:done] != constants.UNLABELLED if by_layer else buffer.taken[:done] == 1
+        own = rows.part(0, done).where(is_kept)
+        if self.is_stepwise:
+            self.gathered.add(own, outputs[:done][is_kept], buffer.errors[:done][is_kept])
+        elif self.config.feature_mask is not None:
+            self.gathered.rows = Rows.joined([self.gathered.rows, own])
         self.n_rows += done
         self.n_labels += int(buffer.taken.sum())
         if has_closed:
             events += self.close_step(names)
         return done, events
-
-    def _gather(
-        self, rows: Rows, outputs: Floats | None = None, errors: Ints | None = None
-    ) -> None:
-        """Keep learned rows for the next structural step, if it needs them."""
-        if outputs is not None and errors is not None:
-            self.gathered.add(rows, outputs, errors)
-        elif self.config.feature_mask is not None:
-            self.gathered.rows = Rows.joined([self.gathered.rows, rows])
 
     def close_step(self, names: list[str]) -> list[Event]:
         """The structural step on the rows since the last one."""
@@ -557,10 +498,9 @@ class Network:
             self.n_chunks += 1
             return self._steps_after_training(names)
         gathered, self.gathered, self._said = self.gathered, self._nothing_gathered(), None
-        self.state.progress.n_open[0] = 0
-        rows = gathered.rows
-        events = mask_features(self, self._all_inputs(rows.X), rows.labels, names)
-        events += merge_layers(self, gathered.outputs)
+        self.state.progress.n_open[0], rows = 0, gathered.rows
+        events = masking.mask_features(self, rows, names)
+        events += merging.merge_layers(self, gathered.outputs)
         draws = exploration_draws(self.config.seed + 2, self.n_rows, len(rows))
         events += react_to_errors(self, rows, gathered.errors, draws).events
         events += prune_rules(self, layers_to_train(self, Level.STABLE), rows.labels)
@@ -581,14 +521,13 @@ class Network:
 
     def _steps_after_training(self, names: list[str]) -> list[Event]:
         """Structural steps of a network without gaussian layers, between kernel calls."""
-        rows = self.gathered.rows
-        events: list[Event] = []
+        events, rows = list[Event](), self.gathered.rows
         if rows.labels.size:
             self.gathered = self._nothing_gathered()
-            events += mask_features(self, self._all_inputs(rows.X), rows.labels, names)
+            events += masking.mask_features(self, rows, names)
         events += self._tell_clouds() + join_rules(self)
         if self.n_layers > len(self.config.layers) + 1:  # two kept layers or more
-            events += merge_layers(self, self.gathered.outputs)
+            events += merging.merge_layers(self, self.gathered.outputs)
         return events
 
     def _tell_clouds(self) -> list[Event]:
@@ -596,21 +535,12 @@ class Network:
         if self.state.clouds is None:
             return []
         counts, after = self.state.progress.counts, int(self.state.clouds.count[0])
-        before, counts[TOLD] = int(counts[TOLD]), after
-        layer = int(np.argmax(self.state.layers.kinds == CLOUDS))
+        before, counts[constants.TOLD] = int(counts[constants.TOLD]), after
+        layer = int(np.argmax(self.state.layers.kinds == constants.CLOUDS))
         return [CloudsChanged(self.n_rows, layer, before, after)] if after != before else []
 
     def _nothing_gathered(self) -> Gathered:
         return Gathered.none(self.n_features, self.sizes.layers, self.n_classes)
-
-    def _all_inputs(self, X: Floats) -> Floats:
-        """Scaled rows with the features that are masked, too."""
-        if self.config.scaling == "none":
-            return np.clip(X, -CLIP, 1.0 + CLIP)
-        inputs = self.scaler.transform(X)
-        if not self.is_stepwise:
-            inputs[:, ~self.scaler.awake] = np.nan
-        return inputs
 
     # ---- scaling
 
@@ -619,15 +549,6 @@ class Network:
         if self.config.scaling == "none":
             return int(X.shape[0])
         return self.scaler.absorb(X, start)
-
-    def absorb_chunk(self, X: Floats, names: list[str]) -> list[Event]:
-        """Let the scaler see a whole chunk first: features are known before labels."""
-        events: list[Event] = []
-        start = 0
-        while (due := self.absorb(X, start)) < X.shape[0]:
-            events += self.change_map(names)
-            start = due + 1
-        return events
 
     def change_map(self, names: list[str]) -> list[Event]:
         """Remake the scaling map and carry everything learned over to it.
@@ -640,7 +561,7 @@ class Network:
         for store in stores_of(self.config):
             store.rebase(self.state, change, used, is_settled, self.config)
         if self.feature_stats is not None:
-            self.feature_stats = rebased_stats(self.feature_stats, change)
+            self.feature_stats = masking.rebased_stats(self.feature_stats, change)
         self.switch_inputs()
         if not is_settled:
             return []
@@ -675,30 +596,15 @@ class Network:
         self.state = resized_state(self.state, old, new, self.config)
         self.sizes = new
         self._fit_params()
-        if self.output_stats is not None:
-            self.output_stats = resized_output_stats(self.output_stats, new.layers, new.classes)
-        if self.feature_stats is not None:
-            self.feature_stats = resized_stats(self.feature_stats, new.features, new.classes)
+        if (outputs := self.output_stats) is not None:
+            self.output_stats = merging.resized_output_stats(outputs, new.layers, new.classes)
+        if (features := self.feature_stats) is not None:
+            self.feature_stats = masking.resized_stats(features, new.features, new.classes)
         if new.features > old.features:
             self.scaler.widen_to(new.features)
             added = np.ones(new.features - old.features, np.bool_)
             self.feature_mask = np.append(self.feature_mask, added)
             self.buffer.widen(new.features)
             self.gathered.rows.widen(new.features)
-        outputs = self.gathered.outputs
         grown = ((0, 0), (0, new.layers - old.layers), (0, new.classes - old.classes))
-        self.gathered.outputs = np.pad(outputs, grown)
-
-
-def _as_learned(
-    outputs: Floats, newborn: Floats | None, learned: Floats, trained: list[int]
-) -> Floats:
-    """Outputs with those of trained layers as they were row by row, while they learned.
-
-    So the vote knows at once how well a layer has adapted to the chunk, and not only how well the
-    layer of before the chunk did; and still no layer is judged on a row that it had learned.
-    """
-    if newborn is not None:
-        outputs = np.concatenate([outputs, newborn[:, None]], axis=1)
-    outputs[:, trained] = learned[:, trained]
-    return outputs
+        self.gathered.outputs = np.pad(self.gathered.outputs, grown)

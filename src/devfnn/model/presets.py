@@ -76,6 +76,12 @@ def name_in_paper(stream: str) -> str | None:
     return name if name in _PAPER_STREAMS else None
 
 
+def _usual(values: tuple[float, ...]) -> float:
+    """The value that is most common; the median if there are several."""
+    modes = statistics.multimode(values)
+    return modes[0] if len(modes) == 1 else statistics.median(values)
+
+
 def paper(stream: str = "") -> Config:
     """The network as printed, with the authors' own parameters for one of their seven streams.
 
@@ -153,9 +159,3 @@ def by_name(name: str, stream: str = "") -> Config:
     True
     """
     return paper(stream) if name == "paper" else PRESETS[name]()
-
-
-def _usual(values: tuple[float, ...]) -> float:
-    """The value that is most common; the median if there are several."""
-    modes = statistics.multimode(values)
-    return modes[0] if len(modes) == 1 else statistics.median(values)

@@ -44,9 +44,9 @@ class Rule:
     """What it says at its own centre, by label, before any layer votes."""
     n_rows: float
     """Learned rows that it has won, by their weights: its support. Those of clouds fade."""
-    is_archived: bool
+    is_archived: bool = False
     """Whether it waits to be recalled, and says nothing meanwhile."""
-    voting_weight: float
+    voting_weight: float = 0.0
     """Share of its layer in the vote of the network."""
     ranges: Floats | None = None
     """From where to where each input goes, (n_inputs, 2), as far as the model knows."""

@@ -1,11 +1,18 @@
 """Online scaling without look-ahead: an affine map per feature, from its range to [0, 1].
 
 The map is made from the first rows and then stays, until rows keep leaving the range; a single
-outlier is clipped, not followed. When the map changes, `Change` says how, so that a model can be
-carried over exactly (`model/rebasing.py`). A feature is asleep, and left out, while it has been
-constant or varied only for a few rows (width 0), and while it is a clock: leaving its range on the
-same side again and again, so that whatever was learned of its past values says nothing of those to
-come.
+outlier is clipped, not followed. A feature is asleep, and left out, while it has been constant or
+varied only for a few rows (width 0), and while it is a clock: leaving its range on the same side
+again and again, so that whatever was learned of its past values says nothing of those to come.
+
+When the map changes, `Change` says how, and kinds of layers rewrite their rules (`rebase`): with
+old = a * new + b per feature, the Chebyshev features of old and new values are related by a matrix,
+expanded(old) = expanded(new) @ basis, so that every output stays what it was. The prior of the
+weights (the cap of their variances) is rewritten too, or it would take what was learned of a small
+range for impossible in a large one. It may grow `WIDEST_PRIOR`-fold, which a fourfold range takes.
+Beyond that outputs change: what was known only of a corner of the new range would say wild things
+about the rest, so it fades into the prior. After a jump of more than a hundred widths at once, an
+input starts anew.
 """
 
 import dataclasses
@@ -29,6 +36,8 @@ WIDEN_BY = 0.25
 WILD_BELOW, WILD_ABOVE = 0.5, 128.0
 """Factors of a width beyond which nothing is carried over."""
 
+WIDEST_PRIOR = 1e4
+
 
 @dataclasses.dataclass(frozen=True)
 class Change:
@@ -48,6 +57,25 @@ class Change:
         """The change of the other features."""
         kept = ~self.is_wild
         return Change(self.features[kept], self.factors[kept], self.shifts[kept])
+
+
+def chebyshev_basis(change: Change, used: Flags, lines: Ints, curves: Ints) -> Floats:
+    """The matrix (p, p) with expanded(old) = expanded(new) @ basis, in [-1, 1] units.
+
+    used: (n,) an input that is left out counts as 0 under both maps, so its weights must not flow
+    into the bias · lines, curves: (n,) where T1 and T2 of each input stand
+    """
+    basis = np.eye(1 + lines.size + curves.size)
+    for feature, a, b in zip(change.features, change.factors, change.shifts, strict=True):
+        shift = a + 2.0 * b - 1.0  # of 2u - 1
+        line, curve = lines[feature], curves[feature]
+        basis[line, line] = a
+        basis[line, curve] = 4.0 * a * shift
+        basis[curve, curve] = a * a
+        if used[feature]:
+            basis[0, line] = shift
+            basis[0, curve] = a * a + 2.0 * shift * shift - 1.0
+    return basis
 
 
 class OnlineScaler:
@@ -106,17 +134,11 @@ class OnlineScaler:
             self._fit_first_rows()
         else:
             self._widen()
-        is_clock: Flags = np.any(self.escapes >= CLOCK_ESCAPES, axis=0)
-        self.is_clock = is_clock
-        was_awake = old_width > 0.0
-        moved = was_awake & ((self.low != old_low) | (self.width != old_width))
-        features = np.flatnonzero(moved)
-        width = old_width[features]
-        return Change(
-            features,
-            self.width[features] / width,
-            (self.low[features] - old_low[features]) / width,
-        )
+        self.is_clock = np.asarray(np.any(self.escapes >= CLOCK_ESCAPES, axis=0))
+        moved = (old_width > 0.0) & ((self.low != old_low) | (self.width != old_width))
+        changed = np.flatnonzero(moved)
+        width, shift = old_width[changed], self.low[changed] - old_low[changed]
+        return Change(changed, self.width[changed] / width, shift / width)
 
     def _fit_first_rows(self) -> None:
         """Cover the first rows, less what lies far outside their quantiles."""
@@ -158,12 +180,8 @@ class OnlineScaler:
     def widen_to(self, n_features: int) -> None:
         """Room for features that appear later; they start asleep."""
         added = n_features - self.low.size
-        self.low = np.append(self.low, np.zeros(added))
-        self.width = np.append(self.width, np.zeros(added))
-        self.outside_share = np.pad(self.outside_share, ((0, 0), (0, added)))
-        self.outside_level = np.pad(self.outside_level, ((0, 0), (0, added)))
-        self.escapes = np.pad(self.escapes, ((0, 0), (0, added)))
-        self.is_clock = np.append(self.is_clock, np.zeros(added, np.bool_))
-        self.waking = np.append(self.waking, np.zeros(added, np.int64))
-        gap = np.full((self.first_rows.shape[0], added), np.nan)
-        self.first_rows = np.concatenate([self.first_rows, gap], axis=1)
+        names = "low width outside_share outside_level escapes is_clock waking first_rows"
+        for name in names.split():
+            array, gap = getattr(self, name), np.nan if name == "first_rows" else 0
+            more = np.full((*array.shape[:-1], added), gap, array.dtype)
+            setattr(self, name, np.concatenate([array, more], axis=-1))

@@ -1,41 +1,20 @@
-"""All arrays of a network: made, widened, and the working memory of its kernels."""
+"""All arrays of a network: made, widened, the working memory and the parameters of its kernels."""
 
 import dataclasses
 import functools
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from devfnn.arrays import Ints
-from devfnn.kernels.state import (
-    INDEPENDENCE,
-    MEMORY,
-    NO_LAYER,
-    UNCERTAINTY,
-    GaussianWork,
-    Layers,
-    Progress,
-    State,
-    Work,
-)
+from devfnn.kernels import state as constants
+from devfnn.kernels.state import GaussianWork, Layers, Params, Progress, State, Work
 from devfnn.model import label_budget
-from devfnn.model.config import Config, KeepLayers, Weighted
-from devfnn.model.kinds import KINDS, STORES
-from devfnn.model.layers import gaussian
-from devfnn.model.layout import (
-    Field,
-    block_places,
-    carry_over,
-    make,
-    n_contrasts,
-    packed_places,
-    pair_places,
-)
-from devfnn.model.params import kernel_params
+from devfnn.model.config import ByAccuracy, ByLikelihood, ByReward, Config, KeepLayers, Weighted
+from devfnn.model.layers import KINDS, STORES, gaussian
+from devfnn.model.layout import Field, carry_over, make, n_contrasts, numbers_for
 
 LAYERS_LAYOUT = {
-    "kinds": Field("L", NO_LAYER, NO_LAYER, max(KINDS.values())),
+    "kinds": Field("L", constants.NO_LAYER, constants.NO_LAYER, max(KINDS.values())),
     "origins": Field("L", 0),
     "scores": Field("A", 0.0, 0.0, 1.0),
     "voting_weights": Field("W", 1.0, 0.0, 1.0),
@@ -78,22 +57,18 @@ class Sizes:
 
     def lengths(self, config: Config) -> dict[str, int]:
         """Lengths of all axes of `State`, by letter."""
-        n, m = self.features, self.classes
-        n_inputs = n + (self.layers - 1) * m
+        is_weighted = isinstance(config.voting, Weighted)
         lengths = {
             "L": self.layers,
-            "A": 0 if isinstance(config.voting, Weighted) else self.layers,
-            "W": self.layers if isinstance(config.voting, Weighted) else 0,
-            "G": self.slots,
-            "n": n,
-            "m": m,
-            "Q": n_contrasts(m),
-            "i": n_inputs,
-            "q": 2 * n_inputs + 1,
+            "A": 0 if is_weighted else self.layers,
+            "W": self.layers if is_weighted else 0,
+            "n": self.features,
+            "m": self.classes,
+            "Q": n_contrasts(self.classes),
             "S": label_budget.budget_size(config),
         }
         for store in STORES:
-            lengths |= store.lengths(n, config)
+            lengths |= store.lengths(self, config)
         return lengths
 
 
@@ -120,54 +95,56 @@ def empty_state(sizes: Sizes, config: Config) -> State:
     }
     layers = Layers(**make(LAYERS_LAYOUT, lengths))
     state = State(layers=layers, progress=Progress(**make(PROGRESS_LAYOUT, lengths)), **made)
+    layers.kinds[: len(config.layers)] = [KINDS[layer.kind] for layer in config.layers]
     layers.origins[:] = np.arange(sizes.layers)
     if isinstance(config.voting, Weighted):
         layers.voting_weights[:] = config.voting.newborn_weight
         layers.decays[:] = getattr(config.voting, "decay", 1.0)
-    if config.rules is not None:
-        state.progress.signals[MEMORY] = kernel_params(config, 0).pool.shortest_memory  # type: ignore[union-attr]
-    state.progress.signals[UNCERTAINTY] = state.progress.signals[INDEPENDENCE] = 1.0
+    state.progress.signals[[constants.UNCERTAINTY, constants.INDEPENDENCE]] = 1.0
     for store in present:
         store.start(state, config)
     return state
 
 
+WORK_LAYOUT = {
+    "outputs": Field("L m", 0.0),
+    "shares": Field("L", 0.0),
+    "probabilities": Field("m", 0.0),
+    "codes": Field("L", 0),
+    "inputs": Field("i+m", 0.0),
+    "expanded": Field("p", 0.0),
+    "gain": Field("p", 0.0),
+    "step": Field("m", 0.0),
+    "learned": Field("m", 0.0),
+    "heights": Field("K", 0.0),
+    "distances": Field("K", 0.0),
+}
+
+GAUSSIAN_WORK_LAYOUT = {
+    "present": Field("i", False),
+    "n_present": Field("1", 0),
+    "offsets": Field("G i", 0.0),
+    "pulls": Field("G i", 0.0),
+    "distances": Field("G", 0.0),
+    "activations": Field("G", 0.0),
+    "expanded": Field("q", 0.0),
+    "gain": Field("q", 0.0),
+    "locals": Field("G m", 0.0),
+    "output": Field("m", 0.0),
+    "residuals": Field("m", 0.0),
+    "candidate_center": Field("i", 0.0),
+    "candidate_width": Field("i", 0.0),
+    "factor": Field("i i", 0.0),
+}
+
+
 @functools.lru_cache(maxsize=256)
 def work_for(lengths: tuple[tuple[str, int], ...], thread: int) -> Work:
+    """Working memory of kernels, for lengths of the axes."""
     size = dict(lengths)
-    n_layers, m, slots, n = size["L"], size["m"], size["G"], size["i"]
-    own = None
-    if slots:
-        own = GaussianWork(
-            present=np.empty(n, np.bool_),
-            n_present=np.zeros(1, np.int64),
-            offsets=np.empty((slots, n)),
-            pulls=np.empty((slots, n)),
-            distances=np.empty(slots),
-            activations=np.empty(slots),
-            expanded=np.empty(2 * n + 1),
-            gain=np.empty(2 * n + 1),
-            locals=np.empty((slots, m)),
-            output=np.empty(m),
-            residuals=np.empty(m),
-            candidate_center=np.empty(n),
-            candidate_width=np.empty(n),
-            factor=np.empty((n, n)),
-        )
-    return Work(
-        outputs=np.zeros((n_layers, m)),
-        shares=np.zeros(n_layers),
-        probabilities=np.zeros(m),
-        codes=np.zeros(n_layers, np.int64),
-        inputs=np.zeros(n + m),
-        expanded=np.zeros(size["p"]),
-        gain=np.zeros(size["p"]),
-        step=np.zeros(m),
-        learned=np.zeros(m),
-        heights=np.zeros(size["K"]),
-        distances=np.zeros(size["K"]),
-        gaussian=own,
-    )
+    size["i+m"] = size["i"] + size["m"]
+    own = GaussianWork(**make(GAUSSIAN_WORK_LAYOUT, size)) if size["G"] else None
+    return Work(**make(WORK_LAYOUT, size), gaussian=own)
 
 
 # ---- larger arrays
@@ -176,25 +153,83 @@ def work_for(lengths: tuple[tuple[str, int], ...], thread: int) -> Work:
 def resized_state(state: State, old: Sizes, new: Sizes, config: Config) -> State:
     """A larger copy of the arrays; nothing learned is lost."""
     fresh = empty_state(new, config)
-    places = _places(state, fresh, old, new)
+    n = old.features
+    blocks = np.r_[: 1 + n, 1 + new.features : 1 + new.features + n]  # 1, T1 of all, T2 of all
+    rows, columns = np.tril_indices(blocks.size)
+    halves = blocks[rows] * (blocks[rows] + 1) // 2 + blocks[columns]
+    places = {"p": blocks, "h": halves}
+    if state.gaussians is not None and fresh.gaussians is not None:
+        inputs = gaussian.moved_inputs(state.gaussians, fresh.gaussians)
+        pairs = np.stack([2 * inputs + 1, 2 * inputs + 2], axis=1)
+        places |= {"i": inputs, "q": np.append(0, pairs)}  # 1, T1, T2, T1, T2, ...
+    same_contrasts = n_contrasts(old.classes) == n_contrasts(new.classes)
     for name, layout in STATE_LAYOUTS.items():
-        part, target = getattr(state, name), getattr(fresh, name)
-        if part is not None:
-            known = layout
-            if old.classes != new.classes and n_contrasts(old.classes) != n_contrasts(new.classes):
-                known = {each: f for each, f in layout.items() if "Q" not in f.axes.split()}
-            carry_over(known, part._asdict(), target._asdict(), places)
+        if (part := getattr(state, name)) is not None:
+            known = {k: f for k, f in layout.items() if same_contrasts or "Q" not in f.axes}
+            carry_over(known, part._asdict(), getattr(fresh, name)._asdict(), places)
     fresh.layers.origins[old.layers :] = np.arange(old.layers, new.layers)
     for store in stores_of(config):
         store.start_widened(fresh, state, config)
     return fresh
 
 
-def _places(state: State, fresh: State, old: Sizes, new: Sizes) -> Mapping[str, Ints]:
-    """Where the entries of axes stand in larger arrays, other than in front."""
-    blocks = block_places(old.features, new.features)
-    places = {"p": blocks, "h": packed_places(blocks)}
-    if state.gaussians is not None and fresh.gaussians is not None:
-        inputs = gaussian.moved_inputs(state.gaussians, fresh.gaussians)
-        places |= {"i": inputs, "q": pair_places(inputs)}
-    return places
+# ---- parameters for kernels
+
+
+@functools.lru_cache(maxsize=64)
+def kernel_params(config: Config, n_inputs: int) -> Params:
+    """The numbers that kernels need, for gaussian layers of at most `n_inputs` inputs."""
+    labels, growing = config.labels, config.growing
+    accuracy = config.voting if isinstance(config.voting, ByAccuracy) else ByAccuracy()
+    likelihood = config.voting if isinstance(config.voting, ByLikelihood) else ByLikelihood()
+    reward = config.voting if isinstance(config.voting, ByReward) else ByReward()
+    own = {
+        store.PARAMS: store.params(config, n_inputs) if config.has(*store.KINDS) else None
+        for store in STORES
+    }
+    pool = own["pool"]
+    drift_test = constants.NO_DRIFT_TEST
+    if config.drift is not None and growing is not None:
+        drift_test = (
+            constants.DRIFT_IN_STREAM
+            if isinstance(growing, KeepLayers)
+            else constants.DRIFT_AT_STEPS
+        )
+    votes = {
+        "accuracy": constants.BY_ACCURACY,
+        "reward": constants.BY_REWARD,
+        "likelihood": constants.BY_LIKELIHOOD,
+    }
+    is_weighted = isinstance(config.voting, Weighted)
+    choices = {"all": constants.ALL_LABELS, "vote": constants.BY_VOTE, "layer": constants.BY_LAYER}
+    all_gaussian = all(layer.kind == "gaussian" for layer in config.layers)
+    choice = (
+        constants.BY_LAYER if all_gaussian else choices[labels.choice]
+    )  # layers see all rows then
+    numbers: Params = numbers_for(
+        Params,
+        (labels, accuracy),
+        n_configured=len(config.layers),
+        chunk_rows=int(config.chunk_rows),
+        stacks=config.has("gaussian"),
+        first_leader=max(pool.long_line, 0) if pool is not None else 0,
+        training=["leader", "configured", "all"].index(config.training),
+        label_choice=choice,
+        label_budget=float(labels.budget),
+        budget_window=int(labels.window),
+        votes=votes.get(config.voting.form, constants.EQUAL),
+        soft_votes=not is_weighted or config.voting.ballots == "soft",  # type: ignore[union-attr]
+        vote_rows=float(accuracy.rows),
+        vote_power=float(accuracy.power),
+        vote_memory=float(likelihood.memory),
+        vote_sharpness=float(likelihood.sharpness),
+        vote_step=float(reward.step),
+        vote_floor=float(getattr(config.voting, "floor", reward.floor)),
+        drift_test=drift_test,
+        drift_significance=float(config.drift.significance) if config.drift is not None else 0.5,
+        drift_every=int(config.drift.every) if config.drift is not None else 1,
+        weighs_repeats=bool(pool is not None and (config.drift is None or config.drift.repeats)),
+        keeps_layers=isinstance(growing, KeepLayers) and growing.max_kept > 0,
+        **own,
+    )
+    return numbers

@@ -24,7 +24,7 @@ from devfnn.model.config import (
     Layer,
 )
 from devfnn.model.gclass import GClass
-from devfnn.model.kinds import KINDS
+from devfnn.model.layers import KINDS
 from devfnn.model.layers.clouds import Clouds
 from devfnn.model.layers.gaussian import Gaussian
 from devfnn.model.layers.pool import Boxes, Memory, Rules
@@ -100,7 +100,6 @@ def _labels(old: Mapping[str, Any], choice: str) -> Labels:
         choice=choice if old["active_learning"] else "all",  # type: ignore[arg-type]
         certainty=old["conflict_threshold"],
         exploration=old["exploration"],
-        threshold_step=old["threshold_step"] if choice == "layer" else 0.0,
         budget=old["label_budget"],
         window=old["budget_window"],
     )
@@ -164,16 +163,18 @@ def _stacked_config(old: Mapping[str, Any]) -> Config:
     count, grows = old["initial_layers"], old["growing"]
     if type(count) is not int or not 1 <= count <= MOST_LAYERS:
         raise InputError(f"initial_layers must be between 1 and {MOST_LAYERS}, not {count!r}")
+    dropped = (old["mixing"], old["normalisation"], old["threshold_step"])
+    if dropped != ("logits", "softmax", 0.0):
+        raise InputError(f"mixing, normalisation and threshold_step are no more: {dropped}")
     has_plain = old["plain_first"] and count > 1
     layers = tuple(
         Layer("gaussian", name="rules", inputs=inputs, single_rule=has_plain and k == 0)  # type: ignore[arg-type]
         for k in range(count)
     )
     names = (
-        "consequent mixing normalisation initial_gain later_gain curvature_floor memory "
-        "chunk_memory weight_decay local_forgetting density_memory rules max_rules "
-        "first_precision vigilance width_floor coverage max_population pruning prune_margin "
-        "potential_memory recall archive_size"
+        "consequent initial_gain later_gain curvature_floor memory chunk_memory weight_decay "
+        "local_forgetting density_memory rules max_rules first_precision vigilance width_floor "
+        "coverage max_population pruning prune_margin potential_memory recall archive_size"
     ).split()
     own = Gaussian(
         growing=old["rule_growing"],

@@ -155,29 +155,6 @@ def outputs_of(config: Config, X: Floats) -> Floats:
     return model._known().forward(X)[0][:, 0]
 
 
-def test_far_from_all_rules_the_floor_of_the_firing_strength_shows() -> None:
-    config = UNSCALED.replace(
-        gaussian__consequent="least_squares",
-        gaussian__first_precision=50.0,
-        gaussian__later_gain=100.0,
-    )
-    far, near = np.array([[-0.1, 1.1]]), np.array([[0.15, 0.15]])
-    for normalisation, expected in (("softmax", False), ("floor", True)):
-        changed = config.replace(gaussian__normalisation=normalisation)
-        assert (abs(outputs_of(changed, far).sum()) < 1e-3) == expected
-        assert outputs_of(changed, near).sum() == pytest.approx(1.0, abs=0.05)
-
-
-def test_rules_may_mix_logits_or_probabilities(rng: np.random.Generator) -> None:
-    X = rng.random((500, 2))
-    logits = outputs_of(UNSCALED.replace(gaussian__mixing="logits"), X)
-    probabilities = outputs_of(UNSCALED.replace(gaussian__mixing="probabilities"), X)
-    assert np.abs(logits - probabilities).max() > 0.01
-    for said in (logits, probabilities):
-        np.testing.assert_allclose(said.sum(axis=1), 1.0)
-        assert (said > 0.0).all()
-
-
 # ---- consequents
 
 

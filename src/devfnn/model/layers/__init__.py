@@ -1,1 +1,21 @@
-"""Kinds of layers, one file each: parameters, layout, how it widens, its rules and its reasons."""
+"""Kinds of layers, one file each: parameters, layout, how it widens, its rules and its reasons.
+
+A module names its arrays in `State` (NAME) and its numbers in `Params` (PARAMS), its kinds with
+their numbers (KINDS), parameters of `Layer` that they have (TAKES), and sections of the
+configuration: class, kinds that they belong to, and whether these cannot do without (SECTIONS).
+"""
+
+import importlib
+import pkgutil
+from typing import Any
+
+_FOUND = [
+    importlib.import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__)
+]
+
+STORES: tuple[Any, ...] = tuple(sorted(_FOUND, key=lambda store: min(store.KINDS.values())))
+"""The modules, in the order of the numbers of their kinds; each has one, or several that share
+arrays."""
+
+KINDS: dict[str, int] = {name: kind for store in STORES for name, kind in store.KINDS.items()}
+"""Numbers of all kinds by name."""

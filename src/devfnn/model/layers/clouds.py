@@ -10,14 +10,14 @@ that mean, masses and widths of the clouds, the doubt, and the rest.
 
 import dataclasses
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from devfnn.arrays import Flags, Floats
 from devfnn.kernels.state import CLOUDS, CloudParams, CloudState, State
 from devfnn.model.explanation import LOG_PROBABILITIES, FiredRule, Said, softmax
-from devfnn.model.layout import LEAST, Field
+from devfnn.model.layout import LEAST, Field, numbers_for, present
 from devfnn.model.rules import Rule
 from devfnn.model.scaling import Change
 from devfnn.model.units import Units
@@ -25,13 +25,13 @@ from devfnn.parameters import Section, number
 
 if TYPE_CHECKING:
     from devfnn.model.config import Config
+    from devfnn.model.state import Sizes
 
 NAME = "clouds"
 ARRAYS = CloudState
 PARAMS = "clouds"
 KINDS = {"clouds": CLOUDS}
 TAKES: set[str] = set()
-"""Parameters of `Layer` that this kind has."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,6 @@ SECTIONS: dict[str, tuple[type[Section], tuple[str, ...], bool]] = {
     "clouds": (Clouds, ("clouds",), True),
     "resting": (Resting, ("clouds",), False),
 }
-"""Sections of the configuration: their class, the kinds they belong to, whether these need them."""
 
 NEVER_RESTS = 2**62
 """Rows before which nothing rests, if nothing is to rest."""
@@ -80,28 +79,24 @@ LEAST_SPREAD, OUT_OF_REACH = 1e-5, 10.0
 """As in `kernels/clouds.py`: the narrowest cloud; log density that counts as 0."""
 
 
-def lengths(n: int, config: "Config") -> dict[str, int]:
+def lengths(sizes: "Sizes", config: "Config") -> dict[str, int]:
     """Lengths of the axes that only clouds have."""
     return {"K": config.clouds.max_rules if config.clouds is not None else 0}
 
 
 def start(state: State, config: "Config") -> None:
     """No cloud yet."""
-    for index, layer in enumerate(config.layers):
-        if layer.kind == "clouds":
-            state.layers.kinds[index] = CLOUDS
 
 
 def start_widened(fresh: State, old: State, config: "Config") -> None:
     """New features lie in the middle of every cloud."""
-    assert fresh.clouds is not None and old.clouds is not None
-    fresh.clouds.centers[old.clouds.centers.shape[0] :] = 0.5
+    clouds, before = present(fresh.clouds), present(old.clouds)
+    clouds.centers[before.centers.shape[0] :] = 0.5
 
 
 def rebase(state: State, change: Change, used: Flags, is_settled: bool, config: "Config") -> None:
     """Clouds are round in scaled units: centres move exactly, spreads by the mean factor."""
-    clouds = state.clouds
-    assert clouds is not None
+    clouds = present(state.clouds)
     clouds.centers[change.features[change.is_wild]] = 0.5
     change = change.without_wild()
     if not change.features.size:
@@ -115,23 +110,16 @@ def rebase(state: State, change: Change, used: Flags, is_settled: bool, config: 
     clouds.heights[:count] = logs - 0.5 * n * np.log(clouds.spreads[:count])
 
 
-def n_rules(state: State, layer: int) -> int:
-    """Clouds."""
-    assert state.clouds is not None
-    return int(state.clouds.count[0])
-
-
-def n_parameters(state: State, layer: int) -> int:
-    """Numbers that define the clouds."""
-    assert state.clouds is not None
-    n = int(state.clouds.centers.shape[0])
-    return n_rules(state, layer) * (n + 3)
+def counts_of(state: State, layer: int) -> tuple[int, int]:
+    """Clouds, and numbers that define them."""
+    clouds = present(state.clouds)
+    count = int(clouds.count[0])
+    return count, count * (len(clouds.centers) + 3)
 
 
 def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterator[Rule]:
     """The clouds, each sure of its own class."""
-    clouds = state.clouds
-    assert clouds is not None
+    clouds = present(state.clouds)
     count = int(clouds.count[0])
     total = float(clouds.masses[:count].sum())
     for cloud in range(count):
@@ -145,8 +133,6 @@ def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterat
             covariance=units.covariance(np.full(len(clouds.centers), clouds.spreads[cloud])),
             probabilities={label: float(k == own) for k, label in enumerate(units.labels)},
             n_rows=float(clouds.masses[cloud] / config.clouds.row_mass),
-            is_archived=False,
-            voting_weight=0.0,
             ranges=units.ranges,
             firing_share=float(clouds.masses[cloud]) / total,
         )
@@ -156,12 +142,11 @@ def reasons_of(
     state: State, layer: int, row: Floats, inputs: Floats, config: "Config"
 ) -> tuple[Said, Floats]:
     """What the clouds say of a row, and why; and what other layers take in."""
-    clouds, doubt, n_classes = state.clouds, config.clouds.doubt, state.progress.label_shares.size
-    assert clouds is not None
-    count = int(clouds.count[0])
-    bias, contributions = np.zeros(n_classes), np.zeros((row.size, n_classes))
+    clouds, n_classes = present(state.clouds), state.progress.label_shares.size
+    count, doubt = int(clouds.count[0]), config.clouds.doubt
+    contributions = np.zeros((row.size, n_classes))
     if not count:
-        shares = np.full(n_classes, 1.0 / n_classes)
+        shares, bias = np.full(n_classes, 1.0 / n_classes), np.zeros(n_classes)
         return Said(LOG_PROBABILITIES, bias, contributions, (), shares, shares), shares
     centers, spreads = clouds.centers[:, :count], clouds.spreads[:count]
     is_there = ~np.isnan(row)
@@ -175,45 +160,37 @@ def reasons_of(
     output = np.log((1.0 - doubt) * shares + doubt / n_classes)
     usual = centers @ (masses / masses.sum())
     beyond = np.where(is_there, row - usual, 0.0)
+    middle = np.where(is_there, 0.5 * (row + usual), 0.0)
     for own in np.unique(labels).tolist():
         members = np.flatnonzero(labels == own)
         pulls = softmax(heights[members]) / spreads[members]
-        middle = np.where(is_there, 0.5 * (row + usual), 0.0)
         contributions[:, own] = beyond * (centers[:, members] @ pulls - middle * pulls.sum())
-    bias[:] = output - contributions.sum(axis=0)
+    bias = output - contributions.sum(axis=0)
     order = np.argsort(-densities, kind="stable")[: np.count_nonzero(densities)].tolist()
     fired = tuple(FiredRule(cloud, float(densities[cloud])) for cloud in order)
-    probabilities = softmax(bias + contributions.sum(axis=0))
-    said = Said(LOG_PROBABILITIES, bias, contributions, fired, probabilities, probabilities)
-    return said, probabilities
+    shares = softmax(bias + contributions.sum(axis=0))
+    return Said(LOG_PROBABILITIES, bias, contributions, fired, shares, shares), shares
 
 
-def problems_of(state: State, config: "Config") -> Iterator[tuple[bool, str]]:
+def problems_of(state: State, config: "Config") -> Iterator[tuple[Any, str]]:
     """What must hold, and what is wrong otherwise: a cloud has a class and a mass."""
-    clouds = state.clouds
-    assert clouds is not None
-    count = int(clouds.count[0])
+    clouds = present(state.clouds)
+    count, n_classes = int(clouds.count[0]), state.progress.label_shares.size
     yield count <= clouds.labels.size, "clouds/count holds more than there is room"
-    n_classes = state.progress.label_shares.size
-    is_known = bool((clouds.labels[:count] < n_classes).all())
-    yield is_known, "clouds/labels holds a class that is not there"
-    yield bool((clouds.masses[:count] > 0.0).all()), "clouds/masses holds a cloud without mass"
+    is_known = clouds.labels[:count] < n_classes
+    yield is_known.all(), "clouds/labels holds a class that is not there"
+    yield (clouds.masses[:count] > 0.0).all(), "clouds/masses holds a cloud without mass"
 
 
 def params(config: "Config", n_inputs: int) -> CloudParams:
     """What kernels need."""
-    clouds = config.clouds
-    resting = config.resting or Resting(grace_rows=0)
-    forgets = config.memory is not None or config.rules is None
-    return CloudParams(
-        rate=float(clouds.rate),
-        birth=float(clouds.birth),
-        memory=float(clouds.memory) if forgets else 1.0,
-        doubt=float(clouds.doubt),
-        first_spread=float(clouds.first_spread),
-        first_mass=float(clouds.first_mass),
-        row_mass=float(clouds.row_mass),
+    resting = config.resting or Resting()
+    numbers: CloudParams = numbers_for(
+        CloudParams,
+        (config.clouds,),
+        memory=float(config.clouds.memory) if config.memory or config.rules is None else 1.0,
         rest_share=float(resting.share),
         rest_steps=int(resting.steps),
         grace_rows=int(resting.grace_rows) if config.resting is not None else NEVER_RESTS,
     )
+    return numbers

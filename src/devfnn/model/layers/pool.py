@@ -4,37 +4,28 @@ import dataclasses
 import math
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from devfnn.arrays import Flags, Floats, Ints
-from devfnn.kernels.state import (
-    BOXES,
-    CURVE,
-    LINE,
-    NO_OWNER,
-    PoolParams,
-    PoolState,
-    State,
-)
+from devfnn.kernels.state import BOXES, CURVE, LINE, MEMORY, NO_OWNER, PoolParams, PoolState, State
 from devfnn.model.explanation import LOGITS, FiredRule, Said, softmax
-from devfnn.model.layout import LEAST, Field
-from devfnn.model.rebasing import WIDEST_PRIOR, chebyshev_basis
+from devfnn.model.layout import LEAST, Field, numbers_for, present
 from devfnn.model.rules import Rule
-from devfnn.model.scaling import CLIP, Change
+from devfnn.model.scaling import CLIP, WIDEST_PRIOR, Change, chebyshev_basis
 from devfnn.model.units import Units
 from devfnn.parameters import Section, choice, number
 
 if TYPE_CHECKING:
     from devfnn.model.config import Config
+    from devfnn.model.state import Sizes
 
 NAME = "pool"
 ARRAYS = PoolState
 PARAMS = "pool"
 KINDS = {"line": LINE, "curve": CURVE, "boxes": BOXES}
 TAKES = {"memory", "memory_share", "label_noise"}
-"""Parameters of `Layer` that these kinds have."""
 
 ADAPTIVE = 0.0
 """Memory of a layer that follows the stream: short after a drift, longer in a calm."""
@@ -71,9 +62,7 @@ class Boxes(Section):
     max_rules: int = number(20, 1, 1000, "rules in the layer, and in each kept layer")
     splitting: bool = choice(True, "let rules become two")
     evidence: float = number(20.0, 0.0, 1e9, "gain in likelihood for which a rule splits")
-    evidence_per_contrast: float = number(
-        4.0, 0.0, 1e9, "more for each further contrast of classes"
-    )
+    evidence_per_contrast: float = number(4.0, 0.0, 1e9, "more for each further contrast")
     every: int = number(100, 1, 10**7, "learned rows of a rule between two looks at that")
     least_variance: float = number(20.0, 0.0, 1e9, "of residuals, seen on each side of a cut")
     doubt: float = number(10.0, 1.0, 1e9, "factor on the gain of both halves of a rule")
@@ -88,7 +77,6 @@ SECTIONS: dict[str, tuple[type[Section], tuple[str, ...], bool]] = {
     "memory": (Memory, ("line", "curve", "boxes"), False),
     "boxes": (Boxes, ("boxes",), True),
 }
-"""Sections of the configuration: their class, the kinds they belong to, whether these need them."""
 
 
 N_BINS = 8
@@ -112,18 +100,29 @@ LAYOUT = {
 }
 
 
+def lengths(sizes: "Sizes", config: "Config") -> dict[str, int]:
+    """Lengths of the axes that only these layers have."""
+    n, boxes = sizes.features, config.boxes
+    return {
+        "C": config.rules.max_rules if config.rules is not None else 0,
+        "R": boxes.max_rules if boxes is not None else 1,
+        "p": 2 * n + 1,
+        "h": (2 * n + 1) * (n + 1),
+        "d": n * (n - 1) // 2 if boxes is not None and boxes.crossings else 0,
+        "B": N_BINS,
+    }
+
+
 def start(state: State, config: "Config") -> None:
     """The first rule of every line, curve and layer of boxes."""
-    pool, layers = state.pool, state.layers
-    assert pool is not None
+    pool = present(state.pool)
+    state.progress.signals[MEMORY] = (config.memory or Memory()).shortest
     pool.caps[:] = config.rules.prior
     own = [index for index, layer in enumerate(config.layers) if layer.kind in KINDS]
-    for slot, index in enumerate(own):
-        layers.kinds[index] = KINDS[config.layers[index].kind]
-        pool.owners[slot] = index
-        pool.members[index, 0] = slot
-        pool.n_members[index] = 1
-        pool.gains[slot] = packed(np.diag(pool.caps))
+    pool.owners[: len(own)] = own
+    pool.members[own, 0] = np.arange(len(own))
+    pool.n_members[own] = 1
+    pool.gains[: len(own)] = packed(np.diag(pool.caps))
 
 
 def start_widened(fresh: State, old: State, config: "Config") -> None:
@@ -132,8 +131,7 @@ def start_widened(fresh: State, old: State, config: "Config") -> None:
     New features have weight 0 in every rule; a class never seen starts as unlikely as one unseen
     row in all that a rule has learned.
     """
-    pool, before = fresh.pool, old.pool
-    assert pool is not None and before is not None
+    pool, before = present(fresh.pool), present(old.pool)
     n_old, m_old = before.lows.shape[1], before.class_counts.shape[1]
     n = pool.lows.shape[1]
     added = np.concatenate([1 + np.arange(n_old, n), 1 + n + np.arange(n_old, n)])
@@ -167,90 +165,76 @@ def unpacked(halves: Floats) -> Floats:
 
 def rebase(state: State, change: Change, used: Flags, is_settled: bool, config: "Config") -> None:
     """Rewrite weights, gains and boxes such that every output stays what it was."""
-    pool = state.pool
-    assert pool is not None
-    prior = config.rules.prior
-    for feature in change.features[change.is_wild].tolist():
-        _restart_feature(pool, feature, prior)
+    pool = present(state.pool)
+    prior, wild = config.rules.prior, change.features[change.is_wild]
+    if wild.size:
+        _restart_features(pool, wild, prior)
     change = change.without_wild()
     if change.features.size:
         n = pool.lows.shape[1]
         basis = chebyshev_basis(change, used, 1 + np.arange(n), 1 + n + np.arange(n))
-        bases = _bases_of_rules(state, pool, basis)
+        straight = basis.copy()  # a line has no curves, so none may flow into its gains
+        straight[:, 1 + n :] = np.eye(2 * n + 1)[:, 1 + n :]
+        is_line = np.isin(pool.owners, np.flatnonzero(state.layers.kinds == LINE))
+        bases = np.where(is_line[:, None, None], straight, basis)
         pool.weights[:] = pool.weights @ bases.swapaxes(1, 2)
         pool.gains[:] = packed(bases @ unpacked(pool.gains) @ bases.swapaxes(1, 2))
         explained = (np.abs(basis) @ np.sqrt(pool.caps)) ** 2
         pool.caps[:] = np.clip(explained, prior, WIDEST_PRIOR * prior)
-        moved = (change.features.tolist(), change.factors, change.shifts)
-        for feature, factor, shift in zip(*moved, strict=True):
-            for array in (pool.lows, pool.highs, pool.means):
-                array[:, feature] = (array[:, feature] - shift) / factor
-            pool.variances[:, feature] /= factor * factor
-            _forget_evidence(pool, feature)
+        own = change.features
+        for array in (pool.lows, pool.highs, pool.means):
+            array[:, own] = (array[:, own] - change.shifts) / change.factors
+        pool.variances[:, own] /= change.factors**2
+        _forget_evidence(pool, own)
     if not is_settled:  # the map is still made from the first rows: all is still to be learned
         pool.caps[:] = prior
         pool.gains[:] = packed(np.diag(pool.caps))
 
 
-def _bases_of_rules(state: State, pool: PoolState, basis: Floats) -> Floats:
-    """The basis (C, p, p) of every rule: a line has no curves, so none may flow into its gains."""
-    n = pool.lows.shape[1]
-    straight = basis.copy()
-    straight[:, 1 + n :] = np.eye(2 * n + 1)[:, 1 + n :]
-    is_line = np.isin(pool.owners, np.flatnonzero(state.layers.kinds == LINE))
-    return np.where(is_line[:, None, None], straight, basis)
-
-
-def _restart_feature(pool: PoolState, feature: int, prior: float) -> None:
-    """Start all rules anew on a feature whose old range says nothing about the new one."""
-    n = pool.lows.shape[1]
+def _restart_features(pool: PoolState, features: Ints, prior: float) -> None:
+    """Start all rules anew on features whose old ranges say nothing about the new ones."""
     gains = unpacked(pool.gains)
-    for place in (1 + feature, 1 + n + feature):
-        pool.weights[:, :, place] = 0.0
-        gains[:, place, :] = 0.0
-        gains[:, :, place] = 0.0
-        gains[:, place, place] = prior
-        pool.caps[place] = prior
+    places = np.concatenate([1 + features, 1 + pool.lows.shape[1] + features])
+    pool.weights[:, :, places] = 0.0
+    gains[:, places, :] = 0.0
+    gains[:, :, places] = 0.0
+    gains[:, places, places] = prior
+    pool.caps[places] = prior
     pool.gains[:] = packed(gains)
-    pool.means[:, feature] = 0.5
-    pool.variances[:, feature] = 0.0
-    _forget_evidence(pool, feature)
+    pool.means[:, features] = 0.5
+    pool.variances[:, features] = 0.0
+    _forget_evidence(pool, features)
 
 
-def _forget_evidence(pool: PoolState, feature: int) -> None:
-    """Gather evidence for splits anew wherever a feature takes part."""
-    pool.evidence[:, feature] = 0.0
+def _forget_evidence(pool: PoolState, features: Ints) -> None:
+    """Gather evidence for splits anew wherever these features take part."""
+    pool.evidence[:, features] = 0.0
     if pool.crossings.size:
         pairs = np.tril_indices(pool.lows.shape[1], -1)
-        pool.crossings[:, (pairs[0] == feature) | (pairs[1] == feature)] = 0.0
+        pool.crossings[:, np.isin(pairs, features).any(axis=0)] = 0.0
 
 
 # ---- what there is
 
 
-def n_rules(state: State, layer: int) -> int:
-    """Rules of a layer."""
-    assert state.pool is not None
-    return int(state.pool.n_members[layer])
-
-
-def n_parameters(state: State, layer: int) -> int:
-    """Numbers that define the rules of a layer."""
-    pool = state.pool
-    assert pool is not None
-    n, m = int(pool.lows.shape[1]), int(pool.class_counts.shape[1])
+def counts_of(state: State, layer: int) -> tuple[int, int]:
+    """Rules of a layer, and numbers that define them."""
+    pool = present(state.pool)
+    (n, m), count = (pool.lows.shape[1], pool.class_counts.shape[1]), int(pool.n_members[layer])
     own = (n + 1) * m if state.layers.kinds[layer] == LINE else 2 * n + (2 * n + 1) * m
-    return int(pool.n_members[layer]) * own
+    return count, count * own
 
 
 def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterator[Rule]:
     """The rules of a layer of boxes, or the only one of a line or curve."""
-    pool = state.pool
-    assert pool is not None
+    pool = present(state.pool)
     members = pool.members[layer, : pool.n_members[layer]].tolist()
     n_rows = float(pool.class_counts[members].sum())
+    is_used = np.isin(np.arange(pool.lows.shape[1]), units.used)
+    is_curved = bool(state.layers.kinds[layer] != LINE)
     for rule in members:
-        shares = _said_at_mean(pool, rule, state.layers.kinds[layer] != LINE, units.used)
+        _, said = _at_mean(pool, rule, is_used, is_used & is_curved)
+        shares = softmax(said)
         own = float(pool.class_counts[rule].sum())
         yield Rule(
             layer=layer,
@@ -261,27 +245,27 @@ def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterat
             covariance=units.covariance(pool.variances[rule]),
             probabilities=dict(zip(units.labels, shares.tolist(), strict=True)),
             n_rows=own,
-            is_archived=False,
-            voting_weight=0.0,
             ranges=units.ranges,
-            bounds=np.stack(
-                [units.values(pool.lows[rule]), units.values(pool.highs[rule])], axis=1
-            ),
+            bounds=np.stack([units.values(ends[rule]) for ends in (pool.lows, pool.highs)], axis=1),
             age=int(pool.ages[rule]),
             firing_share=own / n_rows if n_rows else None,
             slopes=2.0 * pool.weights[rule][:, 1 + units.used].T,
         )
 
 
-def _said_at_mean(pool: PoolState, rule: int, is_curved: bool, used: Ints) -> Floats:
-    """Class probabilities of a rule at the mean of its rows."""
-    n = pool.lows.shape[1]
-    t = 2.0 * np.clip(pool.means[rule, used], -CLIP, 1.0 + CLIP) - 1.0
-    weights = pool.weights[rule]
-    logits = weights[:, 0] + weights[:, 1 + used] @ t
-    if is_curved:
-        logits += weights[:, 1 + n + used] @ (2.0 * t * t - 1.0)
-    return softmax(logits)
+def _at_mean(
+    pool: PoolState, rule: int, is_there: Flags, is_curved: Flags
+) -> tuple[Floats, Floats]:
+    """The mean (n,) of the rows of a rule in [-1, 1] units, and the logits (m,) of the rule there.
+
+    is_there, is_curved: (n,) features whose line and curve count
+    """
+    usual: Floats = 2.0 * np.clip(pool.means[rule], -CLIP, 1.0 + CLIP) - 1.0
+    line, curve = (
+        np.where(is_there, usual, 0.0),
+        np.where(is_curved, 2.0 * usual * usual - 1.0, 0.0),
+    )
+    return usual, pool.weights[rule] @ np.concatenate([[1.0], line, curve])
 
 
 # ---- why
@@ -295,18 +279,14 @@ def reasons_of(
     A feature contributes the difference between its terms at the row and at the mean of the rows of
     the rule that fires.
     """
-    pool = state.pool
-    assert pool is not None
+    pool = present(state.pool)
     rule = holding_rule(pool, layer, row)
     n, weights, is_there = row.size, pool.weights[rule], ~np.isnan(row)
     is_curved = is_there & bool(state.layers.kinds[layer] != LINE)
-    here, usual = 2.0 * row - 1.0, 2.0 * np.clip(pool.means[rule], -CLIP, 1.0 + CLIP) - 1.0
-    usually = np.ones(2 * n + 1)
-    usually[1 : 1 + n] = np.where(is_there, usual, 0.0)
-    usually[1 + n :] = np.where(is_curved, 2.0 * usual * usual - 1.0, 0.0)
+    usual, bias = _at_mean(pool, rule, is_there, is_curved)
+    here = 2.0 * row - 1.0
     line = np.where(is_there, here - usual, 0.0)
     curve = np.where(is_curved, 2.0 * (here * here - usual * usual), 0.0)
-    bias = weights @ usually
     contributions = (weights[:, 1 : 1 + n] * line + weights[:, 1 + n :] * curve).T
     shares = softmax(bias + contributions.sum(axis=0))
     return Said(LOGITS, bias, contributions, (FiredRule(rule, 1.0),), shares, shares), shares
@@ -315,59 +295,39 @@ def reasons_of(
 def holding_rule(pool: PoolState, layer: int, row: Floats) -> int:
     """The rule whose box holds the row; absent features lie in every box, as in the kernel."""
     members = pool.members[layer, : pool.n_members[layer]]
-    if members.size > 1:
-        is_out = (row <= pool.lows[members]) | (row > pool.highs[members])
-        holds = ~is_out.any(axis=1)
-        return int(members[holds.argmax()])  # the first rule if there is none
-    return int(members[0])
+    is_out = (row <= pool.lows[members]) | (row > pool.highs[members])
+    return int(members[is_out.any(axis=1).argmin()])  # the first rule if there is none
 
 
 # ---- whether numbers from a file can be those of a model
 
-ROUNDING = 1e-3
-"""Of sums of single precision, for each unit."""
 
-LEAST_EVIDENCE = -1e-3
-"""Variances of residuals are sums of what may be below 0 by rounding."""
-
-
-def problems_of(state: State, config: "Config") -> Iterator[tuple[bool, str]]:
+def problems_of(state: State, config: "Config") -> Iterator[tuple[Any, str]]:
     """What must hold, and what is wrong otherwise."""
-    pool, kinds = state.pool, state.layers.kinds
-    assert pool is not None
+    pool, kinds = present(state.pool), state.layers.kinds
     yield from _problems_of_members(pool, kinds)
     has_bounds = ~(np.isnan(pool.lows) | np.isnan(pool.highs))
-    yield bool(has_bounds.all()), "pool/lows or pool/highs holds NaN"
+    yield has_bounds.all(), "pool/lows or pool/highs holds NaN"
     # a box may shrink to nothing where a range widens far beyond it; it then holds no row
-    yield bool((pool.lows <= pool.highs).all()), "pool/lows holds a bound above that in pool/highs"
+    yield (pool.lows <= pool.highs).all(), "pool/lows holds a bound above that in pool/highs"
     is_used = pool.owners != NO_OWNER
     places = np.arange(pool.caps.size)
     variances = pool.gains[is_used][:, places * (places + 3) // 2]
-    yield bool((variances > 0.0).all()), "pool/gains holds a variance that is not positive"
-    is_sound = bool((pool.evidence[..., 1] >= LEAST_EVIDENCE).all())
-    yield is_sound, "pool/evidence holds a variance below 0"
-    most = 2.0 * pool.ages[:, None, None] * (1.0 + ROUNDING) + ROUNDING
-    is_sound = bool((np.abs(pool.crossings) <= most)[is_used].all())
-    yield is_sound, "pool/crossings holds more than so many rows can leave there"
-    scaled = pool.caps / config.rules.prior
-    is_sound = bool(((scaled > 1.0 - ROUNDING) & (scaled < WIDEST_PRIOR + ROUNDING)).all())
-    yield is_sound, "pool/caps holds a bound that does not fit the prior"
+    yield (variances > 0.0).all(), "pool/gains holds a variance that is not positive"
 
 
-def _problems_of_members(pool: PoolState, kinds: Ints) -> Iterator[tuple[bool, str]]:
+def _problems_of_members(pool: PoolState, kinds: Ints) -> Iterator[tuple[Any, str]]:
     """Every rule belongs to one layer, and to the one that says so."""
     counts, room = pool.n_members, pool.members.shape[1]
-    yield bool((counts <= room).all()), "pool/n_members holds more than there is room"
-    is_known = bool((pool.members < pool.owners.size).all())
+    has_room = (counts <= room).all()
+    yield has_room, "pool/n_members holds more than there is room"
+    is_known = (pool.members < pool.owners.size).all()
     yield is_known, "pool/members holds a rule that is not there"
-    yield bool((pool.owners < kinds.size).all()), "pool/owners holds no layer"
+    yield (pool.owners < kinds.size).all(), "pool/owners holds no layer"
     is_single, is_boxes = np.isin(kinds, [LINE, CURVE]), kinds == BOXES
-    fits = (counts[is_single] == 1).all() and (counts[is_boxes] >= 1).all()
-    fits = fits and not counts[~is_single & ~is_boxes].any()
-    yield bool(fits), "pool/n_members does not fit the kind of a layer"
+    fits = np.where(is_single, counts == 1, np.where(is_boxes, counts >= 1, counts == 0)).all()
+    yield fits, "pool/n_members does not fit the kind of a layer"
     used = np.arange(room) < counts[:, None]
-    if not (fits and is_known and (counts <= room).all()):
-        return
     rules, layers = pool.members[used], np.nonzero(used)[0]
     own = np.array_equal(pool.owners[rules], layers)
     yield own, "pool/members holds a rule that another layer owns"
@@ -375,57 +335,33 @@ def _problems_of_members(pool: PoolState, kinds: Ints) -> Iterator[tuple[bool, s
     yield once, "pool/members and pool/owners contradict each other"
 
 
-def lengths(n: int, config: "Config") -> dict[str, int]:
-    """Lengths of the axes that only these layers have."""
-    boxes = config.boxes
-    has_pairs = boxes is not None and boxes.crossings
-    return {
-        "C": config.rules.max_rules if config.rules is not None else 0,
-        "R": boxes.max_rules if boxes is not None else 1,
-        "p": 2 * n + 1,
-        "h": (2 * n + 1) * (n + 1),
-        "d": n * (n - 1) // 2 if has_pairs else 0,
-        "B": N_BINS,
-    }
-
-
 # ---- parameters for kernels
 
 
 def params(config: "Config", n_inputs: int) -> PoolParams:
     """What kernels need."""
-    layers, rules, boxes = config.layers, config.rules, config.boxes
-    memory = config.memory or Memory()
-    is_line = [layer.kind == "line" and layer.memory == ADAPTIVE for layer in layers]
-    shares = [layer.memory_share for layer in layers]
-    short = [k for k, line in enumerate(is_line) if line and shares[k] < 1.0]
-    long = [k for k, line in enumerate(is_line) if line and shares[k] == 1.0]
-    has_pair = bool(short and long)
+    layers, rules = config.layers, config.rules
+    boxes, memory = config.boxes or Boxes(), config.memory or Memory()
+    lines = [k for k, own in enumerate(layers) if own.kind == "line" and own.memory == ADAPTIVE]
+    short = [k for k in lines if layers[k].memory_share < 1.0]
+    long = [k for k in lines if layers[k].memory_share == 1.0]
     fixed = [k for k, layer in enumerate(layers) if layer.kind == "curve" and layer.memory]
-    reference = max(fixed, key=lambda k: layers[k].memory) if fixed else -1
-    return PoolParams(
+    numbers: PoolParams = numbers_for(
+        PoolParams,
+        (rules, memory, boxes),
         memories=np.array([float(layer.memory) for layer in layers]),
-        memory_shares=np.array([float(share) for share in shares]),
+        memory_shares=np.array([float(layer.memory_share) for layer in layers]),
         label_noises=np.array([float(layer.label_noise) for layer in layers]),
-        splits=np.array(
-            [layer.kind == "boxes" and boxes is not None and boxes.splitting for layer in layers]
-        ),
+        splits=np.array([layer.kind == "boxes" and boxes.splitting for layer in layers]),
         head_starts=np.array([k in fixed for k in range(len(layers))]),
-        short_line=short[0] if has_pair else -1,
+        short_line=short[0] if short and long else -1,
         long_line=long[0] if long else -1,
-        reference=reference,
+        reference=max(fixed, key=lambda k: layers[k].memory, default=-1),
         shortest_memory=float(memory.shortest),
         longest_memory=float(max(memory.longest, memory.shortest)),
-        referee_memory=float(memory.referee_memory),
-        shortening=float(memory.shortening),
-        lengthening=float(memory.lengthening),
         forgetting=config.memory is not None,
-        prior=float(rules.prior),
-        prior_reach=float(rules.prior_reach),
-        least_trust=float(rules.least_trust),
-        split_evidence=float(boxes.evidence) if boxes else 0.0,
-        evidence_per_contrast=float(boxes.evidence_per_contrast) if boxes else 0.0,
-        split_every=int(boxes.every) if boxes else 1,
-        split_doubt=float(boxes.doubt) if boxes else 1.0,
-        least_variance=float(boxes.least_variance) if boxes else 0.0,
+        split_evidence=float(boxes.evidence),
+        split_every=int(boxes.every),
+        split_doubt=float(boxes.doubt),
     )
+    return numbers

@@ -79,21 +79,18 @@ def drift_in_chunk(
     if not cuts.size or span == 0.0:
         return Verdict(Level.STABLE)
     cut = int(cuts[0])
-    before, after = float(means[cut - 1]), float(errors[cut:].mean())
-    gap = after - before if one_sided else abs(after - before)
-    return _judge(
-        gap,
-        (before, after, cut),
-        hoeffding_bound(span, cut, drift_significance),
-        hoeffding_bound(span, cut, warning_significance),
-    )
+    facts = (float(means[cut - 1]), float(errors[cut:].mean()), cut)
+    levels = (drift_significance, warning_significance)
+    bounds = [hoeffding_bound(span, cut, level) for level in levels]
+    return _judge(facts, bounds[0], bounds[1], one_sided)
 
 
 def _judge(
-    gap: float, facts: tuple[float, float, int], drift_bound: float, warning_bound: float
+    facts: tuple[float, float, int], drift_bound: float, warning_bound: float, one_sided: bool
 ) -> Verdict:
-    """Compare the gap with both bounds."""
+    """Compare the rise of the error rate with both bounds."""
     before, after, cut = facts
+    gap = after - before if one_sided else abs(after - before)
     if gap > drift_bound:
         return Verdict(Level.DRIFT, before, after, drift_bound, cut)
     if gap > warning_bound:
@@ -128,20 +125,16 @@ def judge_stream(
     if drift_bound == math.inf:
         return Verdict(Level.STABLE)
     _, _, warning_bound = compare_errors(track, math.log(1.0 / warning_significance))
-    gap = after - before if one_sided else abs(after - before)
-    return _judge(gap, (before, after, int(track[CUT_ROWS])), drift_bound, warning_bound)
+    return _judge((before, after, int(track[CUT_ROWS])), drift_bound, warning_bound, one_sided)
 
 
 def find_drift(network: "Network", errors: Ints, drift: Drift) -> Verdict:
     """Test the errors since the last structural step, as configured."""
-    caps = (drift.significance, drift.warning if drift.warning is not None else drift.significance)
-    levels = caps
+    levels = [drift.significance, drift.warning or drift.significance]
     if drift.horizon is not None:
         n, horizon = network.n_chunks, drift.horizon
-        levels = (
-            dynamic_significance(n, horizon, caps[0]),
-            dynamic_significance(n, horizon, caps[1]),
-        )
+        levels = [dynamic_significance(n, horizon, cap) for cap in levels]
     if drift.test == "chunk":
-        return drift_in_chunk(errors, *levels, drift.one_sided)
-    return drift_in_stream(network.state.progress.errors, errors, *levels, drift.one_sided)
+        return drift_in_chunk(errors, levels[0], levels[1], drift.one_sided)
+    track = network.state.progress.errors
+    return drift_in_stream(track, errors, levels[0], levels[1], drift.one_sided)

@@ -13,7 +13,8 @@ import numpy as np
 
 from devfnn.arrays import Flags, Floats, Ints
 from devfnn.events import Event, FeatureOff, FeatureOn
-from devfnn.model.layout import Field
+from devfnn.model.layout import Field, carry_over, make
+from devfnn.model.rows import Rows
 from devfnn.model.scaling import Change
 
 if TYPE_CHECKING:
@@ -44,25 +45,16 @@ LAYOUT = {
 
 def empty_stats(n_features: int, n_classes: int) -> FeatureStats:
     """Statistics of nothing."""
-    return FeatureStats(
-        np.zeros(1),
-        np.concatenate([np.full(n_features, 0.5), np.zeros(n_features)]),
-        np.zeros(2 * n_features),
-        np.zeros(n_classes),
-        np.zeros((2 * n_features, n_classes)),
-    )
+    stats = FeatureStats(**make(LAYOUT, {"2n": 2 * n_features, "m": n_classes}))
+    stats.signal_means[:n_features] = 0.5
+    return stats
 
 
 def resized_stats(stats: FeatureStats, n_features: int, n_classes: int) -> FeatureStats:
     """A larger copy, with room for features and classes that appear later."""
-    fresh = empty_stats(n_features, n_classes)
-    known = stats.signal_means.size // 2
-    places = np.concatenate([np.arange(known), n_features + np.arange(known)])
-    fresh.weight[:] = stats.weight
-    fresh.signal_means[places] = stats.signal_means
-    fresh.signal_variances[places] = stats.signal_variances
-    fresh.class_means[: stats.class_means.size] = stats.class_means
-    fresh.covariances[places, : stats.class_means.size] = stats.covariances
+    fresh, known = empty_stats(n_features, n_classes), np.arange(stats.signal_means.size // 2)
+    places = {"2n": np.concatenate([known, n_features + known])}
+    carry_over(LAYOUT, stats._asdict(), fresh._asdict(), places)
     return fresh
 
 
@@ -71,10 +63,10 @@ def rebased_stats(stats: FeatureStats, change: Change) -> FeatureStats:
     n_features = stats.signal_means.size // 2
     means, variances = stats.signal_means.copy(), stats.signal_variances.copy()
     covariances = stats.covariances.copy()
-    for feature in change.features[change.is_wild]:
-        means[[feature, n_features + feature]] = (0.5, 0.0)
-        variances[[feature, n_features + feature]] = 0.0
-        covariances[[feature, n_features + feature]] = 0.0
+    wild = change.features[change.is_wild]
+    both = np.concatenate([wild, n_features + wild])
+    means[wild], means[n_features + wild] = 0.5, 0.0
+    variances[both], covariances[both] = 0.0, 0.0
     change = change.without_wild()
     means[change.features] -= change.shifts
     for power, signals in ((1, change.features), (2, n_features + change.features)):
@@ -103,19 +95,17 @@ def compression_index(
 
 def updated_stats(stats: FeatureStats, rows: Floats, labels: Ints, memory: float) -> FeatureStats:
     """The statistics with a chunk added, the past faded; missing values count as the mean."""
-    n_classes = stats.class_means.size
     means = stats.signal_means[: rows.shape[1]]
     rows = np.where(np.isnan(rows), means, rows)
     rows = np.concatenate([rows, (rows - means) ** 2], axis=1)
-    targets = (labels[:, None] == np.arange(n_classes)).astype(np.float64)
-    past = stats.weight * memory
-    weight = past + rows.shape[0]
+    targets = (labels[:, None] == np.arange(stats.class_means.size)).astype(np.float64)
+    weight = stats.weight * memory + rows.shape[0]
     share = rows.shape[0] / weight
+    keep = 1.0 - share
     row_means, target_means = rows.mean(axis=0), targets.mean(axis=0)
     moved, turned = row_means - stats.signal_means, target_means - stats.class_means
     variances = rows.var(axis=0)
     covariances = (rows - row_means).T @ (targets - target_means) / rows.shape[0]
-    keep = 1.0 - share
     return FeatureStats(
         weight,
         stats.signal_means + share * moved,
@@ -156,26 +146,20 @@ def updated_mask(mask: Flags, scores: Floats, threshold: float) -> Flags:
     return fresh
 
 
-def mask_features(
-    network: "Network", inputs: Floats, labels: Ints, names: list[str]
-) -> list[Event]:
-    """Switch features off and on by their relevance to the classes.
-
-    inputs: (k, n) scaled rows, with the features that are left out now
-    """
-    mask, stats = network.config.feature_mask, network.feature_stats
-    if mask is None or stats is None or not len(inputs):
+def mask_features(network: "Network", rows: Rows, names: list[str]) -> list[Event]:
+    """Switch features off and on by their relevance to the classes."""
+    mask, stats, before = network.config.feature_mask, network.feature_stats, network.feature_mask
+    if mask is None or stats is None or not len(rows):
         return []
-    network.feature_stats = updated_stats(stats, inputs, labels, mask.memory)
+    inputs = network.all_inputs_of(rows.X)
+    network.feature_stats = updated_stats(stats, inputs, rows.labels, mask.memory)
     scores = feature_scores(network.feature_stats, mask.score)
-    before = network.feature_mask
     network.feature_mask = updated_mask(before, scores, mask.threshold)
     changed = np.flatnonzero(network.feature_mask != before)
     if changed.size:
         network.switch_inputs()
-    return [
-        (FeatureOn if network.feature_mask[j] else FeatureOff)(
-            network.n_rows, names[j], float(scores[j]), mask.threshold
-        )
-        for j in changed
-    ]
+    events: list[Event] = []
+    for j in changed:
+        event = FeatureOn if network.feature_mask[j] else FeatureOff
+        events.append(event(network.n_rows, names[j], float(scores[j]), mask.threshold))
+    return events

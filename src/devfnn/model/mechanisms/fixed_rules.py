@@ -6,14 +6,14 @@ filled up with the rows that lie farthest from all its rules. From then on rules
 comes or goes.
 """
 
-import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from devfnn.arrays import Floats, Ints
-from devfnn.kernels.state import ACTIVE, FREE
-from devfnn.model.config import Config
+from devfnn.kernels.state import ACTIVE, FREE, GaussianState, Params
+from devfnn.model.layers.gaussian import LAYOUT
+from devfnn.model.layout import present
 
 if TYPE_CHECKING:
     from devfnn.model.network import Network
@@ -21,64 +21,46 @@ if TYPE_CHECKING:
 MOST = 1000
 """Rules of a layer, however many features there are."""
 
-FRESH = {
-    "status": ACTIVE,
-    "populations": 1.0,
-    "class_counts": 0.0,
-    "densities": (1.0, 0.0, 1.0),
-    "potentials": (1.0, 0.0),
-    "utilities": -1.0,
-    "ages": 0,
-    "premise_updates": 0,
-    "record_counts": 0.0,
-    "record_means": 0.0,
-    "record_squares": 0.0,
-    "violations": 0.0,
-}
-"""What a rule that has seen nothing starts with."""
 
-
-@functools.lru_cache(maxsize=64)
-def founding_config(config: Config, n_features: int) -> Config:
-    """The configuration of a first chunk: if the number of rules is fixed, they are born there."""
-    if config.gaussian is None or config.gaussian.rules == "evolving":
-        return config
-    n_rules = min(n_features, MOST)
-    return config.replace(
-        gaussian__rules="evolving", gaussian__pruning=False, gaussian__max_rules=n_rules
-    )
+def founding_params(network: "Network") -> Params:
+    """Parameters for kernels: in a first chunk, rules whose number is fixed are born."""
+    own, params = network.config.gaussian, network.params
+    if network.n_chunks or own is None or own.rules == "evolving":
+        return params
+    most = min(network.n_features, MOST)
+    gaussian = present(params.gaussian)._replace(grow_rules=own.growing, max_rules=most)
+    return params._replace(gaussian=gaussian)
 
 
 def fill_up(network: "Network", layer: int, stacked: Floats) -> None:
     """Give a layer the rules that it still lacks, at rows that lie far from all others.
 
-    Parameters
-    ----------
-    stacked
-        Rows as the layer sees them; those with a gap are left aside.
+    stacked: rows as the layer sees them; those with a gap are left aside
     """
     params, own = network.config.gaussian, network.state.gaussians
     wanted = min(network.n_features, MOST)
     if params is None or own is None or params.rules == "evolving":
         return
-    if _active(network, layer).size in (0, wanted):
+    active = _active(own, layer)
+    if active.size in (0, wanted):
         return
     n = int(own.n_inputs[layer, 0])
     inputs = np.where(own.input_mask[layer, :n], stacked[:, :n], 0.5)
     rows = inputs[~np.isnan(inputs).any(axis=1)]
-    model = _of_middle_volume(network, layer)
-    distances = _squared_distances(rows, own.centers[layer, _active(network, layer), :n]).min(
-        axis=1, initial=np.inf
-    )
-    while _active(network, layer).size < wanted and distances.max(initial=0.0) > 0.0:
+    by_volume = active[np.argsort(own.log_volumes[layer, active])]
+    model = int(by_volume[active.size // 2])  # new rules are as wide as that in the middle
+    centers = own.centers[layer, active, :n]
+    distances = _squared_distances(rows, centers).min(axis=1, initial=np.inf)
+    for _ in range(wanted - active.size):
+        if distances.max(initial=0.0) == 0.0:
+            return
         center = rows[np.argmax(distances)]
         _place(network, layer, center, model, params.later_gain)
         distances = np.minimum(distances, _squared_distances(rows, center[None])[:, 0])
 
 
-def _active(network: "Network", layer: int) -> Ints:
-    assert network.state.gaussians is not None
-    return np.flatnonzero(network.state.gaussians.status[layer] == ACTIVE)
+def _active(own: GaussianState, layer: int) -> Ints:
+    return np.flatnonzero(own.status[layer] == ACTIVE)
 
 
 def _squared_distances(rows: Floats, centers: Floats) -> Floats:
@@ -86,32 +68,23 @@ def _squared_distances(rows: Floats, centers: Floats) -> Floats:
     return np.asarray(np.einsum("kij,kij->ki", away, away))
 
 
-def _of_middle_volume(network: "Network", layer: int) -> int:
-    """The rule in the middle when all are put in the order of their volumes."""
-    assert network.state.gaussians is not None
-    active = _active(network, layer)
-    order = np.argsort(network.state.gaussians.log_volumes[layer, active])
-    return int(active[order[active.size // 2]])
-
-
 def _place(network: "Network", layer: int, center: Floats, model: int, gain: float) -> None:
     """A rule at a row, as wide as the model; it says what its nearest neighbour says."""
-    own = network.state.gaussians
-    assert own is not None
-    active = _active(network, layer)
-    near = _squared_distances(center[None], own.centers[layer, active, : center.size])
-    neighbour = int(active[np.argmin(near)])
+    own = present(network.state.gaussians)
     if not (own.status[layer] == FREE).any():
         network.resize(slots=2 * own.status.shape[1])
-        own = network.state.gaussians
-        assert own is not None
-    rule = int(np.argmax(own.status[layer] == FREE))
-    for name, value in FRESH.items():
-        getattr(own, name)[layer, rule] = value
+        own = present(network.state.gaussians)
+    active, rule = _active(own, layer), int(np.argmax(own.status[layer] == FREE))
+    near = _squared_distances(center[None], own.centers[layer, active, : center.size])
+    for name, field in LAYOUT.items():
+        if field.axes.startswith("L G"):
+            getattr(own, name)[layer, rule] = field.fill
+    own.status[layer, rule], own.utilities[layer, rule] = ACTIVE, -1.0
+    own.densities[layer, rule] = (1.0, 0.0, 1.0)
+    own.potentials[layer, rule] = (1.0, 0.0)
     for name in ("covs", "inverse_covs", "log_volumes"):
         getattr(own, name)[layer, rule] = getattr(own, name)[layer, model]
     own.centers[layer, rule, : center.size] = center
-    own.consequents[layer, rule] = own.consequents[layer, neighbour]
-    own.gain_covs[layer, rule] = 0.0
+    own.consequents[layer, rule] = own.consequents[layer, active[np.argmin(near)]]
     size = 2 * center.size + 1
     np.fill_diagonal(own.gain_covs[layer, rule, :size, :size], gain)

@@ -4,17 +4,17 @@ Paper: sections "Deep Stacked Network" and "Hidden Layer Growing Mechanism". Net
 layers instead do that inside kernels, see `kernels/drift.py`.
 """
 
-import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from devfnn.arrays import Floats, Ints
 from devfnn.events import DriftFound, DriftWarned, Event, LayerAdded
-from devfnn.kernels.state import ALWAYS, FREE, GAUSSIAN, NEVER, OFFERED, Batch
+from devfnn.kernels.state import FREE, GAUSSIAN, OFFERED, Batch
 from devfnn.model.config import AddLayers
 from devfnn.model.layers.gaussian import start_inputs
-from devfnn.model.mechanisms.drift import Level, Verdict, find_drift
+from devfnn.model.layout import present
+from devfnn.model.mechanisms.drift import Level, find_drift
 from devfnn.model.rows import Rows
 from devfnn.model.validation import exploration_draws
 
@@ -22,34 +22,18 @@ if TYPE_CHECKING:
     from devfnn.model.network import Network
 
 INHERITED = (
-    "status",
-    "centers",
-    "covs",
-    "inverse_covs",
-    "log_volumes",
-    "populations",
-    "class_counts",
-    "consequents",
-    "gain_covs",
-    "densities",
-    "potentials",
-    "utilities",
-    "density_weight",
-    "density_mean",
-    "density_cov",
-    "class_weights",
-    "class_means",
-    "class_variances",
-)
+    "status centers covs inverse_covs log_volumes populations class_counts consequents gain_covs "
+    "densities potentials utilities density_weight density_mean density_cov class_weights "
+    "class_means class_variances"
+).split()
 """What a new layer takes over from the winner: its rules and what it knows of the rows."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Reaction:
+class Reaction(NamedTuple):
     """What the drift test led to; `said` and `taken` are those of a new layer, row by row."""
 
-    level: Level = Level.STABLE
-    events: list[Event] = dataclasses.field(default_factory=list)
+    level: Level
+    events: list[Event]
     said: Floats | None = None
     taken: Ints | None = None
 
@@ -58,40 +42,24 @@ def react_to_errors(network: "Network", rows: Rows, errors: Ints, draws: Floats)
     """Test for drift: add a layer, keep the rows for later, or go on."""
     growing, drift = network.config.growing, network.config.drift
     if not isinstance(growing, AddLayers) or drift is None:
-        return Reaction()
-    verdict = find_drift(network, errors, drift)
-    if verdict.level is Level.DRIFT:
-        return _grow(network, rows, verdict, draws, growing)
-    if verdict.level is Level.WARNING:
-        return _warn(network, rows, verdict, growing)
-    network.buffer = Rows.none(network.n_features)
-    return Reaction()
-
-
-def _warn(network: "Network", rows: Rows, verdict: Verdict, growing: AddLayers) -> Reaction:
-    """Keep the rows of a warning; the oldest go when there are too many."""
-    joined = Rows.joined([network.buffer, rows])
-    dropped = max(len(joined) - growing.buffer_rows, 0)
-    network.buffer = joined.part(dropped, len(joined))
+        return Reaction(Level.STABLE, [])
+    verdict, kept = find_drift(network, errors, drift), Rows.joined([network.buffer, rows])
     facts = (verdict.error_before, verdict.error_after, verdict.bound)
-    event = DriftWarned(network.n_rows, *facts, len(network.buffer), dropped)
-    return Reaction(Level.WARNING, [event])
-
-
-def _grow(
-    network: "Network", rows: Rows, verdict: Verdict, draws: Floats, growing: AddLayers
-) -> Reaction:
-    """Add a layer for the new concept; at full depth the present layers have to do."""
-    facts = (verdict.error_before, verdict.error_after, verdict.bound, verdict.cut)
-    events: list[Event] = [DriftFound(network.n_rows, *facts)]
-    kept = Rows.joined([network.buffer, rows])
+    if verdict.level is Level.WARNING:
+        dropped = max(len(kept) - growing.buffer_rows, 0)  # the oldest
+        network.buffer = kept.part(dropped, len(kept))
+        warned = DriftWarned(network.n_rows, *facts, len(network.buffer), dropped)
+        return Reaction(Level.WARNING, [warned])
     network.buffer = Rows.none(network.n_features)
-    if network.n_layers >= growing.max_layers:
-        return Reaction(Level.STABLE, events)
+    if verdict.level is Level.STABLE:
+        return Reaction(Level.STABLE, [])
+    found = DriftFound(network.n_rows, *facts, verdict.cut)
+    if network.n_layers >= growing.max_layers:  # the present layers have to do
+        return Reaction(Level.STABLE, [found])
     first = len(kept) - len(rows)
     lead = exploration_draws(network.config.seed + 1, network.n_rows, first)
     added, said, taken = _add_layer(network, kept, np.concatenate([lead, draws]), growing)
-    return Reaction(Level.DRIFT, events + added, said[first:], taken[first:])
+    return Reaction(Level.DRIFT, [found, *added], said[first:], taken[first:])
 
 
 def _add_layer(
@@ -108,11 +76,8 @@ def _add_layer(
     _, stacked = network.forward(network.inputs_of(rows.X))
     offered = np.full(len(rows), OFFERED, np.int64)
     batch = Batch(stacked, rows.labels, rows.weights, draws, offered)
-    codes = np.full(layer + 1, NEVER)
-    codes[layer] = ALWAYS
-    events, outputs, taken = network.train(batch, codes)
-    assert network.state.gaussians is not None
-    n_inputs = int(network.state.gaussians.n_inputs[layer, 0])
+    events, outputs, taken = network.train(batch, [layer])
+    n_inputs = int(present(network.state.gaussians).n_inputs[layer, 0])
     added = LayerAdded(network.n_rows, layer, n_inputs, len(rows))
     return [added, *events], outputs[:, layer], taken
 
@@ -122,29 +87,23 @@ def _inherit_rules(network: "Network", parent: int, child: int, doubt: float) ->
 
     Inputs that the other did not have start uncoupled and with weight 0.
     """
-    own, params = network.state.gaussians, network.config.gaussian
-    assert own is not None and params is not None
+    own, params = present(network.state.gaussians), network.config.gaussian
     for name in INHERITED:
         array = getattr(own, name)
         array[child] = array[parent]
     n_parent, n = int(own.n_inputs[parent, 0]), int(own.n_inputs[child, 0])
     known = slice(0, 2 * n_parent + 1)
-    for rule in np.flatnonzero(own.status[child] != FREE):
-        own.gain_covs[child, rule, known, known] *= doubt
-        added = np.arange(n_parent, n)
-        start_inputs(own, child, int(rule), added, params, params.later_gain)
-        own.ages[child, rule] = 0
+    rules = np.flatnonzero(own.status[child] != FREE)
+    own.gain_covs[child, rules, known, known] *= doubt
+    start_inputs(own, (child, rules), np.arange(n_parent, n), params, params.later_gain)
+    own.ages[child, rules] = 0
 
 
 def layers_to_train(network: "Network", level: Level) -> list[int]:
     """Layers that learn a chunk: the leader, unless it just failed, and those that always learn."""
     config, layers = network.config, network.state.layers
-    live = np.flatnonzero(~layers.is_merged).tolist()
-    chosen: set[int] = set()
-    if config.training == "all":
-        chosen = set(live)
-    elif config.training == "configured":
-        chosen = {layer for layer in live if layer < len(config.layers)}
+    n_always = config.n_always(layers.kinds.size)
+    chosen = set(np.flatnonzero(~layers.is_merged[:n_always]).tolist())
     on_warning = isinstance(config.growing, AddLayers) and config.growing.train_on_warning
     if level is Level.STABLE or (level is Level.WARNING and on_warning):
         chosen.add(network.leader)

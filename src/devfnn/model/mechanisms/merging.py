@@ -5,6 +5,7 @@ covariances of the outputs are kept over chunks for every pair of layers, from t
 younger one on. By disagreement: kept layers that differ on too few rows; the worse is dropped.
 """
 
+import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from devfnn.arrays import Flags, Floats
 from devfnn.events import Event, LayerDropped, LayersMerged
 from devfnn.kernels.state import NO_LAYER
 from devfnn.model.config import ByCompression, ByDisagreement
-from devfnn.model.layout import Field
+from devfnn.model.layout import Field, carry_over, make
 from devfnn.model.mechanisms.feature_mask import compression_index
 
 if TYPE_CHECKING:
@@ -44,18 +45,13 @@ LAYOUT = {
 
 def empty_output_stats(n_layers: int, n_classes: int) -> OutputStats:
     """Statistics of nothing."""
-    pairs = (n_layers, n_layers)
-    cube = (*pairs, n_classes)
-    return OutputStats(
-        np.zeros(pairs), np.zeros(pairs), np.zeros(cube), np.zeros(cube), np.zeros(cube)
-    )
+    return OutputStats(**make(LAYOUT, {"L": n_layers, "m": n_classes}))
 
 
 def resized_output_stats(stats: OutputStats, n_layers: int, n_classes: int) -> OutputStats:
     """A larger copy."""
     fresh = empty_output_stats(n_layers, n_classes)
-    for source, target in zip(stats, fresh, strict=True):
-        target[tuple(slice(size) for size in source.shape)] = source
+    carry_over(LAYOUT, stats._asdict(), fresh._asdict(), {})
     return fresh
 
 
@@ -64,32 +60,21 @@ def update_output_stats(
 ) -> None:
     """Take the outputs of a chunk (k, L, m) into the statistics of all live pairs."""
     live = np.flatnonzero(~is_merged)
-    n_rows = outputs.shape[0]
-    means = outputs.mean(axis=0)
-    centred = outputs - means
-    for i in live:
-        for j in live:
-            past = memory * stats.weights[i, j]
-            share = n_rows / (past + n_rows)
-            keep = 1.0 - share
-            moved = means[i] - stats.means[i, j]
-            moved_other = means[j] - stats.means[j, i] if i < j else None
-            variance = (centred[:, i] ** 2).mean(axis=0)
-            stats.variances[i, j] = (
-                keep * stats.variances[i, j] + share * variance + keep * share * moved**2
-            )
-            if moved_other is not None:
-                cov = (centred[:, i] * centred[:, j]).mean(axis=0)
-                stats.covs[i, j] = (
-                    keep * stats.covs[i, j] + share * cov + keep * share * moved * moved_other
-                )
-                stats.covs[j, i] = stats.covs[i, j]
-            stats.weights[i, j] = past + n_rows
-            stats.chunks[i, j] += 1
-    for i in live:
-        for j in live:
-            share = n_rows / stats.weights[i, j]
-            stats.means[i, j] += share * (means[i] - stats.means[i, j])
+    pairs, n_rows = np.ix_(live, live), len(outputs)
+    means = outputs[:, live].mean(axis=0)
+    centred = outputs[:, live] - means
+    past = memory * stats.weights[pairs]
+    share = (n_rows / (past + n_rows))[:, :, None]
+    keep, moved = 1.0 - share, means[:, None] - stats.means[pairs]
+    variances = (centred**2).mean(axis=0)[:, None]
+    variances = keep * stats.variances[pairs] + share * variances + keep * share * moved**2
+    covs = (centred[:, :, None] * centred[:, None]).mean(axis=0)
+    covs = keep * stats.covs[pairs] + share * covs + keep * share * moved * moved.swapaxes(0, 1)
+    covs *= np.tri(live.size, k=-1).T[:, :, None]  # pairs i < j, and the same for j, i
+    stats.variances[pairs], stats.covs[pairs] = variances, covs + covs.swapaxes(0, 1)
+    stats.means[pairs] += share * moved
+    stats.weights[pairs] = past + n_rows
+    stats.chunks[pairs] += 1
 
 
 def redundant_pair(
@@ -101,14 +86,13 @@ def redundant_pair(
     """
     live = np.flatnonzero(~is_merged)
     best: tuple[int, int, float] | None = None
-    for i in live:
-        for j in live[(live > i) & (live >= n_rivals)]:
-            first, second = stats.variances[i, j], stats.variances[j, i]
-            if stats.chunks[i, j] < 2 or min(first.max(), second.max()) < LEAST_VARIANCE:
-                continue
+    for i, j in itertools.combinations(live.tolist(), 2):
+        first, second = stats.variances[i, j], stats.variances[j, i]
+        has_varied = min(first.max(), second.max()) >= LEAST_VARIANCE
+        if j >= n_rivals and stats.chunks[i, j] >= 2 and has_varied:
             index = float(compression_index(first, second, stats.covs[i, j]).max())
-            if index < threshold and (best is None or index < best[2]):
-                best = (int(i), int(j), index)
+            if index < (best[2] if best else threshold):
+                best = (i, j, index)
     return best
 
 
@@ -126,15 +110,12 @@ def _merge_by_outputs(network: "Network", outputs: Floats, merging: ByCompressio
     if layers.kinds.size == 1 or stats is None:
         return []
     update_output_stats(stats, outputs, layers.is_merged, merging.memory)
-    events: list[Event] = []
-    config = network.config
+    events, config = list[Event](), network.config
     n_rivals = len(config.layers) if config.training == "configured" else 0
     while pair := redundant_pair(stats, layers.is_merged, merging.threshold, n_rivals):
         first, second, index = pair
-        weaker_first = layers.voting_weights[first] < layers.voting_weights[second]
-        if first < n_rivals:
-            weaker_first = False
-        kept, dropped = (second, first) if weaker_first else (first, second)
+        is_weaker = layers.voting_weights[first] < layers.voting_weights[second]
+        kept, dropped = (second, first) if is_weaker and first >= n_rivals else (first, second)
         layers.is_merged[dropped] = True
         events.append(LayersMerged(network.n_rows, kept, dropped, index, merging.threshold))
     if events:
@@ -147,18 +128,14 @@ def _merge_kept(network: "Network", merging: ByDisagreement) -> list[Event]:
     from devfnn.kernels.boxes import drop_layer
 
     layers, pool = network.state.layers, network.state.pool
-    events: list[Event] = []
-    first_kept, rows = len(network.config.layers), 2.0 * network.params.vote_rows
-    kept = [k for k in range(first_kept, layers.kinds.size) if layers.kinds[k] != NO_LAYER]
-    for place, first in enumerate(kept):
-        for second in kept[place + 1 :]:
-            if NO_LAYER in (layers.kinds[first], layers.kinds[second]):
-                continue
-            share = float(layers.disagreements[first, second])
-            if layers.compared[first, second] >= rows and share < merging.share:
-                worse = first if layers.scores[first] < layers.scores[second] else second
-                other = first + second - worse
-                facts = (worse, "differs in too few rows", share, merging.share, other)
-                events.append(LayerDropped(network.n_rows, *facts))
-                drop_layer(layers, pool, worse)
+    events, rows = list[Event](), 2.0 * network.params.vote_rows
+    kept = range(len(network.config.layers), layers.kinds.size)
+    for first, second in itertools.combinations(kept, 2):
+        share, are_there = float(layers.disagreements[first, second]), layers.kinds != NO_LAYER
+        is_known = are_there[[first, second]].all() and layers.compared[first, second] >= rows
+        if is_known and share < merging.share:
+            worse = first if layers.scores[first] < layers.scores[second] else second
+            facts = (worse, "differs in too few rows", share, merging.share, first + second - worse)
+            events.append(LayerDropped(network.n_rows, *facts))
+            drop_layer(layers, pool, worse)
     return events

@@ -6,6 +6,7 @@ deleted, for lack of potential archived. A rule that alone stands for a class st
 neighbours whose weights differ by no more than chance explains become one rule.
 """
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,58 +56,39 @@ def prune_layer(
     if active.size < 2:
         return None
     values = np.stack([rule_significance(own, layer), rule_potential(own, layer)], axis=1)
-    limits = _limits(own, layer, params.prune_margin)
-    low = (values < limits) & (own.record_counts[layer] >= LEAST_EVALUATIONS)
-    own.violations[layer] = np.where(low, own.violations[layer] + 1, 0.0)
-    _record(own, layer, active, values)
+    counts, means, squares = (
+        past[layer] for past in (own.record_counts, own.record_means, own.record_squares)
+    )
+    limits = means - params.prune_margin * np.sqrt(squares / np.maximum(counts, 1.0))
+    is_low = (values < limits) & (counts >= LEAST_EVALUATIONS)
+    own.violations[layer] = np.where(is_low, own.violations[layer] + 1, 0.0)
+    counts[active] += 1.0
+    away = values[active] - means[active]
+    means[active] += away / counts[active]
+    squares[active] += away * (values[active] - means[active])
     due = own.violations[layer] >= CONSECUTIVE
-    idle = own.utilities[layer] < 1.0 / (2.0 * active.size)
-    needed = _sole_rules(own, layer, active, seen_classes)
-    candidates = [rule for rule in active if due[rule].any() and idle[rule] and rule not in needed]
-    if not candidates:
+    may_go = due.any(axis=1) & (own.utilities[layer] < 1.0 / (2.0 * active.size))
+    may_go[_sole_rules(own, layer, active, seen_classes)] = False
+    candidates = active[may_go[active]]
+    if not candidates.size:
         return None
-    rule = int(min(candidates, key=lambda index: own.utilities[layer, index]))
+    rule = int(candidates[own.utilities[layer, candidates].argmin()])
     kind = 0 if due[rule, 0] else 1
-    keep = kind == 1 and params.recall and params.archive_size > 0
-    own.status[layer, rule] = ARCHIVED if keep else FREE
-    if keep:
-        _shrink_archive(own, layer, params.archive_size)
+    own.status[layer, rule] = FREE
+    if kind == 1 and params.recall and params.archive_size > 0:
+        own.status[layer, rule] = ARCHIVED
+        archived = np.flatnonzero(own.status[layer] == ARCHIVED)
+        if archived.size > params.archive_size:
+            own.status[layer, archived[np.argmin(values[archived, 1])]] = FREE
     reason = ("significance", "potential")[kind]
     return rule, reason, float(values[rule, kind]), float(limits[rule, kind])
 
 
-def _limits(own: GaussianState, layer: int, margin: float) -> Floats:
-    """Mean less some standard deviations of every rule's own past."""
-    counts = np.maximum(own.record_counts[layer], 1.0)
-    limits: Floats = own.record_means[layer] - margin * np.sqrt(own.record_squares[layer] / counts)
-    return limits
-
-
-def _record(own: GaussianState, layer: int, active: Ints, values: Floats) -> None:
-    """Take an evaluation into the running mean and deviation."""
-    own.record_counts[layer, active] += 1.0
-    away = values[active] - own.record_means[layer, active]
-    own.record_means[layer, active] += away / own.record_counts[layer, active]
-    own.record_squares[layer, active] += away * (values[active] - own.record_means[layer, active])
-
-
-def _sole_rules(own: GaussianState, layer: int, active: Ints, seen: Flags) -> set[int]:
+def _sole_rules(own: GaussianState, layer: int, active: Ints, seen: Flags) -> list[int]:
     """Rules that alone have a class of the last chunk as their majority."""
-    majority = own.class_counts[layer].argmax(axis=1)
-    sole = set()
-    for label in np.flatnonzero(seen):
-        owners = active[majority[active] == label]
-        if owners.size == 1:
-            sole.add(int(owners[0]))
-    return sole
-
-
-def _shrink_archive(own: GaussianState, layer: int, size: int) -> None:
-    """Evict the archived rule with the lowest potential when there are too many."""
-    archived = np.flatnonzero(own.status[layer] == ARCHIVED)
-    if archived.size > size:
-        potential = rule_potential(own, layer)
-        own.status[layer, archived[np.argmin(potential[archived])]] = FREE
+    majority = own.class_counts[layer, active].argmax(axis=1)
+    owners = [active[majority == label] for label in np.flatnonzero(seen)]
+    return [int(rules[0]) for rules in owners if rules.size == 1]
 
 
 def prune_rules(network: "Network", trained: list[int], labels: Ints) -> list[Event]:
@@ -117,14 +99,10 @@ def prune_rules(network: "Network", trained: list[int], labels: Ints) -> list[Ev
     seen = np.bincount(labels, minlength=network.n_classes) > 0
     events: list[Event] = []
     for layer in trained:
-        utilities = own.utilities[layer].copy()
         removed = prune_layer(own, layer, seen, params)
         if removed is not None:
-            rule, reason, value, limit = removed
-            utility = float(utilities[rule])
-            events.append(
-                RulePruned(network.n_rows, layer, rule, reason, value, limit, utility, -1)
-            )
+            utility = float(own.utilities[layer, removed[0]])
+            events.append(RulePruned(network.n_rows, layer, *removed, utility, -1))
     return events
 
 
@@ -153,13 +131,10 @@ def alike_neighbours(
     """Two boxes side by side whose weights differ least against their uncertainty, if by chance."""
     own = pool.members[layer, : pool.n_members[layer]]
     grown = own[pool.ages[own] >= boxes.join_rows]
-    size = pool.caps.size * (pool.weights.shape[1] - 1)
-    limit = boxes.join_evidence * size
+    limit = boxes.join_evidence * (pool.caps.size * (pool.weights.shape[1] - 1))
     best: tuple[int, int, float, float] | None = None
-    for place, first in enumerate(grown.tolist()):
-        for second in grown[place + 1 :].tolist():
-            if not _are_neighbours(pool, first, second):
-                continue
+    for first, second in itertools.combinations(grown.tolist(), 2):
+        if _are_neighbours(pool, first, second):
             difference = weight_difference(pool, first, second)
             if difference < (best[2] if best else limit):
                 best = (first, second, difference, limit)
@@ -192,8 +167,9 @@ def _unite(pool: PoolState, layer: int, first: int, second: int) -> None:
     weighted = pool.weights[first] @ known[0] + pool.weights[second] @ known[1]
     pool.weights[first] = weighted @ gains
     pool.gains[first] = packed(gains)
-    shares = _shares(pool.ages[[first, second]])
-    means, both = shares @ pool.means[[first, second]], [first, second]
+    both = [first, second]
+    shares = pool.ages[both] / max(float(pool.ages[both].sum()), 1.0)
+    means = shares @ pool.means[both]
     spreads = pool.variances[both] + (pool.means[both] - means) ** 2
     pool.means[first], pool.variances[first] = means, shares @ spreads
     pool.lows[first] = np.minimum(pool.lows[first], pool.lows[second])
@@ -203,14 +179,7 @@ def _unite(pool: PoolState, layer: int, first: int, second: int) -> None:
     pool.evidence[first] = 0.0
     pool.crossings[first] = 0.0
     pool.owners[second] = NO_OWNER
-    own = pool.members[layer]
     count = int(pool.n_members[layer])
-    rest = [rule for rule in own[:count].tolist() if rule != second]
-    own[: count - 1] = rest
+    own = pool.members[layer, :count]
+    own[:-1] = own[own != second]
     pool.n_members[layer] = count - 1
-
-
-def _shares(ages: Ints) -> Floats:
-    """Shares of two rules in their rows."""
-    shares: Floats = ages / max(float(ages.sum()), 1.0)
-    return shares
