@@ -8,7 +8,7 @@ import numpy as np
 
 from devfnn import formatting
 from devfnn.arrays import Flags, Floats, Ints
-from devfnn.errors import InputError, NotLearnedError
+from devfnn.errors import InputError, NotLearnedError, StorageError
 from devfnn.events import ClassAdded, Event
 from devfnn.kernels.state import ANSWERED, OFFERED, OWED, UNLABELLED
 from devfnn.model import description, lags
@@ -625,9 +625,12 @@ class DEVFNN:
     @classmethod
     def load(cls, path: Any) -> "DEVFNN":
         """Read a model that `save` wrote; a file of another class is refused."""
-        from devfnn.storage import load_as
+        from devfnn.storage import load
 
-        return load_as(cls, path)
+        model = load(path)
+        if not isinstance(model, cls):
+            raise StorageError(f"{path}: holds a {type(model).__name__}, not a {cls.__name__}")
+        return model
 
     def __getstate__(self) -> bytes:
         from devfnn.storage import dump

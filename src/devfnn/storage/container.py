@@ -95,7 +95,8 @@ def read_json(text: str | bytes) -> Any:
     """JSON data; refuses keys that occur twice, NaN, and whatever is no JSON."""
     try:
         plain = text if isinstance(text, str) else text.decode("utf-8")
-        return json.loads(plain, object_pairs_hook=_unique, parse_constant=_no_constant)
+        hooks: dict[str, Any] = {"parse_constant": _finite, "parse_float": _finite}
+        return json.loads(plain, object_pairs_hook=_unique, **hooks)
     except StorageError:
         raise
     except RecursionError:
@@ -111,9 +112,10 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def _no_constant(name: str) -> None:
-    """Refuse NaN and Infinity, which are no JSON."""
-    raise StorageError(f"the header holds {name}")
+def _finite(text: str) -> float:
+    """A number; refuses NaN and infinity, which are no JSON."""
+    require(math.isfinite(float(text)), f"the header holds {text:.20}")
+    return float(text)
 
 
 def is_count(value: Any) -> bool:

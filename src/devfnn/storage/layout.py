@@ -6,7 +6,10 @@ code trusts the state: indices are not checked again there, so nothing that serv
 count or a weight may come from a file unseen.
 """
 
+import collections
+import dataclasses
 import functools
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -40,7 +43,8 @@ from devfnn.kernels.state import (
     UNCERTAINTY,
     WATCHED,
 )
-from devfnn.model.config import AddLayers, Config, KeepLayers
+from devfnn.model.config import AddLayers, ByCompression, Config, KeepLayers
+from devfnn.model.devfnn import DEVFNN
 from devfnn.model.layout import LARGEST_COUNT, Field
 from devfnn.model.mechanisms import feature_mask, merging
 from devfnn.model.network import Network
@@ -48,7 +52,9 @@ from devfnn.model.rows import Gathered, Rows
 from devfnn.model.scaling import OnlineScaler
 from devfnn.model.state import STATE_LAYOUTS, Sizes, empty_state, first_sizes, stores_of
 from devfnn.model.validation import LARGEST
-from devfnn.storage.container import Array, require
+from devfnn.storage.container import CODES, Array, is_count, require
+
+NETWORK_LAYOUT = {"feature_mask": Field("n", True), "recent": Field("lags", -1, -1)}
 
 SCALER_LAYOUT = {
     "low": Field("n", 0.0),
@@ -61,11 +67,22 @@ SCALER_LAYOUT = {
     "first_rows": Field("first n", 0.0, gaps=True),
 }
 
-ROWS_LAYOUT = {
-    "X": Field("rows n", 0.0, gaps=True),
-    "labels": Field("rows", 0),
-    "weights": Field("rows", 0.0, 0.0),
+BUFFER_LAYOUT = {
+    "X": Field("buffer n", 0.0, gaps=True),
+    "labels": Field("buffer", 0),
+    "weights": Field("buffer", 0.0, 0.0),
 }
+
+GATHERED_LAYOUT = {
+    name: field._replace(axes=field.axes.replace("buffer", "gathered"))
+    for name, field in BUFFER_LAYOUT.items()
+}
+
+SAID_LAYOUT = {
+    "outputs": Field("gathered L m", 0.0, unbounded=True),
+    "errors": Field("gathered", 0, 0, 1),
+}
+"""What gaussian layers said of the gathered rows."""
 
 COUNTERS = ("n_rows", "n_chunks", "n_labels")
 """Numbers of a network that are no arrays."""
@@ -94,21 +111,27 @@ class StoredSizes(NamedTuple):
 
 def sizes_of(network: Network) -> StoredSizes:
     """The sizes of a network's arrays."""
-    sizes = network.sizes
+    rows = (network.scaler.first_rows, network.buffer, network.gathered.rows)
     return StoredSizes(
-        sizes.layers,
-        sizes.slots,
-        sizes.features,
-        sizes.classes,
-        len(network.scaler.first_rows),
-        len(network.buffer),
-        len(network.gathered.rows),
-        len(network.gathered.outputs),
+        *dataclasses.astuple(network.sizes), *map(len, rows), len(network.gathered.outputs)
     )
 
 
-def check_sizes(sizes: StoredSizes, config: Config) -> None:
-    """Refuse sizes that no network of this configuration has, before an array is made."""
+def check_sizes(sizes: StoredSizes, model: DEVFNN) -> None:
+    """Refuse sizes that no network of this model has, before an array is made."""
+    config, late, lags = model.config, model._late, model.config.lags
+    require(all(map(is_count, (*sizes, *late))), "the shape in the header is impossible")
+    require(min(sizes.layers, sizes.features, sizes.classes) > 0, "the shape has a size of 0")
+    fits = len(set(model.classes)) == len(model.classes) == sizes.classes
+    require(fits, "the number of classes does not fit the shape, or one occurs twice")
+    n_features = sizes.features - lags * sizes.classes
+    n_first = n_features - len(late)  # columns: these, lags of the first classes, what came later
+    require(n_first > 0, "the shape in the header has no room for a feature")
+    fits = model._names is None or len(model._names) == n_features
+    require(fits, "the number of feature names does not fit the shape")
+    bounds = (n_first + lags - 1, *late, sizes.features)
+    fits = not late or (lags > 0 and all(a < b for a, b in itertools.pairwise(bounds)))
+    require(fits, "the late features in the header are no columns of the shape")
     first, growing = first_sizes(sizes.features, sizes.classes, config), config.growing
     most = growing.max_layers if isinstance(growing, AddLayers) else first.layers
     fits = first.layers <= sizes.layers <= most
@@ -161,87 +184,70 @@ def expected_fields(sizes: StoredSizes, config: Config) -> dict[str, tuple[Field
     """Field and shape of every array of a network of these sizes; parts without rows are absent."""
     lengths = sizes.sizes.lengths(config)
     lengths |= {"2n": 2 * sizes.features, "first": sizes.first_rows, "lags": config.lags}
-    parts: dict[str, Mapping[str, Field]] = {
-        name: STATE_LAYOUTS[name]
-        for name in ("layers", "progress", *(store.NAME for store in stores_of(config)))
-    }
-    parts["scaler"] = SCALER_LAYOUT
+    lengths |= {"buffer": sizes.buffer_rows, "gathered": sizes.gathered_rows}
+    kept = ("layers", "progress", *(store.NAME for store in stores_of(config)))
+    parts: dict[str, Mapping[str, Field]] = {name: STATE_LAYOUTS[name] for name in kept}
+    parts |= {"": NETWORK_LAYOUT, "scaler": SCALER_LAYOUT}
     if config.feature_mask is not None:
         parts["feature_stats"] = feature_mask.LAYOUT
-    if config.merging is not None and config.merging.form == "compression":
+    if isinstance(config.merging, ByCompression):
         parts["output_stats"] = merging.LAYOUT
-    fields = {
-        f"{part}/{name}": (field, field.shape(lengths))
+    if sizes.buffer_rows:
+        parts["buffer"] = BUFFER_LAYOUT
+    if sizes.gathered_rows:
+        parts["gathered"] = GATHERED_LAYOUT | (SAID_LAYOUT if sizes.gathered_outputs else {})
+    unused = unused_fields(config)
+    return {
+        key: (field, field.shape(lengths))
         for part, layout in parts.items()
         for name, field in layout.items()
-        if f"{part}/{name}" not in unused_fields(config)
+        if (key := f"{part}/{name}".removeprefix("/")) not in unused
     }
-    fields["feature_mask"] = (Field("n", True), (sizes.features,))
-    fields["recent"] = (Field("lags", -1, -1), (config.lags,))
-    for part, rows in (("buffer", sizes.buffer_rows), ("gathered", sizes.gathered_rows)):
-        for name, field in ROWS_LAYOUT.items() if rows else ():
-            fields[f"{part}/{name}"] = (field, field.shape(lengths | {"rows": rows}))
-    if sizes.gathered_outputs:
-        outputs = (sizes.gathered_outputs, sizes.layers, sizes.classes)
-        fields["gathered/outputs"] = (Field("rows L m", 0.0, unbounded=True), outputs)
-        fields["gathered/errors"] = (Field("rows", 0, 0, 1), outputs[:1])
-    return fields
 
 
 def arrays_of(network: Network) -> dict[str, Array]:
     """All arrays of a network by their names."""
-    state, gathered = network.state, network.gathered
-    parts: dict[str, Any] = {name: part for name, part in state._asdict().items() if part}
-    parts |= {"feature_stats": network.feature_stats, "output_stats": network.output_stats}
-    arrays = {
-        f"{part}/{name}": array
-        for part, own in parts.items()
-        if own is not None
-        for name, array in own._asdict().items()
-        if f"{part}/{name}" not in unused_fields(network.config)
-    }
-    arrays |= {f"scaler/{name}": getattr(network.scaler, name) for name in SCALER_LAYOUT}
-    arrays |= {"feature_mask": network.feature_mask, "recent": network.recent}
-    for part, rows in (("buffer", network.buffer), ("gathered", gathered.rows)):
-        if len(rows):
-            arrays |= {f"{part}/{name}": getattr(rows, name) for name in ROWS_LAYOUT}
-    if len(gathered.outputs):
-        arrays |= {"gathered/outputs": gathered.outputs, "gathered/errors": gathered.errors}
-    return arrays
+    gathered, state = network.gathered, network.state
+    parts: dict[str, Any] = {name: part._asdict() for name, part in state._asdict().items() if part}
+    for name in ("feature_stats", "output_stats"):
+        if (stats := getattr(network, name)) is not None:
+            parts[name] = stats._asdict()
+    parts |= {"": vars(network), "scaler": vars(network.scaler), "buffer": vars(network.buffer)}
+    parts["gathered"] = vars(gathered) | vars(gathered.rows)
+    split = ((key, *key.rpartition("/")) for key in _fields_of(network))
+    return {key: parts[part][name] for key, part, _, name in split}
 
 
 def network_of(
     arrays: Mapping[str, Array], counters: Mapping[str, int], sizes: StoredSizes, config: Config
 ) -> Network:
     """A network of these arrays."""
+    parts = collections.defaultdict[str, dict[str, Any]](dict)
+    for key, array in arrays.items():
+        part, _, name = key.rpartition("/")
+        parts[part][name] = array
     state = empty_state(sizes.sizes, config)
-    parts = {
-        name: part._make(
-            arrays.get(f"{name}/{field}", getattr(part, field)) for field in part._fields
-        )
+    known = {
+        name: part._replace(**parts[name])
         for name, part in state._asdict().items()
         if part is not None
     }
     scaler = OnlineScaler(sizes.features)
-    for name in SCALER_LAYOUT:
-        setattr(scaler, name, arrays[f"scaler/{name}"])
-    scaler.n_first = counters["scaler/n_first"]
+    vars(scaler).update(parts["scaler"], n_first=counters["scaler/n_first"])
     nothing = Gathered.none(sizes.features, sizes.layers, sizes.classes)
+    own = parts["gathered"]
+    said = {name: own.pop(name, getattr(nothing, name)) for name in SAID_LAYOUT}
+    stats, outputs = parts["feature_stats"], parts["output_stats"]
     network = Network(
         config=config,
         sizes=sizes.sizes,
-        state=state._replace(**parts),
+        state=state._replace(**known),
         scaler=scaler,
-        feature_mask=arrays["feature_mask"],
-        feature_stats=_part(arrays, "feature_stats", feature_mask.FeatureStats),
-        output_stats=_part(arrays, "output_stats", merging.OutputStats),
-        buffer=_part(arrays, "buffer", Rows) or Rows.none(sizes.features),
-        gathered=Gathered(
-            _part(arrays, "gathered", Rows) or nothing.rows,
-            arrays.get("gathered/outputs", nothing.outputs),
-            arrays.get("gathered/errors", nothing.errors),
-        ),
-        recent=arrays["recent"],
+        feature_stats=feature_mask.FeatureStats(**stats) if stats else None,
+        output_stats=merging.OutputStats(**outputs) if outputs else None,
+        buffer=Rows(**parts["buffer"]) if sizes.buffer_rows else Rows.none(sizes.features),
+        gathered=Gathered(Rows(**own) if own else nothing.rows, **said),
+        **parts[""],
         **{name: counters[name] for name in COUNTERS},
     )
     if "layers/origins" not in arrays:
@@ -253,14 +259,6 @@ def network_of(
     if network.is_stepwise:
         progress.n_open[0] = sizes.gathered_rows
     return network
-
-
-def _part(arrays: Mapping[str, Array], name: str, kind: Any) -> Any:
-    """A part of the network from its arrays; None if it has none."""
-    prefix = f"{name}/"
-    names = {each.removeprefix(prefix) for each in arrays if each.startswith(prefix)}
-    own = {each: arrays[prefix + each] for each in names - {"outputs", "errors"}}
-    return kind(**own) if own else None
 
 
 def _find_origins(network: Network) -> None:
@@ -287,12 +285,33 @@ def state_bytes(network: Network | None) -> int:
 # ---- whether numbers can be those of a model; used before saving and after loading
 
 
+def _fields_of(network: Network) -> dict[str, tuple[Field, tuple[int, ...]]]:
+    return expected_fields(sizes_of(network), network.config)
+
+
+def check_shapes(
+    found: Mapping[str, tuple[str, tuple[int, ...]]], sizes: StoredSizes | None, config: Config
+) -> None:
+    """The tensors of a file must be exactly those that a network of these sizes has."""
+    fields = expected_fields(sizes, config) if sizes is not None else {}
+    for name in sorted(fields.keys() - found.keys()):
+        raise StorageError(f"tensor {name!r} is missing")
+    for name in sorted(found.keys() - fields.keys()):
+        raise StorageError(f"tensor {name!r} does not belong to a model")
+    for name, (field, wanted) in fields.items():
+        (code, shape), wanted_code = found[name], CODES[field.dtype]
+        require(
+            (code, shape) == (wanted_code, wanted),
+            f"tensor {name!r} is {code} {list(shape)}, not {wanted_code} {list(wanted)}",
+        )
+
+
 def check_network(network: Network) -> None:
     """Refuse a state that no model can be in."""
-    fields = expected_fields(sizes_of(network), network.config)
     arrays = arrays_of(network)
-    require(fields.keys() == arrays.keys(), "the network is not of the kind that is configured")
-    for name, (field, _) in fields.items():
+    found = {name: (CODES[array.dtype], array.shape) for name, array in arrays.items()}
+    check_shapes(found, sizes_of(network), network.config)
+    for name, (field, _) in _fields_of(network).items():
         _check_values(name, arrays[name], field, network.config.missing == "skip")
     for holds, message in _problems(network):
         require(bool(holds), message)
