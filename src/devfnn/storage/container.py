@@ -87,6 +87,7 @@ def read_header(stream: BinaryIO, size: int) -> tuple[str, dict[str, Entry]]:
     )
     require(len(metadata) == 1, "the metadata holds more than the devfnn header")
     entries = {name: _entry(name, about) for name, about in header.items()}
+    entries = dict(sorted(entries.items(), key=lambda item: item[1][2:]))  # as they lie in the file
     _check_extent(entries, size - 8 - length)
     return metadata[METADATA_KEY], entries
 
@@ -154,22 +155,17 @@ def _entry(name: str, about: Any) -> Entry:
 def _check_extent(entries: dict[str, Entry], n_bytes: int) -> None:
     """The tensors must fill the rest of the file without gap or overlap."""
     position = 0
-    for name, entry in in_file_order(entries):
+    for name, entry in entries.items():
         require(entry.begin == position, f"gap or overlap in the file before tensor {name!r}")
         position = entry.end
     require(n_bytes >= position, f"truncated: {position - n_bytes} bytes are missing at the end")
     require(n_bytes == position, f"{n_bytes - position} surplus bytes at the end of the file")
 
 
-def in_file_order(entries: Mapping[str, Entry]) -> list[tuple[str, Entry]]:
-    """The entries as they lie in the file."""
-    return sorted(entries.items(), key=lambda item: (item[1].begin, item[1].end))
-
-
 def read_tensors(stream: BinaryIO, entries: Mapping[str, Entry]) -> dict[str, Array]:
     """Read the tensors; what is allocated is what the file holds."""
     arrays: dict[str, Array] = {}
-    for name, entry in in_file_order(entries):
+    for name, entry in entries.items():
         array: Array = np.empty(entry.shape, DTYPES[entry.code])
         n_read = stream.readinto(as_bytes(array)) if array.size else 0  # type: ignore[attr-defined]
         require(n_read == array.nbytes, f"truncated: tensor {name!r} is incomplete")

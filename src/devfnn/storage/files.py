@@ -28,14 +28,7 @@ from devfnn.storage.layout import arrays_of, check_network, check_shapes, networ
 MAX_BYTES = 2**30
 """Files larger than this are refused unless the caller allows more."""
 
-MALFORMED = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
+MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """Errors that data of other types and forms raise when they are read."""
 
 
@@ -60,7 +53,9 @@ def dump(model: DEVFNN) -> bytes:
     if network is not None:
         require(network.config == model.config, "the network has another configuration")
         check_network(network)
-        tensors = {name: _plain(array) for name, array in arrays_of(network).items()}
+        for name, array in arrays_of(network).items():  # in the file: whole and little-endian
+            plain = np.ascontiguousarray(array, DTYPES[CODES[array.dtype]])
+            tensors[name] = plain.reshape(array.shape)
     data = encode_header(model)
     data["sha256"] = _checksum(data, tensors)
     return container.write_container(tensors, to_text(data))
@@ -105,11 +100,6 @@ def _model(
     return model
 
 
-def _plain(array: Array) -> Array:
-    """An array as it lies in the file: contiguous and little-endian."""
-    return np.ascontiguousarray(array, DTYPES[CODES[array.dtype]]).reshape(array.shape)
-
-
 def _checksum(data: dict[str, Any], tensors: Mapping[str, Array]) -> str:
     """SHA-256 over the header and the names and bytes of all tensors."""
     digest = hashlib.sha256(to_text(data).encode())
@@ -147,19 +137,8 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(draft)
             raise
-        _sync_folder(os.path.dirname(target))
     except OSError as error:
         raise StorageError(f"cannot write {os.fspath(path)}: {error.strerror or error}") from error
-
-
-def _sync_folder(folder: str) -> None:
-    """Wait until the new name is on the disk too, where the system can do that."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> DEVFNN:

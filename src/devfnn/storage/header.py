@@ -17,7 +17,7 @@ from devfnn.model.devfnn import DEVFNN
 from devfnn.model.gclass import GClass
 from devfnn.model.history import Logbook
 from devfnn.model.label_budget import budget_size
-from devfnn.model.queries import REASONS, Query, QueryLog
+from devfnn.model.queries import REASONS, Query
 from devfnn.model.validation import Labels
 from devfnn.storage.container import is_count, read_json, require
 from devfnn.storage.layout import (
@@ -46,12 +46,8 @@ def encode_header(model: DEVFNN) -> dict[str, Any]:
     """The header of a model as JSON data, the same for the same model."""
     from devfnn import __version__
 
-    network, logbook, log, budget = (
-        model._network,
-        model._logbook,
-        model._query_log,
-        model._early_budget,
-    )
+    network, budget = model._network, model._early_budget
+    logbook, log = model._logbook, model._query_log
     return {
         "format": FORMAT,
         "library": __version__,
@@ -66,7 +62,7 @@ def encode_header(model: DEVFNN) -> dict[str, Any]:
             "since": logbook.since,
             "n_events": logbook.n_noted,
             "events": [_encode_event(event) for event in logbook.newest],
-            "n_queries": log.n_asked,
+            "n_queries": log.n_noted,
             "queries": [list(query) for query in log.newest],
             "budget": None if budget is None else budget.tolist(),
         },
@@ -177,7 +173,7 @@ def _decode_notes(notes: Any, model: DEVFNN) -> None:
     is_sound = is_sound and (is_count(since) or (since is None and not events))
     require(is_sound, "the notes in the header count what cannot be")
     model._logbook = Logbook(events, n_events, since)
-    model._query_log = QueryLog(queries, n_queries)
+    model._query_log = Logbook(queries, n_queries)
     if budget is not None:
         is_sound = len(budget) == budget_size(model.config) and all(map(is_count, budget))
         require(is_sound, "the budget in the header is malformed")

@@ -17,34 +17,10 @@ import numpy as np
 
 from devfnn.arrays import Ints
 from devfnn.errors import StorageError
-from devfnn.kernels.state import (
-    BOUGHT,
-    BOXES,
-    CLOUDS,
-    CUT_ERRORS,
-    CUT_ROWS,
-    FIRST_PLACE,
-    GAUSSIAN,
-    INDEPENDENCE,
-    LABEL_RATE,
-    LAST_LABEL,
-    LEAST_WORTH,
-    LINE,
-    MEMORY,
-    NEAR_CHANGES,
-    NO_LAYER,
-    OWED,
-    ROWS,
-    SCORED,
-    SEEN_ROWS,
-    STEPS,
-    TRACK_ERRORS,
-    TRACK_ROWS,
-    UNCERTAINTY,
-    WATCHED,
-)
+from devfnn.kernels import state as kernel
 from devfnn.model.config import AddLayers, ByCompression, Config, KeepLayers
 from devfnn.model.devfnn import DEVFNN
+from devfnn.model.kinds import KINDS
 from devfnn.model.layout import LARGEST_COUNT, Field
 from devfnn.model.mechanisms import feature_mask, merging
 from devfnn.model.network import Network
@@ -111,10 +87,10 @@ class StoredSizes(NamedTuple):
 
 def sizes_of(network: Network) -> StoredSizes:
     """The sizes of a network's arrays."""
-    rows = (network.scaler.first_rows, network.buffer, network.gathered.rows)
-    return StoredSizes(
-        *dataclasses.astuple(network.sizes), *map(len, rows), len(network.gathered.outputs)
-    )
+    gathered = network.gathered
+    rows = [len(network.scaler.first_rows), len(network.buffer)]
+    rows += [len(gathered.rows), len(gathered.outputs)]
+    return StoredSizes._make([*dataclasses.astuple(network.sizes), *rows])
 
 
 def check_sizes(sizes: StoredSizes, model: DEVFNN) -> None:
@@ -235,7 +211,7 @@ def network_of(
     scaler = OnlineScaler(sizes.features)
     vars(scaler).update(parts["scaler"], n_first=counters["scaler/n_first"])
     nothing = Gathered.none(sizes.features, sizes.layers, sizes.classes)
-    own = parts["gathered"]
+    own, plain = parts["gathered"], parts[""] | {name: counters[name] for name in COUNTERS}
     said = {name: own.pop(name, getattr(nothing, name)) for name in SAID_LAYOUT}
     stats, outputs = parts["feature_stats"], parts["output_stats"]
     network = Network(
@@ -247,15 +223,14 @@ def network_of(
         output_stats=merging.OutputStats(**outputs) if outputs else None,
         buffer=Rows(**parts["buffer"]) if sizes.buffer_rows else Rows.none(sizes.features),
         gathered=Gathered(Rows(**own) if own else nothing.rows, **said),
-        **parts[""],
-        **{name: counters[name] for name in COUNTERS},
+        **plain,
     )
     if "layers/origins" not in arrays:
         _find_origins(network)
     if "layers/kinds" not in arrays:
-        network.state.layers.kinds[:] = GAUSSIAN
+        network.state.layers.kinds[:] = kernel.GAUSSIAN
     progress = network.state.progress
-    progress.n_open[0] = progress.counts[ROWS] % config.chunk_rows
+    progress.n_open[0] = progress.counts[kernel.ROWS] % config.chunk_rows
     if network.is_stepwise:
         progress.n_open[0] = sizes.gathered_rows
     return network
@@ -267,7 +242,7 @@ def _find_origins(network: Network) -> None:
     for place in range(len(config.layers), network.sizes.layers):
         for index, layer in enumerate(config.layers):
             lasts = not layer.memory and layer.memory_share == 1.0
-            if lasts and layers.kinds[place] == layers.kinds[index] != GAUSSIAN:
+            if lasts and layers.kinds[place] == layers.kinds[index] != kernel.GAUSSIAN:
                 layers.origins[place] = index
 
 
@@ -315,6 +290,7 @@ def check_network(network: Network) -> None:
         _check_values(name, arrays[name], field, network.config.missing == "skip")
     for holds, message in _problems(network):
         require(bool(holds), message)
+    check_budget(network.budget)
 
 
 def _check_values(name: str, array: Array, field: Field, may_lack: bool) -> None:
@@ -344,7 +320,6 @@ def _problems(network: Network) -> Iterator[tuple[Any, str]]:
     for store in stores_of(config):
         yield from store.problems_of(state, config)
     yield from _problems_of_progress(network)
-    yield from _problems_of_budget(state.progress.budget)
     for name, rows in (("buffer", network.buffer), ("gathered", network.gathered.rows)):
         yield (rows.labels < m).all(), f"{name} holds rows of a class that is not there"
     gathered, is_merged = network.gathered, state.layers.is_merged
@@ -358,16 +333,16 @@ def _problems(network: Network) -> Iterator[tuple[Any, str]]:
 def _problems_of_layers(network: Network) -> Iterator[tuple[Any, str]]:
     """Which layers there are: those of the configuration, then kept or added ones."""
     config, layers = network.config, network.state.layers
-    numbers = {kind: number for store in stores_of(config) for kind, number in store.KINDS.items()}
-    wanted = np.array([numbers[layer.kind] for layer in config.layers])
+    wanted = np.array([KINDS[layer.kind] for layer in config.layers])
     n = wanted.size
     yield (layers.kinds[:n] == wanted).all(), "layers/kinds lacks a configured layer"
-    may_follow = [GAUSSIAN]
+    may_follow = [kernel.GAUSSIAN]
     if isinstance(config.growing, KeepLayers):
-        may_follow = [NO_LAYER, *np.intersect1d(wanted, [LINE, BOXES])]
+        may_follow = [kernel.NO_LAYER, *np.intersect1d(wanted, [kernel.LINE, kernel.BOXES])]
     is_sound = np.isin(layers.kinds[n:], may_follow).all()
     yield is_sound, "layers/kinds has a layer of a kind that is never kept or added"
-    is_copy = np.isin(layers.kinds, [LINE, BOXES]) & (np.arange(layers.kinds.size) >= n)
+    is_copy = np.isin(layers.kinds, [kernel.LINE, kernel.BOXES])
+    is_copy[:n] = False
     yield (layers.origins[is_copy] < n).all(), "layers/origins has a kept layer of no origin"
     is_sound = (layers.kinds[layers.origins[is_copy]] == layers.kinds[is_copy]).all()
     yield is_sound, "layers/origins has a kept layer of another kind than its origin"
@@ -376,51 +351,46 @@ def _problems_of_layers(network: Network) -> Iterator[tuple[Any, str]]:
     yield not layers.is_merged.all(), "every layer is merged; one must be left"
     if config.voting.form != "accuracy":
         yield (layers.voting_weights > 0.0).all(), "layers/voting_weights holds 0"
-    may_rest = layers.kinds == CLOUDS
+    may_rest = layers.kinds == kernel.CLOUDS
     yield not layers.rests[~may_rest].any(), "layers/rests lets a layer rest that never does"
 
 
 def _problems_of_progress(network: Network) -> Iterator[tuple[Any, str]]:
     """Memory, rates, shares and counters, which the next rows start from."""
     progress, params = network.state.progress, network.params
-    signals, counts, track = progress.signals, progress.counts, progress.errors
+    signals, counts = progress.signals, progress.counts
     if params.pool is not None:
-        fits = params.pool.shortest_memory <= signals[MEMORY] <= params.pool.longest_memory
+        fits = params.pool.shortest_memory <= signals[kernel.MEMORY] <= params.pool.longest_memory
         yield fits, "the memory in progress/signals does not fit the configuration"
-    shares = signals[[UNCERTAINTY, LABEL_RATE, INDEPENDENCE, NEAR_CHANGES]]
+    places = [kernel.UNCERTAINTY, kernel.LABEL_RATE, kernel.INDEPENDENCE, kernel.NEAR_CHANGES]
+    shares = signals[places]
     yield ((shares >= 0.0) & (shares <= 1.0)).all(), "progress/signals holds a share that is none"
-    is_worth = signals[INDEPENDENCE] >= LEAST_WORTH
+    is_worth = signals[kernel.INDEPENDENCE] >= kernel.LEAST_WORTH
     yield is_worth, "by progress/signals, rows are worth next to nothing"
-    watched = signals[WATCHED]
+    watched = signals[kernel.WATCHED]
     is_count = watched >= 0.0 and watched == np.floor(watched)
     yield is_count, "progress/signals counts labels in fractions"
-    is_label = np.isin(signals[LAST_LABEL], np.arange(network.n_classes))
+    is_label = np.isin(signals[kernel.LAST_LABEL], np.arange(network.n_classes))
     yield is_label, "progress/signals holds a label that is none"
     yield progress.label_shares.sum() <= 1.0 + ROUNDED, "progress/label_shares sum to more than 1"
-    rows, errors, cut_rows, cut_errors = (
-        track[place] for place in (TRACK_ROWS, TRACK_ERRORS, CUT_ROWS, CUT_ERRORS)
-    )
+    places = [kernel.TRACK_ROWS, kernel.TRACK_ERRORS, kernel.CUT_ROWS, kernel.CUT_ERRORS]
+    rows, errors, cut_rows, cut_errors = progress.errors[places].tolist()
     is_sound = errors <= rows and cut_rows <= rows and cut_errors <= min(errors, cut_rows)
     is_sound = is_sound and errors - cut_errors <= rows - cut_rows
     yield is_sound, "the counters of progress/errors contradict each other"
     is_sound = rows <= network.n_rows and network.n_labels <= network.n_rows
     if not network.is_stepwise:
-        is_sound = is_sound and max(counts[ROWS], rows) <= network.n_labels
-    is_sound = is_sound and counts[STEPS] <= network.n_chunks and counts[SCORED] <= counts[ROWS]
-    is_sound = is_sound and (network.state.layers.last_wins <= counts[STEPS]).all()
+        is_sound = is_sound and max(counts[kernel.ROWS], rows) <= network.n_labels
+    is_sound = is_sound and counts[kernel.STEPS] <= network.n_chunks
+    is_sound = is_sound and counts[kernel.SCORED] <= counts[kernel.ROWS]
+    is_sound = is_sound and (network.state.layers.last_wins <= counts[kernel.STEPS]).all()
     yield is_sound, "the counters of the network contradict each other"
     fits = len(network.gathered.rows) <= progress.n_open[0] < network.config.chunk_rows
     yield fits, "progress/counts does not fit the gathered rows"
 
 
-def _problems_of_budget(budget: Ints) -> Iterator[tuple[Any, str]]:
-    """The label budget: what was bought, and when."""
-    is_sound = budget[OWED] <= budget[BOUGHT] <= budget[SEEN_ROWS]
-    is_sound = is_sound and (budget[FIRST_PLACE:] <= budget[SEEN_ROWS]).all()
-    yield is_sound, "the counters of the label budget contradict each other"
-
-
 def check_budget(budget: Ints) -> None:
-    """Refuse a label budget that no model can have."""
-    for holds, message in _problems_of_budget(budget):
-        require(bool(holds), message)
+    """Refuse a label budget that no model can have: what was bought, and when."""
+    is_sound = budget[kernel.OWED] <= budget[kernel.BOUGHT] <= budget[kernel.SEEN_ROWS]
+    is_sound = is_sound and (budget[kernel.FIRST_PLACE :] <= budget[kernel.SEEN_ROWS]).all()
+    require(bool(is_sound), "the counters of the label budget contradict each other")
