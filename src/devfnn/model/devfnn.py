@@ -16,7 +16,7 @@ from devfnn.model.compiling import ensure_compiled
 from devfnn.model.config import Config
 from devfnn.model.explanation import Explanation
 from devfnn.model.history import History, Logbook
-from devfnn.model.label_budget import empty_budget, in_budget
+from devfnn.model.label_budget import budget_size, in_budget
 from devfnn.model.network import Network
 from devfnn.model.queries import Query, queries_of
 from devfnn.model.rows import Rows
@@ -289,10 +289,8 @@ class DEVFNN:
     def answer(self, X: Any, y: Any, weights: Any = None) -> list[Event]:
         """Learn labels that `ask` asked for, row by row, and return what changed in the structure.
 
-        They were paid for when they were asked for. Rows that were not asked for do not belong
-        here; labels that nobody asked for go to `learn`.
-
-        Rows and labels may come in any order; new labels open new classes.
+        They were paid for when they were asked for, and may come in any order. Labels that nobody
+        asked for do not belong here, but go to `learn`.
         """
         n_answers = len(self._as_rows(X))
         if n_answers > self.n_labels_owed:
@@ -319,7 +317,9 @@ class DEVFNN:
         """The label budget; until there is a network, one of its own."""
         if self._network is not None:
             return self._network.budget
-        return empty_budget(self.config) if self._early_budget is None else self._early_budget
+        if self._early_budget is not None:
+            return self._early_budget
+        return np.zeros(budget_size(self.config), np.int64)
 
     def _wanted(self, X: Any, spend: bool) -> Flags:
         """Which rows are worth a label, inside the budget, which is spent if told."""
@@ -383,16 +383,9 @@ class DEVFNN:
     ) -> str:
         """All layers and their rules as text, the weightiest layer first.
 
-        Then what was merged, as far as `history` knows, and which features are left out.
-
-        Parameters
-        ----------
-        terms
-            Say low, medium and high, the thirds of the known range of an input, not numbers.
-        class_names
-            What labels are called.
-        most
-            Rules to name in a layer, the weightiest; the others are counted. None: all.
+        Then what was merged, as far as `history` knows, and which features are left out. With
+        `terms` it says low, medium and high, the thirds of the known range of an input, not
+        numbers. Of a layer the `most` weightiest rules are named, the others counted; None: all.
         """
         if self._network is None:
             return "The model has not learned anything yet."
@@ -488,12 +481,8 @@ class DEVFNN:
     def _checked(
         self, X: Any, y: Any, weights: Any, chosen: Any
     ) -> tuple[Rows, Ints, list[Hashable]]:
-        """Rows, what is known of their labels, and new labels; the model is not touched.
-
-        Rows of weight 0 are passed over.
-        """
-        names = self._names
-        matrix = self._as_rows(X)
+        """Rows but those of weight 0, what is known of their labels, and new labels."""
+        names, matrix = self._names, self._as_rows(X)
         row_weights = as_weights(weights, matrix.shape[0])
         labelled = as_labelled(chosen, matrix.shape[0])
         labels = as_labels(y, matrix.shape[0])
@@ -526,9 +515,8 @@ class DEVFNN:
         first, row = len(self._labels), self._network.n_rows
         self._logbook.begin(row)
         self._labels.add(fresh)
-        return self._network, [
-            ClassAdded(row, str(label), i) for i, label in enumerate(fresh, first)
-        ]
+        events = [ClassAdded(row, str(label), i) for i, label in enumerate(fresh, first)]
+        return self._network, [*events]
 
     # ---- storing
 

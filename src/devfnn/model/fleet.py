@@ -1,9 +1,4 @@
-"""Fleet: many small models of one kind, each with a stream of its own.
-
-The arrays of all models have a leading axis of models, so one kernel call serves rows of all of
-them. What a model does is what `DEVFNN.learn_rows` does, bit for bit; only the structural steps
-that are Python do not run: joining of rules, merging of layers, the feature mask.
-"""
+"""Fleet: many small models whose arrays have a leading axis, so that one kernel call serves all."""
 
 import copy
 import itertools
@@ -81,7 +76,8 @@ class Fleet:
         from devfnn.kernels.fleets import Counts
 
         self.config = _fleet_config(config if config is not None else Config())
-        for name, value in (("n_models", n_models), ("n_features", n_features)):
+        sizes: dict[str, Any] = {"n_models": n_models, "n_features": n_features}
+        for name, value in sizes.items():
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
                 raise InputError(f"{name} must be a whole number from 1, not {value!r}")
         self._labels = Labels(_checked_classes(classes))
@@ -258,7 +254,8 @@ class Fleet:
 
 def _mapped(state: State, change: Callable[[Any], Any]) -> State:
     """A state with every array changed."""
-    return state._make(None if part is None else part._make(map(change, part)) for part in state)
+    parts: Iterable[Any] = state
+    return State._make(None if part is None else part._make(map(change, part)) for part in parts)
 
 
 def groups_of(ids: Ints) -> "Groups":

@@ -101,13 +101,10 @@ def names_of(
     if not lags:
         return names
     columns = columns_of(network.n_features, len(names), late)
-    all_names = [""] * network.n_features
-    for place, name in zip(columns.features.tolist(), names, strict=True):
-        all_names[place] = name
     pairs = ((text, lag) for text in formatting.distinct(labels) for lag in range(1, lags + 1))
-    for place, (text, lag) in zip(columns.labels.tolist(), pairs, strict=True):
-        all_names[place] = f"label {lag} back is {text}"
-    return all_names
+    said = [f"label {lag} back is {text}" for text, lag in pairs]
+    places = [*columns.features.tolist(), *columns.labels.tolist()]
+    return [name for _, name in sorted(zip(places, [*names, *said], strict=True))]
 
 
 def widen(network: Network, n_columns: int, n_classes: int) -> None:

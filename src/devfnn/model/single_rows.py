@@ -82,11 +82,8 @@ class OneRow:
 
     def serves(self, network: Any) -> bool:
         """Whether this network can be asked here; if it has learned elsewhere, catches up."""
-        if (
-            network is not self._network
-            or network.state is not self._state
-            or threading.get_ident() != self._thread
-        ):
+        is_own = network is self._network and network.state is self._state
+        if not is_own or threading.get_ident() != self._thread:
             return False
         if network.n_rows != self._n_rows:
             self._catch_up()
@@ -237,9 +234,7 @@ class SingleRows:
         said: list[float] = self.model.predict_proba(as_row(x))[0].tolist()
         return said
 
-    def learn(
-        self, x: Any, label: Hashable, weight: float = 1.0, asked: bool = False
-    ) -> list[Event]:
+    def learn(self, x: Any, label: Hashable, weight: Any = 1.0, asked: bool = False) -> list[Event]:
         """Learn a row at once; with `asked` the label is used in any case."""
         model, values = self.model, plain_row(x)
         is_weight = isinstance(weight, int | float) and 0.0 < weight <= LARGEST_WEIGHT

@@ -94,9 +94,9 @@ def read_header(stream: BinaryIO, size: int) -> tuple[str, dict[str, Entry]]:
 
 def read_json(text: str | bytes) -> Any:
     """JSON data; refuses keys that occur twice, NaN, and whatever is no JSON."""
+    hooks: dict[str, Any] = {"parse_constant": _finite, "parse_float": _finite}
     try:
         plain = text if isinstance(text, str) else text.decode("utf-8")
-        hooks: dict[str, Any] = {"parse_constant": _finite, "parse_float": _finite}
         return json.loads(plain, object_pairs_hook=_unique, **hooks)
     except StorageError:
         raise
