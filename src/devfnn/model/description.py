@@ -335,19 +335,3 @@ def _n_stacked(network: Network, layer: int) -> int:
         return 0
     stacked = own.input_mask[layer, network.n_features : int(own.n_inputs[layer, 0])]
     return int(np.count_nonzero(stacked))
-
-
-def finite(data: Any) -> Any:
-    """Plain data with None for every number that JSON does not know.
-
-    >>> finite({"a": [1.0, float("inf")], "b": float("nan")})
-    {'a': [1.0, None], 'b': None}
-    """
-    match data:
-        case dict():
-            return {name: finite(value) for name, value in data.items()}
-        case list() | tuple():
-            return [finite(value) for value in data]
-        case float() if not math.isfinite(data):
-            return None
-    return data

@@ -14,7 +14,7 @@ from devfnn.kernels.state import ANSWERED, OWED, UNLABELLED
 from devfnn.model import description, lags
 from devfnn.model.compiling import ensure_compiled
 from devfnn.model.config import Config
-from devfnn.model.explanation import Explanation
+from devfnn.model.explanation import Explanation, plain
 from devfnn.model.history import History, Logbook
 from devfnn.model.label_budget import budget_size, in_budget
 from devfnn.model.network import Network
@@ -417,7 +417,7 @@ class DEVFNN:
             "history": self.history().to_dict(),
             "queries": [query._asdict() for query in self._query_log.newest],
         }
-        return dict(description.finite(data))
+        return dict(plain(data))
 
     def explain(self, x: Any, class_names: ClassNames | None = None) -> Explanation:
         """Why the model says what it says of one row: what layers, rules and features add to it.

@@ -103,12 +103,8 @@ class LayerReasons:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        data = {
-            name: value.tolist() if isinstance(value, np.ndarray) else value
-            for name, value in vars(self).items()
-        }
         fired = [rule._asdict() for rule in self.fired]
-        return data | {"fired": fired, "inputs": list(self.inputs)}
+        return dict(plain(vars(self) | {"fired": fired}))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -167,7 +163,6 @@ class Explanation:
 
         What is said `usually` and `contributions` are of the predicted class.
         """
-        values = [value if math.isfinite(value) else None for value in self.values.tolist()]
         return {
             "label": formatting.label_to_json(self.label),
             "labels": [formatting.label_to_json(label) for label in self.labels],
@@ -175,7 +170,7 @@ class Explanation:
             "usually": self.usually(),
             "contributions": self.contributions(),
             "features": list(self.features),
-            "values": values,
+            "values": plain(self.values),
             "states": list(self.states),
             "layers": [layer.to_dict() for layer in self.layers],
         }
@@ -232,6 +227,22 @@ def _against(values: Floats, place: int) -> Floats:
     own: Floats = values[..., place]
     speaks: Floats = own - (values.sum(axis=-1) - own) / max(values.shape[-1] - 1, 1)
     return speaks
+
+
+def plain(data: Any) -> Any:
+    """Data for JSON: arrays as lists, None for every number that JSON does not know.
+
+    >>> plain({"a": np.array([1.0, np.inf]), "b": float("nan")})
+    {'a': [1.0, None], 'b': None}
+    """
+    match data:
+        case dict():
+            return {name: plain(value) for name, value in data.items()}
+        case list() | tuple() | np.ndarray():
+            return [plain(value) for value in (data.tolist() if hasattr(data, "tolist") else data)]
+        case float() if not math.isfinite(data):
+            return None
+    return data
 
 
 def softmax(logits: Floats) -> Floats:

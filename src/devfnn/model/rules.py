@@ -9,6 +9,7 @@ import numpy as np
 
 from devfnn import formatting
 from devfnn.arrays import Floats
+from devfnn.model.explanation import plain
 
 MOST_INPUTS = 8
 """Inputs that a text names unless told otherwise."""
@@ -176,15 +177,9 @@ class Rule:
         that labels keep their types. A label that is no text, number, truth value, bytes or tuple
         of these comes back as its text.
         """
-        data = {
-            name: value.tolist() if isinstance(value, np.ndarray) else value
-            for name, value in vars(self).items()
-        }
-        if self.bounds is not None:
-            data["bounds"] = [[_finite(low), _finite(high)] for low, high in data["bounds"]]
         pairs = self.probabilities.items()
         said = [[formatting.label_to_json(label), float(share)] for label, share in pairs]
-        return data | {"probabilities": said, "inputs": list(self.inputs)}
+        return dict(plain(vars(self) | {"probabilities": said}))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Rule":
@@ -203,7 +198,3 @@ class Rule:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Rule) and self.to_dict() == other.to_dict()
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
