@@ -13,8 +13,8 @@ import numpy as np
 
 from devfnn import DEVFNN, Config, GClass, presets
 from devfnn.events import Event
-from devfnn.storage.format3 import config_from_flat
 from devfnn.streams import open_stream
+from golden.flat import flat
 
 # ---- events
 
@@ -186,106 +186,7 @@ def seen_by(model: DEVFNN, X: Any) -> Any:
     return X[:, : len(model.feature_names)]
 
 
-# ---- the models: parameters as they were when the results were recorded, in one list
-
-FLAT: dict[str, Any] = {
-    "network": "concepts",
-    "chunk_rows": 500,
-    "scaling": "online",
-    "missing": "error",
-    "lags": 0,
-    "seed": 0,
-    "forgetting": True,
-    "quick_memory": 300.0,
-    "shortest_memory": 2000.0,
-    "longest_memory": 20000.0,
-    "prior": 5.0,
-    "prior_reach": 25.0,
-    "label_noise": 0.1,
-    "max_boxes": 20,
-    "max_pool": 32,
-    "split_evidence": 20.0,
-    "split_every": 100,
-    "crossings": True,
-    "split_doubt": 10.0,
-    "max_clouds": 100,
-    "cloud_rate": 0.2,
-    "cloud_birth": 0.1,
-    "cloud_memory": 0.999,
-    "join_evidence": 0.5,
-    "max_kept": 5,
-    "merge_disagreement": 0.01,
-    "vote_rows": 1000.0,
-    "vote_power": 0.15,
-    "consequent": "logistic",
-    "mixing": "logits",
-    "normalisation": "softmax",
-    "initial_gain": 5.0,
-    "later_gain": 1.0,
-    "curvature_floor": 0.01,
-    "memory": 0.9995,
-    "chunk_memory": 1.0,
-    "weight_decay": 0.0,
-    "local_forgetting": 0.0,
-    "density_memory": 0.99,
-    "active_learning": True,
-    "conflict_threshold": 0.99,
-    "exploration": 0.1,
-    "threshold_step": 0.0,
-    "label_budget": 1.0,
-    "budget_window": 100,
-    "rule_growing": True,
-    "rules": "evolving",
-    "max_rules": 10,
-    "first_precision": 2.0,
-    "vigilance": 0.9,
-    "width_floor": 0.02,
-    "coverage": 0.9,
-    "premise_tuning": "covered",
-    "max_population": 10000.0,
-    "pruning": True,
-    "prune_margin": 1.0,
-    "potential_memory": 0.998,
-    "recall": True,
-    "archive_size": 10,
-    "initial_layers": 2,
-    "max_layers": 6,
-    "plain_first": True,
-    "training": "winner_and_initial",
-    "augmentation": "settled",
-    "growing": True,
-    "merging": True,
-    "feature_mask": False,
-    "voting_weights": "likelihood",
-    "vote_memory": 0.9995,
-    "vote_sharpness": 0.03,
-    "newborn": "winner",
-    "newborn_doubt": 5.0,
-    "vote": "soft",
-    "vote_step": 0.01,
-    "vote_floor": 1e-06,
-    "initial_decay": 1.0,
-    "newborn_weight": 1.0,
-    "reset_winner": False,
-    "feature_score": "standardised",
-    "feature_threshold": 0.99,
-    "merge_threshold": 0.001,
-    "statistics_memory": 0.95,
-    "drift_test": "stream",
-    "drift_one_sided": True,
-    "drift_significance": 0.0001,
-    "warning_significance": 0.001,
-    "train_on_warning": True,
-    "horizon": 200.0,
-    "buffer_rows": 5000,
-}
-
-
-def flat(**changes: Any) -> Config:
-    """A configuration of such parameters."""
-    assert changes.keys() <= FLAT.keys()
-    return config_from_flat(FLAT | changes)
-
+# ---- the models
 
 Learn = Callable[[DEVFNN, Part], list[Event]]
 

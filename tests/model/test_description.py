@@ -12,7 +12,8 @@ from devfnn import DEVFNN
 from devfnn.events import Event, LayerDropped, RulePruned
 from devfnn.formatting import label_from_json
 from devfnn.kernels.drift import keep_layer
-from devfnn.model.description import MOST_MERGERS, finite, leaning, mergers_in, table_of
+from devfnn.model.description import MOST_MERGERS, leaning, mergers_in, table_of
+from devfnn.model.explanation import plain
 from devfnn.model.history import Logbook
 from devfnn.model.mechanisms.merging import merge_layers
 from devfnn.model.network import event_buffer
@@ -425,7 +426,7 @@ def test_numbers_that_json_does_not_know_are_none():
     model._logbook.note([RulePruned(1, 0, 0, "x", float("nan"), float("inf"), 0.5, -1)], 1)
     event = through_json(model)["history"]["events"][-1]
     assert (event["value"], event["limit"], event["utility"]) == (None, None, 0.5)
-    assert finite((1, "inf", -float("inf"), None, True)) == [1, "inf", None, None, True]
+    assert plain((1, "inf", -float("inf"), None, True)) == [1, "inf", None, None, True]
 
 
 def test_archived_rules_and_merged_layers_are_said_to_be_so():

@@ -10,8 +10,8 @@ import pytest
 from devfnn import DEVFNN
 from devfnn.formatting import about, alike, share
 from devfnn.kernels.state import ACTIVE, ARCHIVED
+from devfnn.model.description import NO_SAY
 from devfnn.model.gclass import GClass
-from devfnn.model.reasons import NO_SAY
 from devfnn.model.rules import MOST_CLASSES, MOST_INPUTS, Rule
 from scenes import (
     BOX_LAYER,

@@ -21,13 +21,13 @@ from devfnn.events import Event
 from devfnn.model.config import ByAccuracy, Labels, Layer
 from devfnn.model.rows import Rows
 from devfnn.storage import dump, parse
-from golden.cases import flat
+from golden.flat import flat
 
 CHUNK = count(100, 50)
 Tensors = dict[str, np.ndarray[Any, np.dtype[Any]]]
 Change = Callable[[dict[str, Any], Tensors], Any]
-OLD_FILES = sorted((pathlib.Path(__file__).parents[1] / "golden/format3").glob("*.devfnn"))
-"""Models that version 0.1.0 saved."""
+KEPT_FILES = sorted((pathlib.Path(__file__).parents[1] / "golden/format4").glob("*.devfnn"))
+"""Models that were saved when the format was new."""
 
 
 def turning_rows(n_chunks: int, seed: int = 3) -> tuple[Floats, Ints]:

@@ -12,7 +12,7 @@ from safetensors import safe_open
 
 from devfnn import DEVFNN, Config, StorageError, load
 from devfnn.storage import dump, save
-from devfnn.storage.codec import read_model
+from devfnn.storage.files import read_model
 from storage.stored import Story, small_file
 
 

@@ -1,10 +1,13 @@
 """Headers that no model can have are refused, even with a right checksum."""
 
+import pathlib
 from typing import Any
 
 import numpy as np
 import pytest
 
+from devfnn import DEVFNN, StorageError, load
+from devfnn.events import ClassAdded
 from devfnn.storage import dump, parse
 from storage.stored import (
     Change,
@@ -34,23 +37,23 @@ def drop(*keys: str) -> Change:
 HEADERS: dict[str, tuple[Change, str]] = {
     "a later format": (
         put("format", value=5),
-        "format 5, .* reads formats 3 and 4; upgrade devfnn",
+        "format 5, this version reads format 4; upgrade devfnn",
     ),
     "an older format": (
         put("format", value=1),
-        "format 1, written by devfnn .* reads formats 3 and 4",
+        "format 1, this version reads format 4; train anew",
     ),
     "format 0": (put("format", value=0), "no format number"),
     "format true": (put("format", value=True), "no format number"),
     "no format": (drop("format"), "no format number"),
-    "an unknown field": (put("hook", value="os.system"), "unknown field 'hook'"),
-    "a missing field": (drop("counters"), "lacks the field 'counters'"),
+    "an unknown field": (put("hook", value="os.system"), "other fields than a model"),
+    "a missing field": (drop("counters"), "malformed .*counters"),
     "an unknown class": (put("class", value="os.system"), "'os.system', which is not known"),
-    "a class of another type": (put("class", value=["DEVFNN"]), "class name .* no text"),
+    "a class of another type": (put("class", value=["DEVFNN"]), "malformed"),
     "a version of another type": (put("library", value=1), "library version"),
     "an unknown parameter": (put("config", "hook", value=1), "hook"),
-    "a missing parameter": (drop("config", "gaussian", "memory"), "not complete"),
-    "a missing section": (drop("config", "labels"), "not complete"),
+    "a missing parameter": (drop("config", "gaussian", "memory"), "'config' in the header is not"),
+    "a missing section": (drop("config", "labels"), "tensor .* is missing"),
     "an unknown section": (put("config", "labels", "hook", value=1), "hook"),
     "an unknown form": (put("config", "voting", "form", value="x"), "voting has no form 'x'"),
     "a form of another type": (put("config", "voting", "form", value=[]), "voting has no form"),
@@ -64,7 +67,7 @@ HEADERS: dict[str, tuple[Change, str]] = {
         put("config", "layers", value=[{"kind": "x"}]),
         "layer is one of",
     ),
-    "a kind of another type": (put("config", "layers", value=[{"kind": []}]), "not valid"),
+    "a kind of another type": (put("config", "layers", value=[{"kind": []}]), "malformed"),
     "a name of another type": (
         put("config", "layers", value=[{"kind": "gaussian", "name": 7}]),
         "name of a layer must be a text",
@@ -88,20 +91,26 @@ HEADERS: dict[str, tuple[Change, str]] = {
     ),
     "a count with fraction": (put("config", "seed", value=1.0), "seed must be"),
     "no configuration": (put("config", value=[]), "a configuration is an object"),
-    "names of another type": (put("feature_names", value=[1, 2, 3]), "feature names .* no texts"),
-    "a name twice": (put("feature_names", value=["a", "a", "b"]), "feature name occurs twice"),
+    "names of another type": (
+        put("feature_names", value=[1, 2, 3]),
+        "'feature_names' in the header is not",
+    ),
+    "a name twice": (put("feature_names", value=["a", "a", "b"]), "'a' is named more than once"),
     "too few names": (put("feature_names", value=["a"]), "feature names does not fit"),
     "too few classes": (put("classes", value=[["str", "a"]]), "classes does not fit"),
     "one class twice": (put("classes", value=[["int", 1], ["float", "0x1p0"]]), "occurs twice"),
-    "classes of another type": (put("classes", value={}), "no list"),
-    "an untagged label": (put("classes", value=["a", "b"]), "label .* malformed"),
-    "an unknown tag": (put("classes", value=[["set", []], ["int", 1]]), "label .* malformed"),
+    "classes of another type": (put("classes", value={}), "classes does not fit"),
+    "an untagged label": (put("classes", value=["a", "b"]), "malformed"),
+    "an unknown tag": (put("classes", value=[["set", []], ["int", 1]]), "malformed"),
     "a known form of an unknown tag": (
         put("classes", value=[["set", "00"], ["int", 1]]),
         "malformed",
     ),
     "a tag that is no text": (put("classes", value=[[[], "00"], ["int", 1]]), "malformed"),
-    "a wrong tag": (put("classes", value=[["int", True], ["int", 2]]), "label .* malformed"),
+    "a wrong tag": (
+        put("classes", value=[["int", True], ["int", 2]]),
+        "'classes' in the header is not",
+    ),
     "a NaN label": (put("classes", value=[["float", "nan"], ["int", 1]]), "label .* is NaN"),
     "a huge float": (put("classes", value=[["float", "0x1p9999"], ["int", 1]]), "malformed"),
     "odd bytes": (put("classes", value=[["bytes", "abc"], ["int", 1]]), "malformed"),
@@ -114,8 +123,8 @@ HEADERS: dict[str, tuple[Change, str]] = {
     "more slots": (put("shape", "slots", value=10**12), "tensor .* is .* not"),
     "more buffered rows": (put("shape", "buffer_rows", value=10**12), "tensor 'buffer/X' is"),
     "more features": (put("shape", "features", value=10**9), "does not fit"),
-    "a missing size": (drop("shape", "slots"), "lacks the field 'slots'"),
-    "nothing learned": (put("shape", value=None), "nothing was learned"),
+    "a missing size": (drop("shape", "slots"), "malformed .*slots"),
+    "nothing learned": (put("shape", value=None), "does not belong to a model"),
     "more lags": (put("config", "lags", value=2), "does not fit the shape"),
     "lags for all columns": (put("config", "lags", value=3), "no room for a feature"),
     "late features among the first": (put("late", value=[2]), "no columns of the shape"),
@@ -127,7 +136,7 @@ HEADERS: dict[str, tuple[Change, str]] = {
         ),
         "no columns of the shape",
     ),
-    "late features of another type": (put("late", value=["2"]), "late features .* no columns"),
+    "late features of another type": (put("late", value=["2"]), "shape .* impossible"),
     "gathered rows without outputs": (
         put("shape", "gathered_outputs", value=0),
         "gathered outputs does not fit",
@@ -135,28 +144,33 @@ HEADERS: dict[str, tuple[Change, str]] = {
     "a counter below 0": (put("counters", "n_rows", value=-1), "n_rows is impossible"),
     "a counter beyond all": (put("counters", "n_rows", value=2**63), "n_rows is impossible"),
     "a counter of another type": (put("counters", "n_rows", value=1.5), "n_rows is impossible"),
-    "an unknown counter": (put("counters", "rows", value=1), "unknown field 'rows'"),
-    "a missing counter": (drop("counters", "n_rows"), "lacks the field 'n_rows'"),
+    "an unknown counter": (put("counters", "rows", value=1), "'counters' in the header is not"),
+    "a missing counter": (drop("counters", "n_rows"), "malformed .*n_rows"),
     "more gathered than room": (put("shape", "gathered_rows", value=8), "does not fit chunk_rows"),
     "a smaller step": (put("config", "chunk_rows", value=5), "does not fit chunk_rows"),
     "more labels than rows": (put("counters", "n_labels", value=10**6), "contradict"),
     "fewer rows than kept": (put("counters", "scaler/n_first", value=1), "more rows than it has"),
     "a configuration of another class": (put("class", value="GClass"), "not one of a GClass"),
-    "no notes": (drop("notes"), "lacks the field 'notes'"),
-    "notes of another type": (put("notes", value=[]), "notes .* malformed"),
-    "other notes": (put("notes", "hook", value=1), "notes .* malformed"),
+    "no notes": (drop("notes"), "malformed .*notes"),
+    "notes of another type": (put("notes", value=[]), "malformed"),
+    "other notes": (put("notes", "hook", value=1), "'notes' in the header is not"),
     "an unknown event": (
         put("notes", "events", value=[{"kind": "os.system", "row": 1}]),
         "no event 'os.system'",
     ),
-    "an event of another type": (put("notes", "events", value=[1]), "event .* malformed"),
+    "an event of another type": (put("notes", "events", value=[1]), "malformed"),
     "an event before all rows": (
         put("notes", "events", value=[{"kind": "ClassAdded", "row": -1, "label": "", "index": 0}]),
         "no row",
     ),
-    "events beyond all": (put("notes", "events", value=[None] * 1001), "no lists"),
+    "events beyond all": (
+        lambda header, tensors: header["notes"].update(
+            events=1001 * [ClassAdded(0, "", 0).to_dict()], n_events=1001, since=0
+        ),
+        "'notes' in the header is not",
+    ),
     "fewer events than there are": (put("notes", "n_events", value=-1), "count what cannot be"),
-    "a query of another type": (put("notes", "queries", value=[[1, 2]]), "query .* malformed"),
+    "a query of another type": (put("notes", "queries", value=[[1, 2]]), "malformed"),
     "a query for no reason": (
         put("notes", "queries", value=[[1, "os.system", 0.5, None]]),
         "query .* malformed",
@@ -177,19 +191,16 @@ def test_headers_that_no_model_has(name: str) -> None:
     refused(forged(change_with_gap), message)
 
 
-def test_an_older_file_names_the_version_that_wrote_it() -> None:
-    def change(header: dict[str, Any], tensors: Tensors) -> None:
-        header |= {"format": 1, "library": "0.3.9"}
-        del header["late"], header["config"]["labels"]
-
-    refused(forged(change), r"format 1, written by devfnn 0\.3\.9; this version reads formats 3")
-
-
-def test_the_version_of_an_older_file_is_not_trusted_either() -> None:
-    def change(header: dict[str, Any], tensors: Tensors) -> None:
-        header |= {"format": 1, "library": "\x1b[2J" + "x" * 1000}
-
-    refused(forged(change), "format 1, written by an older version; this")
+def test_a_file_of_format_3_is_refused_by_its_format_alone(tmp_path: pathlib.Path) -> None:
+    """The message says what can read it; nothing but the format is looked at."""
+    outer = {"__metadata__": {"devfnn": text_of({"format": 3, "library": "0.1.0", "config": 7})}}
+    path = tmp_path / "model"
+    path.write_bytes(joined(outer, b""))
+    before = path.read_bytes()
+    message = "model: the file has format 3, this version reads format 4; devfnn 0.1.0 can read it"
+    with pytest.raises(StorageError, match=message):
+        load(path)
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
 
 
 def test_a_devfnn_header_that_is_no_object() -> None:
@@ -227,8 +238,23 @@ def test_the_checksum_covers_which_tensor_is_which() -> None:
     refused(forged(swap, sign=False), "does not match its checksum")
 
 
-def test_the_configuration_is_checked_whatever_it_holds() -> None:
+def test_numbers_beyond_all_are_no_json() -> None:
     text = text_of(opened(small_file())[0]).replace('"seed":0', '"seed":1e999')
     outer, body = split(small_file())
     outer["__metadata__"]["devfnn"] = text
-    refused(joined(outer, body), "seed must be")
+    refused(joined(outer, body), "the header holds 1e999")
+
+
+@pytest.mark.parametrize("depth", [100, 900, 5000])
+def test_a_header_nested_deeply_is_refused(depth: int) -> None:
+    nested = "[" * depth + "]" * depth
+    text = text_of(opened(small_file())[0]).replace('"late":[]', f'"late":[],"hook":{nested}')
+    outer, body = split(small_file())
+    outer["__metadata__"]["devfnn"] = text
+    refused(joined(outer, body), "malformed|nested too deeply|checksum")
+
+
+@pytest.mark.parametrize("key", ["classes", "late", "counters"])
+def test_a_model_that_has_learned_nothing_has_nothing(key: str) -> None:
+    value = {"classes": [["int", 1]], "late": [2], "counters": {"n_rows": 1}}[key]
+    refused(forged(put(key, value=value), of=dump(DEVFNN())), f"'{key}' in the header is not")

@@ -15,19 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save as save_tensors
 
-from devfnn import DEVFNN, StorageError, load
+from devfnn import DEVFNN, StorageError, __version__, load
 from devfnn.storage import dump, parse
-from devfnn.storage.header import FORMAT
 from storage.stored import (
     CHUNK,
-    OLD_FILES,
-    Change,
-    Tensors,
     both,
     forged,
     opened,
     outer_changed,
-    poke,
     put,
     rivals_file,
     signed,
@@ -37,8 +32,6 @@ from storage.stored import (
 
 FILES = [small_file(), rivals_file()]
 """Models with every part of a state."""
-
-OLD = [path.read_bytes() for path in OLD_FILES]
 
 # ---- memory
 
@@ -91,26 +84,13 @@ def terabytes() -> dict[str, bytes]:
         "the first rows": forged(put("shape", "first_rows", value=10**12), of=rivals),
         "the parameters": forged(rooms, of=rivals),
         "the features": forged(features, of=rivals),
-        "the layers of old": forged(put("config", "initial_layers", value=10**9), of=OLD[-1]),
-        "the owners of old": forged(poke("state/owners", 2**61), of=OLD[0]),
-        "many layers without slots": forged(retype("layers/status", (10**12, 0)), of=OLD[-1]),
-        "many features of no rows": forged(retype("scaler/first_rows", (0, 10**12)), of=OLD[0]),
     }
-
-
-def retype(name: str, shape: tuple[int, ...]) -> Change:
-    """Let a tensor be empty, of a shape that is not."""
-
-    def change(header: dict[str, Any], tensors: Tensors) -> None:
-        tensors[name] = np.empty(shape, tensors[name].dtype)
-
-    return change
 
 
 @pytest.mark.parametrize("name", terabytes())
 def test_a_file_that_claims_terabytes_allocates_little(name: str) -> None:
     data = terabytes()[name]
-    for file in (*FILES, OLD[0], OLD[-1]):
+    for file in FILES:
         parse(file)
     assert peak_of(lambda: parse(data)) < 20 * len(small_file()) + 2**18
 
@@ -173,7 +153,7 @@ json_values = st.recursive(
 @settings(max_examples=500, deadline=None, derandomize=True)
 @given(st.data())
 def test_a_signed_header_with_anything_in_it_is_refused_or_read(data: st.DataObject) -> None:
-    header, tensors = opened(data.draw(st.sampled_from(FILES + OLD)))
+    header, tensors = opened(data.draw(st.sampled_from(FILES)))
     place, key = header, data.draw(st.sampled_from(sorted(header)))
     while isinstance(place[key], dict | list) and place[key] and data.draw(st.booleans()):
         place = place[key]
@@ -185,14 +165,13 @@ def test_a_signed_header_with_anything_in_it_is_refused_or_read(data: st.DataObj
         again = dump(parse(forgery))
     except StorageError:
         return
-    if header["format"] == FORMAT:
-        assert opened(again)[0]["config"] == header["config"]
+    assert opened(again)[0] == signed(header | {"library": __version__}, tensors)
 
 
 @settings(max_examples=600, deadline=None, derandomize=True)
 @given(st.data())
 def test_signed_tensors_with_any_numbers_are_refused_or_read(data: st.DataObject) -> None:
-    header, tensors = opened(data.draw(st.sampled_from(FILES + OLD)))
+    header, tensors = opened(data.draw(st.sampled_from(FILES)))
     name = data.draw(st.sampled_from(sorted(tensors)))
     raw = tensors[name].reshape(-1).view(np.uint8)
     start = data.draw(st.integers(0, max(raw.size - 8, 0)))
@@ -203,8 +182,7 @@ def test_signed_tensors_with_any_numbers_are_refused_or_read(data: st.DataObject
         model = parse(forgery)
     except StorageError:
         return
-    if header["format"] == FORMAT:
-        assert opened(dump(model))[1][name].tobytes() == tensors[name].tobytes()
+    assert opened(dump(model))[1][name].tobytes() == tensors[name].tobytes()
     use(model)
 
 
@@ -218,54 +196,3 @@ def use(model: DEVFNN) -> None:
         model.rules(archived=True)
         model.learn_rows(X[:20], names[:20])
         model.learn(X[20:], names[20:])
-
-
-# ---- files of format 3
-
-
-@pytest.mark.parametrize("path", OLD_FILES, ids=lambda path: path.stem)
-def test_an_old_file_is_read_and_saved_anew_and_goes_on(path: pathlib.Path) -> None:
-    model = load(path)
-    assert opened(path.read_bytes())[0]["format"] == 3
-    again = parse(dump(model))
-    assert opened(dump(model))[0]["format"] == FORMAT
-    for each in (model, again):
-        use(each)
-    assert dump(again) == dump(model)
-
-
-OLD_FORGERIES: dict[str, tuple[Change, str]] = {
-    "another field": (put("hook", value=1), "the header has other fields"),
-    "another parameter": (put("config", "hook", value=1), "hook"),
-    "no configuration": (put("config", value=[]), "cannot be read"),
-    "an unknown network": (put("config", "network", value="x"), "cannot be read: 'x'"),
-    "a switch as a number": (put("config", "growing", value=1), "must be true or false"),
-    "a number out of range": (put("config", "prior", value=-1.0), "prior must be between"),
-    "a counter as text": (put("counters", "n_rows", value="5"), "counter is impossible"),
-    "a counter beyond all": (put("counters", "n_rows", value=2**70), "counter is impossible"),
-    "counters of another type": (put("counters", value=[]), "cannot be read"),
-    "an event of another type": (put("notes", "events", value=[1]), "cannot be read"),
-    "a shape without arrays": (put("shape", value=None), "learned nothing"),
-    "an unknown tensor": (
-        lambda header, tensors: tensors.update({"scaler/hook": np.zeros(1)}),
-        "'scaler/hook' does not belong",
-    ),
-    "a missing tensor": (lambda header, tensors: tensors.pop("state/weights"), "cannot be read"),
-    "a line is gone": (poke("state/kinds", -1), "lacks a configured layer"),
-    "kept clouds": (poke("state/kinds", 2, -1), "kept clouds"),
-    "a rule of no layer": (poke("state/owners", 2**61), "pool/owners holds"),
-    "a rule beyond the pool": (poke("state/members", 10**9), "pool/members holds a rule"),
-    "weights of infinity": (poke("state/weights", np.inf), "pool/weights holds NaN"),
-    "another type": (
-        lambda header, tensors: tensors.update({"state/ages": tensors["state/ages"] * 1.0}),
-        "'pool/ages' is F64",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", OLD_FORGERIES)
-def test_old_files_are_trusted_no_more_than_new_ones(name: str) -> None:
-    change, message = OLD_FORGERIES[name]
-    default = next(path for path in OLD_FILES if path.stem == "default")
-    with pytest.raises(StorageError, match=message):
-        parse(forged(change, of=default.read_bytes()))

@@ -1,6 +1,7 @@
-"""A whole model in words, as a table, and as plain data."""
+"""What a network knows and why it says what it says: as objects, in words, as plain data."""
 
 import collections
+import dataclasses
 import itertools
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -13,11 +14,24 @@ from devfnn.arrays import Floats
 from devfnn.events import Event, LayerDropped, LayersMerged, RulePruned
 from devfnn.kernels.state import GAUSSIAN, NO_LAYER
 from devfnn.model import lags
-from devfnn.model.explanation import CONSTANT, IN_USE, LIKE_A_CLOCK, MASKED, LayerReasons
-from devfnn.model.history import History
+from devfnn.model.explanation import (
+    CONSTANT,
+    IN_USE,
+    LIKE_A_CLOCK,
+    LOGITS,
+    MASKED,
+    MISSING,
+    Explanation,
+    LayerReasons,
+    Said,
+)
+from devfnn.model.layers import gaussian
 from devfnn.model.network import Network
-from devfnn.model.reasons import name_of, state_of
 from devfnn.model.rules import Rule
+from devfnn.model.units import Units
+
+NO_SAY = 1e-3
+"""Share of the vote below which a kept layer only waits for its concept."""
 
 MOST_SLOPES = 3
 """Inputs that are named with what they add."""
@@ -25,8 +39,167 @@ MOST_SLOPES = 3
 MOST_MERGERS = 10
 """Mergers of layers that are told, and of rules, the newest."""
 
+# ---- layers and features
 
-def leaning(rule: Rule, most: int = MOST_SLOPES) -> str:
+
+class Standing(NamedTuple):
+    """A layer and its place in the vote."""
+
+    layer: int
+    name: str
+    state: str
+    share: float
+
+
+def standings_of(network: Network) -> list[Standing]:
+    """All layers, in the order of their numbers."""
+    shares, kinds = network.shares / network.shares.sum(), network.state.layers.kinds
+    return [
+        Standing(layer, _name_of(network, layer), _state_of(network, layer, share), share)
+        for layer, share in enumerate(shares.tolist())
+        if kinds[layer] != NO_LAYER
+    ]
+
+
+def _state_of(network: Network, layer: int, share: float) -> str:
+    """Whether a layer votes, waits for its concept, rests, or is merged."""
+    layers = network.state.layers
+    if layers.is_merged[layer]:
+        return "merged"
+    if layers.rests[layer] > 0:
+        return "rests"
+    is_kept = layer >= len(network.config.layers) and not network.is_stepwise
+    return "waits" if is_kept and share < NO_SAY else "votes"
+
+
+def _name_of(network: Network, layer: int) -> str:
+    """What a layer is called."""
+    layers = network.config.layers
+    if layer < len(layers):
+        return layers[layer].name
+    if network.state.layers.kinds[layer] == GAUSSIAN:
+        return layers[-1].name
+    return f"kept {layers[int(network.state.layers.origins[layer])].kind}"
+
+
+def _column_states(network: Network) -> list[str]:
+    """What every column is: in use, masked or asleep."""
+    asleep = np.where(network.scaler.is_clock, LIKE_A_CLOCK, CONSTANT)
+    left_out = np.where(network.feature_mask, asleep, MASKED)
+    states: list[str] = np.where(network.used_features, IN_USE, left_out).tolist()
+    return states
+
+
+def _units_of(network: Network, labels: Sequence[Hashable], names: Sequence[str]) -> Units:
+    """Inputs in the user's units."""
+    maps = (np.zeros(network.n_features), np.ones(network.n_features))
+    if network.config.scaling == "online":
+        maps = (network.scaler.low, network.scaler.width)
+    return Units(labels, names, network.used_features, maps)
+
+
+# ---- rules and reasons
+
+
+def rules_of(network: Network, labels: Sequence[Hashable], names: Sequence[str]) -> list[Rule]:
+    """All rules in the user's units, those without a say for now as archived ones at the end."""
+    units, rules = _units_of(network, labels, names), list[Rule]()
+    for layer, _, state, share in standings_of(network):
+        if state != "merged":
+            found = network.store_of(layer).rules_of(network.state, layer, units, network.config)
+            for rule in found:
+                waits = rule.is_archived or state != "votes"
+                rules.append(dataclasses.replace(rule, voting_weight=share, is_archived=waits))
+    rules.sort(key=lambda r: (r.is_archived, -r.voting_weight, r.layer, -r.n_rows, r.rule))
+    return rules
+
+
+def explanation_of(
+    network: Network, X: Floats, labels: Sequence[Hashable], names: Sequence[str]
+) -> Explanation:
+    """What the network says of the only row of X, and why."""
+    units, probabilities, layers = _units_of(network, labels, names), np.zeros(len(labels)), []
+    said = _said_by_all(network, network.inputs_of(X)[0])
+    for layer, name, state, share in standings_of(network):
+        own = said.get(layer) or _silence(network, layer)
+        probabilities += share * own.votes
+        layers.append(
+            LayerReasons(
+                layer=layer,
+                kind=name,
+                state=state,
+                voting_weight=share,
+                inputs=tuple(units.input_names(own.contributions.shape[0])),
+                output=own.bias + own.contributions.sum(axis=0),
+                **own._asdict(),
+            )
+        )
+    states = [
+        MISSING if state == IN_USE and math.isnan(value) else state
+        for state, value in zip(_column_states(network), X[0].tolist(), strict=True)
+    ]
+    return Explanation(
+        labels=tuple(labels),
+        probabilities=probabilities,
+        features=tuple(names),
+        values=X[0],
+        states=tuple(states),
+        layers=tuple(layers),
+    )
+
+
+def _said_by_all(network: Network, row: Floats) -> dict[int, Said]:
+    """What the live layers say, each with what those before it said."""
+    said, m = dict[int, Said](), network.n_classes
+    inputs = np.concatenate([row, np.full(network.sizes.layers * m, np.nan)])
+    for layer in network.live_layers:
+        reasons = network.store_of(layer).reasons_of
+        said[layer], raw = reasons(network.state, layer, row, inputs, network.config)
+        start = row.size + layer * m
+        inputs[start : start + m] = np.clip(raw, 0.0, 1.0)
+    return said
+
+
+def _silence(network: Network, layer: int) -> Said:
+    """What an idle layer says: nothing."""
+    none, n, kind = np.zeros(network.n_classes), network.n_features, LOGITS
+    if network.state.gaussians is not None and network.config.gaussian is not None:
+        n = int(network.state.gaussians.n_inputs[layer, 0])
+        kind = gaussian.output_kind(network.config.gaussian)
+    return Said(kind, none, np.zeros((n, network.n_classes)), (), none, none)
+
+
+# ---- in words
+
+
+def described(
+    network: Network,
+    rules: Sequence[Rule],
+    names: Sequence[str],
+    events: Iterable[Event],
+    terms: bool,
+    most: int | None,
+) -> str:
+    """A whole model as text. rules: all, archived ones too · most: rules to name in a layer"""
+    standings, mergers = standings_of(network), list(mergers_in(events))
+    lines = []
+    for standing in sorted(standings, key=lambda each: -each.share):
+        own = [rule for rule in rules if rule.layer == standing.layer]
+        lines.append(_heading(standing, len(own), mergers))
+        shown = own if most is None else own[:most]
+        lines += [f"  {rule.text(terms=terms)}{leaning(rule)}  {_remark(rule)}" for rule in shown]
+        lines += [f"  ... and {len(own) - len(shown):,} more"] if len(own) > len(shown) else []
+    headed = {each.layer for each in standings if each.state == "merged"}
+    lines += _told([each for each in mergers if each.what == "layer" and each.gone not in headed])
+    lines += _told([each for each in mergers if each.what == "rule"])
+    left_out = sorted(zip(_column_states(network), names, strict=True))
+    for state, group in itertools.groupby(left_out, key=lambda pair: pair[0]):
+        if state != IN_USE:
+            lines.append(f"Features left out ({state}): {', '.join(name for _, name in group)}")
+    return "\n".join(lines)
+
+
+def leaning(rule: Rule) -> str:
     """What speaks for a rule's class as it grows, and what against it; empty if nothing does.
 
     Numbers are log odds against the other classes, from the lower to the upper end of a range.
@@ -37,30 +210,24 @@ def leaning(rule: Rule, most: int = MOST_SLOPES) -> str:
     others = np.delete(rule.slopes, place, axis=1).mean(axis=1)
     speaks = (rule.slopes[:, place] - others).tolist()
     ranked = sorted(zip(rule.inputs, speaks, strict=True), key=lambda pair: -abs(pair[1]))
-    parts = [f"{name} {value:+.1f}" for name, value in ranked[:most] if abs(value) >= 0.05]
+    parts = [f"{name} {value:+.1f}" for name, value in ranked[:MOST_SLOPES] if abs(value) >= 0.05]
     return f"; as they grow: {', '.join(parts)}" if parts else ""
 
 
-# ---- layers and rules that were made one, as the events tell it
+def _remark(rule: Rule) -> str:
+    """Which rule of its layer it is, and on how much it rests."""
+    archived = ", archived" if rule.is_archived else ""
+    return f"[rule {rule.rule}, {formatting.rows(rule.n_rows)}{archived}]"
 
 
 class Merger(NamedTuple):
-    """Two that were made one."""
+    """Two layers, or rules of a layer, that were made one."""
 
     row: int
     what: str
-    """A layer, or a rule."""
     gone: int
     kept: int
-    layer: int
-    """The layer of a rule; of a layer its number."""
-
-    @property
-    def text(self) -> str:
-        """What happened, as a sentence without its dot."""
-        of = f" of layer {self.layer}" if self.what == "rule" else ""
-        into = f"into {self.what} {self.kept} at row {self.row:,}"
-        return f"{self.what.capitalize()} {self.gone}{of} was merged {into}"
+    of: str
 
 
 def mergers_in(events: Iterable[Event]) -> Iterator[Merger]:
@@ -68,119 +235,58 @@ def mergers_in(events: Iterable[Event]) -> Iterator[Merger]:
     for event in events:
         match event:
             case LayersMerged(row=row, kept=kept, dropped=gone):
-                yield Merger(row, "layer", gone, kept, gone)
+                yield Merger(row, "layer", gone, kept, "")
             case LayerDropped(row=row, layer=gone, merged_into=other) if other >= 0:
-                yield Merger(row, "layer", gone, other, gone)
+                yield Merger(row, "layer", gone, other, "")
             case RulePruned(row=row, layer=layer, rule=gone, merged_into=other) if other >= 0:
-                yield Merger(row, "rule", gone, other, layer)
+                yield Merger(row, "rule", gone, other, f" of layer {layer}")
 
 
-# ---- many rules
+def _told(mergers: Sequence[Merger]) -> list[str]:
+    """The newest mergers of layers, or of rules, a line each; earlier ones are counted."""
+    n_earlier = max(len(mergers) - MOST_MERGERS, 0)
+    earlier = [f"{n_earlier:,} {mergers[0].what}s were merged before"] if n_earlier else []
+    return earlier + [
+        f"{what.capitalize()} {gone}{of} was merged into {what} {kept} at row {row:,}"
+        for row, what, gone, kept, of in mergers[n_earlier:]
+    ]
+
+
+def _heading(standing: Standing, n_rules: int, mergers: Sequence[Merger]) -> str:
+    """What a layer is, and its say."""
+    named = f"Layer {standing.layer}, {standing.name}"
+    if standing.state == "merged":
+        into = [each for each in mergers if (each.what, each.gone) == ("layer", standing.layer)]
+        other = f"layer {into[-1].kept} at row {into[-1].row:,}" if into else "another"
+        return f"{named}: merged into {other}, says nothing"
+    if standing.state == "rests":
+        return f"{named}: rests, says nothing for now"
+    vote, rules = formatting.percent(standing.share, 0), formatting.plural(n_rules, "rule")
+    waits = ", waits for its concept" if standing.state == "waits" else ""
+    return f"{named}: {vote} of the vote, {rules}{waits}"
+
+
+# ---- as plain data
 
 
 def table_of(rules: Sequence[Rule]) -> dict[str, list[Any]]:
     """Rules as columns."""
-    columns: dict[str, list[Any]] = {
-        "layer": [rule.layer for rule in rules],
-        "rule": [rule.rule for rule in rules],
-        "support": [rule.n_rows for rule in rules],
-        "age": [rule.age for rule in rules],
-        "firing_share": [rule.firing_share for rule in rules],
-        "is_archived": [rule.is_archived for rule in rules],
-        "voting_weight": [rule.voting_weight for rule in rules],
-    }
-    labels = labels_of(rules)
+    own = ("layer", "rule", "n_rows", "age", "firing_share", "is_archived", "voting_weight")
+    columns = {name: [getattr(rule, name) for rule in rules] for name in own}
+    columns = {{"n_rows": "support"}.get(name, name): column for name, column in columns.items()}
+    labels = list(dict.fromkeys(label for rule in rules for label in rule.probabilities))
     for label, text in zip(labels, formatting.distinct(labels), strict=True):
         columns[f"probability of {text}"] = [rule.probabilities.get(label) for rule in rules]
-    for name in dict.fromkeys(name for rule in rules for name in rule.inputs):
-        places = [rule.inputs.index(name) if name in rule.inputs else None for rule in rules]
-        pairs = list(zip(rules, places, strict=True))
-        columns[f"center of {name}"] = [_at(rule.center, place) for rule, place in pairs]
-        columns[f"width of {name}"] = [_at(rule.spreads, place) for rule, place in pairs]
+    inputs = [{name: place for place, name in enumerate(rule.inputs)} for rule in rules]
+    for name in dict.fromkeys(itertools.chain.from_iterable(inputs)):
+        places = [own.get(name) for own in inputs]
+        for title, values in (("center", "center"), ("width", "spreads")):
+            columns[f"{title} of {name}"] = [
+                None if place is None else float(getattr(rule, values)[place])
+                for rule, place in zip(rules, places, strict=True)
+            ]
     columns["text"] = [rule.text() for rule in rules]
     return columns
-
-
-def labels_of(rules: Sequence[Rule]) -> list[Hashable]:
-    """All classes of some rules, in their order."""
-    return list(dict.fromkeys(label for rule in rules for label in rule.probabilities))
-
-
-def _at(values: Floats, place: int | None) -> float | None:
-    return None if place is None else float(values[place])
-
-
-class Subject(NamedTuple):
-    """What a description tells of."""
-
-    layers: Sequence[LayerReasons]
-    """All layers; only what they are and their voting weights are read."""
-    rules: Sequence[Rule]
-    """All rules, archived ones too."""
-    states: Sequence[tuple[str, str]]
-    """Every feature with its state."""
-    history: History
-
-
-def description(model: Subject, terms: bool, most: int | None) -> str:
-    """A whole model as text.
-
-    Parameters
-    ----------
-    model
-        What there is to tell.
-    terms
-        Whether to say low, medium and high.
-    most
-        Rules to name in a layer, the weightiest; the others are counted. None: all.
-    """
-    mergers = list(mergers_in(model.history))
-    lines = []
-    for layer in sorted(model.layers, key=lambda each: -each.voting_weight):
-        own = [rule for rule in model.rules if rule.layer == layer.layer]
-        lines.append(_heading(layer, own, mergers))
-        if layer.state != "merged":
-            shown = own if most is None else own[:most]
-            lines += [f"  {rule.text(terms=terms)}{leaning(rule)}{_remark(rule)}" for rule in shown]
-            lines += [f"  ... and {len(own) - len(shown):,} more"] if len(own) > len(shown) else []
-    headed = {layer.layer for layer in model.layers if layer.state == "merged"}
-    others = [each for each in mergers if each.what == "rule" or each.gone not in headed]
-    lines += _told(others, "layer") + _told(others, "rule")
-    left_out = sorted(((state, name) for name, state in model.states if state != IN_USE))
-    for state, group in itertools.groupby(left_out, key=lambda pair: pair[0]):
-        lines.append(f"Features left out ({state}): {', '.join(name for _, name in group)}")
-    return "\n".join(lines)
-
-
-def _heading(layer: LayerReasons, rules: Sequence[Rule], mergers: Sequence[Merger]) -> str:
-    """What a layer is, and its say."""
-    named = f"Layer {layer.layer}, {layer.kind}"
-    if layer.state == "merged":
-        into = [each for each in mergers if (each.what, each.gone) == ("layer", layer.layer)]
-        other = f"layer {into[-1].kept} at row {into[-1].row:,}" if into else "another"
-        return f"{named}: merged into {other}, says nothing"
-    if layer.state == "rests":
-        return f"{named}: rests, says nothing for now"
-    count = "1 rule" if len(rules) == 1 else f"{len(rules)} rules"
-    waits = ", waits for its concept" if layer.state == "waits" else ""
-    return f"{named}: {formatting.percent(layer.voting_weight, 0)} of the vote, {count}{waits}"
-
-
-def _told(mergers: Sequence[Merger], what: str) -> list[str]:
-    """The newest mergers of layers, or of rules, a line each; earlier ones are counted."""
-    own = [merger for merger in mergers if merger.what == what]
-    n_earlier = max(len(own) - MOST_MERGERS, 0)
-    earlier = [f"{n_earlier:,} {what}s were merged before"] if n_earlier else []
-    return earlier + [merger.text for merger in own[n_earlier:]]
-
-
-def _remark(rule: Rule) -> str:
-    """Which rule of its layer it is, and on how much it rests."""
-    archived = ", archived" if rule.is_archived else ""
-    return f"  [rule {rule.rule}, {formatting.rows(rule.n_rows)}{archived}]"
-
-
-# ---- plain data
 
 
 def features_of(
@@ -189,16 +295,14 @@ def features_of(
     """Every feature: its range as the model scales it, and whether it is in use."""
     if network is None:
         return [{"name": name, "low": None, "high": None, "state": IN_USE} for name in names]
-    columns = lags.columns_of(network.n_features, len(names), late).features
+    places = lags.columns_of(network.n_features, len(names), late).features.tolist()
     scaler, is_scaled = network.scaler, network.config.scaling == "online"
+    states = _column_states(network)
     features: list[dict[str, Any]] = []
-    for name, place in zip(names, columns.tolist(), strict=True):
+    for name, place in zip(names, places, strict=True):
         low, width = float(scaler.low[place]), float(scaler.width[place])
-        state = IN_USE if network.feature_mask[place] else MASKED
-        if is_scaled and not scaler.awake[place]:
-            state = LIKE_A_CLOCK if scaler.is_clock[place] else CONSTANT
         ends = (low, low + width) if is_scaled and width > 0.0 else (None, None)
-        features.append({"name": name, "low": ends[0], "high": ends[1], "state": state})
+        features.append({"name": name, "low": ends[0], "high": ends[1], "state": states[place]})
     return features
 
 
@@ -208,42 +312,26 @@ def layers_of(network: Network, rules: Sequence[Rule]) -> list[dict[str, Any]]:
     rules: of all layers, archived ones too; those of layers that wait or rest count as archived
     """
     counts = collections.Counter((rule.layer, rule.is_archived) for rule in rules)
-    shares, own = network.shares / network.shares.sum(), network.state.gaussians
-    n_features = int(np.count_nonzero(network.used_features))
-    found = []
-    for layer in np.flatnonzero(network.state.layers.kinds != NO_LAYER).tolist():
-        n_stacked = 0
-        if own is not None and network.state.layers.kinds[layer] == GAUSSIAN:
-            used = np.flatnonzero(own.input_mask[layer, : int(own.n_inputs[layer, 0])])
-            n_stacked = int(np.count_nonzero(used >= network.n_features))
-        state = state_of(network, layer, float(shares[layer]))
-        found.append(
-            {
-                "layer": layer,
-                "kind": name_of(network, layer),
-                "state": state,
-                "is_merged": state == "merged",
-                "vote": float(shares[layer]),
-                "rules": counts[layer, False],
-                "archived": counts[layer, True],
-                "features": n_features,
-                "inputs_from_layers": n_stacked,
-            }
-        )
-    return found
+    return [
+        {
+            "layer": layer,
+            "kind": name,
+            "state": state,
+            "is_merged": state == "merged",
+            "vote": share,
+            "rules": counts[layer, False],
+            "archived": counts[layer, True],
+            "features": int(np.count_nonzero(network.used_features)),
+            "inputs_from_layers": _n_stacked(network, layer),
+        }
+        for layer, name, state, share in standings_of(network)
+    ]
 
 
-def finite(data: Any) -> Any:
-    """Plain data with None for every number that JSON does not know.
-
-    >>> finite({"a": [1.0, float("inf")], "b": float("nan")})
-    {'a': [1.0, None], 'b': None}
-    """
-    match data:
-        case dict():
-            return {name: finite(value) for name, value in data.items()}
-        case list() | tuple():
-            return [finite(value) for value in data]
-        case float() if not math.isfinite(data):
-            return None
-    return data
+def _n_stacked(network: Network, layer: int) -> int:
+    """Inputs in use that come from other layers."""
+    own = network.state.gaussians
+    if own is None or network.state.layers.kinds[layer] != GAUSSIAN:
+        return 0
+    stacked = own.input_mask[layer, network.n_features : int(own.n_inputs[layer, 0])]
+    return int(np.count_nonzero(stacked))

@@ -1,28 +1,27 @@
 """DEVFNN: predict, then learn, one chunk or one row at a time."""
 
 import itertools
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from devfnn import formatting
 from devfnn.arrays import Flags, Floats, Ints
-from devfnn.errors import InputError, NotLearnedError
+from devfnn.errors import InputError, NotLearnedError, StorageError
 from devfnn.events import ClassAdded, Event
-from devfnn.kernels.state import ANSWERED, OFFERED, OWED, UNLABELLED
+from devfnn.kernels.state import ANSWERED, OWED, UNLABELLED
 from devfnn.model import description, lags
 from devfnn.model.compiling import ensure_compiled
 from devfnn.model.config import Config
-from devfnn.model.explanation import Explanation, states_of
+from devfnn.model.explanation import Explanation, plain
 from devfnn.model.history import History, Logbook
-from devfnn.model.label_budget import empty_budget, in_budget
+from devfnn.model.label_budget import budget_size, in_budget
 from devfnn.model.network import Network
-from devfnn.model.queries import Query, QueryLog, queries_of
-from devfnn.model.reasons import reasons_of, rules_of
+from devfnn.model.queries import Query, queries_of
 from devfnn.model.rows import Rows
 from devfnn.model.rules import Rule
-from devfnn.model.single_rows import SingleRows, plain_row
+from devfnn.model.single_rows import SingleRows, as_row
 from devfnn.model.validation import Labels, as_labelled, as_labels, as_rows, as_weights
 
 MOST_RULES = 10
@@ -71,7 +70,7 @@ class DEVFNN:
         self._labels = Labels()
         self._network: Network | None = None
         self._logbook = Logbook()
-        self._query_log = QueryLog()
+        self._query_log = Logbook()
         self._early_budget: Ints | None = None  # what was asked for before there was a network
         self._rows: SingleRows | None = None  # made when needed, never saved
         self._is_compiled = False
@@ -137,9 +136,7 @@ class DEVFNN:
 
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities of rows; the columns follow `classes`."""
-        network = self._known()
-        rows = as_rows(X, self._names, self._n_features(), self.config.missing)
-        return network.probabilities(lags.at_once(network, rows, self._late))
+        return self._known().probabilities(self._columns(X))
 
     def predict(self, X: Any) -> "np.ndarray[Any, np.dtype[Any]]":
         """Labels of rows."""
@@ -156,11 +153,8 @@ class DEVFNN:
 
     def _shares_of(self, x: Any) -> list[float]:
         """Class probabilities of one row."""
-        values = plain_row(x)
-        if values is not None and (shares := self._single_rows().quick_probabilities(values)):
-            return shares
-        said: list[float] = self.predict_proba(self._as_row(x))[0].tolist()
-        return said
+        self._known()
+        return self._single_rows().probabilities(x)
 
     # ---- learn
 
@@ -183,24 +177,18 @@ class DEVFNN:
         rows, labelled, fresh = self._checked(X, y, weights, chosen)
         if not rows.labels.size:
             return []
-        network = self._ready(rows, fresh)
-        events = self._welcome(fresh)
+        network, events = self._ready(rows, fresh)
         names = self._column_names(network)
         events += network.close(names)
-        if self.config.lags:
-            rows.X = lags.at_once(network, rows.X, self._late)
+        rows.X = lags.at_once(network, rows.X, self._late)
         events += network.learn_chunk(rows, labelled, names)
-        self._remember(network, rows.labels, labelled, events)
+        lags.remember(network, rows.labels, labelled)
+        self._logbook.note(events, network.n_rows)
         return events
 
     def learn_one(self, x: Any, y: Hashable, weight: float = 1.0) -> list[Event]:
         """Learn one row at once; structural steps follow every `chunk_rows` rows."""
-        values = plain_row(x)
-        if values is not None:
-            events = self._single_rows().learn_quickly(values, y, weight, asked=False)
-            if events is not None:
-                return events
-        return self.learn_rows(self._as_row(x), [y], [weight])
+        return self._single_rows().learn(x, y, weight)
 
     def learn_rows(self, X: Any, y: Any, weights: Any = None, *, chosen: Any = None) -> list[Event]:
         """The same, bit for bit, as `learn_one` in a loop over the rows."""
@@ -212,33 +200,29 @@ class DEVFNN:
     def _learn_row_by_row(self, rows: Rows, labelled: Ints, fresh: list[Hashable]) -> list[Event]:
         """Learn rows that were checked."""
         events: list[Event] = []
-        if not rows.labels.size:
-            return events
-        n_known = len(self._labels)
-        for part, known, labels in split_at_new_classes(rows, labelled, fresh, n_known):
-            network = self._ready(part, labels)
-            new = self._welcome(labels)
-            names = self._column_names(network)
-            seen = lags.one_by_one(network, part, known, self._late) if self.config.lags else part
-            new += network.learn_rows(seen, known, names)
-            self._remember(network, part.labels, known, new)
+        codes = range(len(self._labels), len(self._labels) + len(fresh))
+        starts = [int(np.argmax(rows.labels == code)) for code in codes]
+        parts = zip(
+            [0, *starts], [*starts, len(rows)], [[], *([label] for label in fresh)], strict=True
+        )
+        for start, stop, labels in parts:  # each from where a new class first appears
+            if start == stop:
+                continue
+            part, known = rows.part(start, stop), labelled[start:stop]
+            network, new = self._ready(part, labels)
+            seen = lags.one_by_one(network, part, known, self._late)
+            new += network.learn_rows(seen, known, self._column_names(network))
+            lags.remember(network, part.labels, known)
+            self._logbook.note(new, network.n_rows)
             events += new
         return events
 
-    def _column_names(self, network: Network) -> list[str]:
+    def _column_names(
+        self, network: Network, labels: Sequence[Hashable] | None = None
+    ) -> list[str]:
         """Names of all columns: of features, and of the last labels if they are inputs."""
-        if not self.config.lags:
-            return self.feature_names
-        return lags.names_of(network, self.feature_names, self._labels.classes, self._late)
-
-    def _remember(
-        self, network: Network, labels: Ints, labelled: Ints, events: list[Event]
-    ) -> None:
-        """Keep the last labels if they are inputs, and what happened."""
-        if self.config.lags:
-            lags.remember(network, labels, labelled)
-        if events:
-            self._logbook.note(events, network.n_rows)
+        called = labels if labels is not None else self._labels.classes
+        return lags.names_of(network, self.feature_names, called, self._late)
 
     def add_features(self, names: Sequence[str]) -> None:
         """Let features appear later; rows of the past count as not having them.
@@ -269,8 +253,7 @@ class DEVFNN:
         `learn(X, y, chosen=wanted)`: labels of the other rows are not read, and the budget counts
         on. If labels come later than the next rows, `ask` instead.
         """
-        rows = as_rows(X, self._names, self._n_features(), self.config.missing)
-        return self._wanted(rows, spend=False)
+        return self._wanted(X, spend=False)
 
     def ask(self, X: Any) -> Flags:
         """Which rows to have labelled: as `wants_label`, but the budget is spent and it is logged.
@@ -293,32 +276,23 @@ class DEVFNN:
         >>> model.queries()[0].reason
         'nothing known yet'
         """
-        rows = as_rows(X, self._names, self._n_features(), self.config.missing)
-        before = self._budget.copy()
+        rows, before = self._as_rows(X), self._budget.copy()
         if self._network is None and self._early_budget is None:
             self._early_budget = before.copy()
         wanted = self._wanted(rows, spend=True)
-        network = self._network
-        seen = lags.at_once(network, rows, self._late) if network is not None else rows
-        for query in queries_of(network, seen, wanted, before, self.config):
-            self._query_log.note(query)
+        seen = self._columns(rows) if self._network is not None else rows
+        queries = queries_of(self._network, seen, wanted, before, self.config)
+        self._query_log.note(queries, self.n_rows)
         self._budget[OWED] += int(np.count_nonzero(wanted))
         return wanted
 
     def answer(self, X: Any, y: Any, weights: Any = None) -> list[Event]:
         """Learn labels that `ask` asked for, row by row, and return what changed in the structure.
 
-        They were paid for when they were asked for. Rows that were not asked for do not belong
-        here; labels that nobody asked for go to `learn`.
-
-        Parameters
-        ----------
-        X, y
-            Rows and their labels, in any order. New labels open new classes.
-        weights
-            Weight of every row in training, 1 if not given.
+        They were paid for when they were asked for, and may come in any order. Labels that nobody
+        asked for do not belong here, but go to `learn`.
         """
-        n_answers = len(as_rows(X, self._names, self._n_features(), self.config.missing))
+        n_answers = len(self._as_rows(X))
         if n_answers > self.n_labels_owed:
             raise InputError(
                 f"{n_answers} answers, but {self.n_labels_owed} labels are owed; ask(X) first, or "
@@ -343,20 +317,21 @@ class DEVFNN:
         """The label budget; until there is a network, one of its own."""
         if self._network is not None:
             return self._network.budget
-        return empty_budget(self.config) if self._early_budget is None else self._early_budget
+        if self._early_budget is not None:
+            return self._early_budget
+        return np.zeros(budget_size(self.config), np.int64)
 
-    def _wanted(self, rows: Floats, spend: bool) -> Flags:
+    def _wanted(self, X: Any, spend: bool) -> Flags:
         """Which rows are worth a label, inside the budget, which is spent if told."""
-        if self._network is None:  # all that the budget allows
-            self._compile()
-            budget = self._budget if spend else self._budget.copy()
-            return in_budget(np.ones(len(rows), np.bool_), budget, self.config)
-        network = self._known()
-        return network.wanted(lags.at_once(network, rows, self._late), spend)
+        if self._network is not None:
+            return self._known().wanted(self._columns(X), spend)
+        self._compile()
+        budget = self._budget if spend else self._budget.copy()
+        return in_budget(np.ones(len(self._as_rows(X)), np.bool_), budget, self.config)
 
     def _picked(self, X: Any, weights: Any) -> Flags:
         """The rows of a chunk that the model takes inside its budget, before any label is read."""
-        rows = as_rows(X, self._names, self._n_features(), self.config.missing)
+        rows = self._as_rows(X)
         picked = as_weights(weights, rows.shape[0]) > 0.0
         picked[picked] = self.wants_label(rows[picked])
         return picked
@@ -367,19 +342,14 @@ class DEVFNN:
         So rows of classes that are new, and all rows if there are lags, are asked about first.
         """
         events: list[Event] = []
-        start, told = 0, [labels[code] for code in rows.labels.tolist()]
-        for row, label in enumerate([*told, None]):
-            is_known = label is not None and self._labels.index_of(label) is not None
-            if is_known and not self.config.lags:
-                continue
-            part = rows.part(start, row)
-            part.labels = self._labels.encode(told[start:row])[0]
-            offered = np.full(len(part), OFFERED, np.int64)
-            events += self._learn_row_by_row(part, offered, [])
-            if row < len(rows):
-                x, weight = rows.X[row : row + 1], rows.weights[row]
-                events += self.learn_rows(x, [label], [weight], chosen=self.wants_label(x))
-            start = row + 1
+        for row, label in enumerate([labels[code] for code in rows.labels.tolist()]):
+            one, index = rows.part(row, row + 1), self._labels.index_of(label)
+            if index is None or self.config.lags:
+                chosen = self.wants_label(one.X)
+                events += self.learn_rows(one.X, [label], one.weights, chosen=chosen)
+            else:
+                one.labels[0] = index
+                events += self._learn_row_by_row(one, as_labelled(None, 1), [])
         return events
 
     # ---- explain: nothing here changes the model
@@ -392,10 +362,9 @@ class DEVFNN:
         """
         if self._network is None:
             return []
-        labels = _called(self.classes, class_names)
-        network = self._known()
-        names = lags.names_of(network, self.feature_names, labels, self._late)
-        return rules_of(network, labels, names, archived)
+        network, labels = self._known(), _called(self.classes, class_names)
+        found = description.rules_of(network, labels, self._column_names(network, labels))
+        return [rule for rule in found if archived or not rule.is_archived]
 
     def rules_table(
         self, archived: bool = False, class_names: ClassNames | None = None
@@ -414,63 +383,41 @@ class DEVFNN:
     ) -> str:
         """All layers and their rules as text, the weightiest layer first.
 
-        Then what was merged, as far as `history` knows, and which features are left out.
-
-        Parameters
-        ----------
-        terms
-            Say low, medium and high, the thirds of the known range of an input, not numbers.
-        class_names
-            What labels are called.
-        most
-            Rules to name in a layer, the weightiest; the others are counted. None: all.
+        Then what was merged, as far as `history` knows, and which features are left out. With
+        `terms` it says low, medium and high, the thirds of the known range of an input, not
+        numbers. Of a layer the `most` weightiest rules are named, the others counted; None: all.
         """
         if self._network is None:
             return "The model has not learned anything yet."
-        labels = _called(self.classes, class_names)
-        network = self._known()
-        names = lags.names_of(network, self.feature_names, labels, self._late)
-        row = np.full((1, network.n_features), 0.5)
-        reasons = reasons_of(network, row, labels, names)
-        used, mask = network.used_features, network.feature_mask
-        states = states_of(row[0], used, mask, network.scaler.is_clock)
-        left_out = [(name, state) for name, state in zip(names, states, strict=True)]
-        rules, history = self.rules(True, class_names), self._logbook.history(self.n_rows)
-        subject = description.Subject(reasons, rules, left_out, history)
-        return description.description(subject, terms, most)
+        network, labels = self._known(), _called(self.classes, class_names)
+        names, rules = self._column_names(network, labels), self.rules(True, class_names)
+        return description.described(network, rules, names, self._logbook.newest, terms, most)
 
     def to_dict(
         self, archived: bool = True, class_names: ClassNames | None = None
     ) -> dict[str, Any]:
         """The whole model as plain data, for JSON: what `describe` tells, in numbers.
 
-        Parameters, features with ranges and states, classes, layers with their say, rules, events,
-        labels asked for.
         Labels are written such that their types are known, as in `Rule.to_dict`; a number that is
         not finite is None.
         """
-        rules = self.rules(True, class_names)
-        network, layers = self._network, []
-        if network is not None:
-            layers = description.layers_of(network, rules)
+        network, rules = self._network, self.rules(True, class_names)
         classes = _called(self.classes, class_names)
-        names = self.feature_names
         data = {
             "class": type(self).__name__,
             "config": self.config.to_dict(),
-            "features": description.features_of(network, names, self._late),
+            "features": description.features_of(network, self.feature_names, self._late),
             "classes": [formatting.label_to_json(label) for label in classes],
             "rows": self.n_rows,
             "labels_used": self.n_labels_used,
-            "layers": layers,
+            "layers": description.layers_of(network, rules) if network is not None else [],
             "parameters": self.n_parameters,
             "bytes": self.nbytes,
             "rules": [rule.to_dict() for rule in rules if archived or not rule.is_archived],
-            "history": self._logbook.history(self.n_rows).to_dict(),
+            "history": self.history().to_dict(),
             "queries": [query._asdict() for query in self._query_log.newest],
         }
-        plain: dict[str, Any] = description.finite(data)
-        return plain
+        return dict(plain(data))
 
     def explain(self, x: Any, class_names: ClassNames | None = None) -> Explanation:
         """Why the model says what it says of one row: what layers, rules and features add to it.
@@ -489,30 +436,12 @@ class DEVFNN:
         >>> bool(np.allclose(layer.bias + layer.contributions.sum(axis=0), layer.output))
         True
         """
-        network = self._known()
-        rows = as_rows(self._as_row(x), self._names, self._n_features(), self.config.missing)
-        rows = lags.at_once(network, rows, self._late)
-        labels = _called(self.classes, class_names)
-        names = lags.names_of(network, self.feature_names, labels, self._late)
-        layers = reasons_of(network, rows, labels, names)
-        probabilities = np.zeros(len(labels))
-        for layer in layers:
-            probabilities += layer.voting_weight * layer.votes
-        used, mask = network.used_features, network.feature_mask
-        return Explanation(
-            labels=tuple(labels),
-            probabilities=probabilities,
-            features=tuple(names),
-            values=rows[0],
-            states=states_of(rows[0], used, mask, network.scaler.is_clock),
-            layers=tuple(layers),
-        )
+        network, labels = self._known(), _called(self.classes, class_names)
+        names, row = self._column_names(network, labels), self._columns(as_row(x))
+        return description.explanation_of(network, row, labels, names)
 
     def history(self) -> History:
-        """Every structural event so far with the numbers that caused it, the newest 1,000.
-
-        They are saved with the model.
-        """
+        """Structural events with the numbers that caused them, the newest 1,000. They are saved."""
         return self._logbook.history(self.n_rows)
 
     # ---- taking rows in
@@ -538,33 +467,22 @@ class DEVFNN:
 
     def _single_rows(self) -> SingleRows:
         """The quick way for single rows; it knows nothing that the model does not."""
-        if self._rows is None:
-            self._rows = SingleRows(self)
+        self._rows = self._rows or SingleRows(self)
         return self._rows
 
-    def _as_row(self, x: Any) -> Any:
-        """One row as a matrix; as a table if its values have names."""
-        if hasattr(x, "to_frame") and all(isinstance(name, str) for name in x.index):
-            return x.to_frame().T  # a series of pandas, matched by name
-        if hasattr(x, "columns") and len(x) == 1:
-            return x
-        try:
-            array = np.asarray(x)
-        except ValueError:
-            raise InputError("one row is a vector of features, not of lists") from None
-        if array.ndim != 1:
-            raise InputError(f"one row is a vector of features, not {array.ndim}-dimensional")
-        return array[None, :]
+    def _as_rows(self, X: Any) -> Floats:
+        """Rows as a matrix of the model's features; raises InputError."""
+        return as_rows(X, self._names, self._n_features(), self.config.missing)
+
+    def _columns(self, X: Any) -> Floats:
+        """Rows as the network takes them: with the labels known by now, if they are inputs."""
+        return lags.at_once(self._known(), self._as_rows(X), self._late)
 
     def _checked(
         self, X: Any, y: Any, weights: Any, chosen: Any
     ) -> tuple[Rows, Ints, list[Hashable]]:
-        """Rows, what is known of their labels, and new labels; the model is not touched.
-
-        Rows of weight 0 are passed over.
-        """
-        names = self._names
-        matrix = as_rows(X, names, self._n_features(), self.config.missing)
+        """Rows but those of weight 0, what is known of their labels, and new labels."""
+        names, matrix = self._names, self._as_rows(X)
         row_weights = as_weights(weights, matrix.shape[0])
         labelled = as_labelled(chosen, matrix.shape[0])
         labels = as_labels(y, matrix.shape[0])
@@ -582,8 +500,8 @@ class DEVFNN:
             return rows, labelled, fresh
         return rows.where(is_used), labelled[is_used], fresh
 
-    def _ready(self, rows: Rows, fresh: list[Hashable]) -> Network:
-        """A network wide enough for the rows' features and classes."""
+    def _ready(self, rows: Rows, fresh: list[Hashable]) -> tuple[Network, list[Event]]:
+        """A network wide enough for the rows' features and classes; new classes as events."""
         self._compile()
         n_classes = len(self._labels.classes) + len(fresh)
         n_columns = rows.X.shape[1] + self.config.lags * n_classes
@@ -594,18 +512,11 @@ class DEVFNN:
                 self._early_budget = None
         elif fresh:
             lags.widen(self._network, n_columns, n_classes)
-        if self._logbook.since is None:
-            self._logbook.begin(self._network.n_rows)
-        return self._network
-
-    def _welcome(self, fresh: list[Hashable]) -> list[Event]:
-        """Number new labels and say so."""
-        if not fresh:
-            return []
-        first = len(self._labels)
+        first, row = len(self._labels), self._network.n_rows
+        self._logbook.begin(row)
         self._labels.add(fresh)
-        row = self._known().n_rows
-        return [ClassAdded(row, str(label), first + i) for i, label in enumerate(fresh)]
+        events = [ClassAdded(row, str(label), i) for i, label in enumerate(fresh, first)]
+        return self._network, [*events]
 
     # ---- storing
 
@@ -625,9 +536,12 @@ class DEVFNN:
     @classmethod
     def load(cls, path: Any) -> "DEVFNN":
         """Read a model that `save` wrote; a file of another class is refused."""
-        from devfnn.storage import load_as
+        from devfnn.storage import load
 
-        return load_as(cls, path)
+        model = load(path)
+        if not isinstance(model, cls):
+            raise StorageError(f"{path}: holds a {type(model).__name__}, not a {cls.__name__}")
+        return model
 
     def __getstate__(self) -> bytes:
         from devfnn.storage import dump
@@ -638,19 +552,6 @@ class DEVFNN:
         from devfnn.storage import parse
 
         self.__dict__.update(parse(state, max_bytes=len(state)).__dict__)
-
-
-def split_at_new_classes(
-    rows: Rows, labelled: Ints, fresh: list[Hashable], n_known: int
-) -> Iterator[tuple[Rows, Ints, list[Hashable]]]:
-    """Parts of the rows, each from where a new class first appears, with that class."""
-    starts = [int(np.argmax(rows.labels == n_known + index)) for index in range(len(fresh))]
-    if not starts or starts[0] > 0:
-        stop = starts[0] if starts else len(rows)
-        yield rows.part(0, stop), labelled[:stop], []
-    for index, start in enumerate(starts):
-        stop = starts[index + 1] if index + 1 < len(starts) else len(rows)
-        yield rows.part(start, stop), labelled[start:stop], [fresh[index]]
 
 
 def _called(classes: Sequence[Hashable], class_names: ClassNames | None) -> list[Hashable]:

@@ -21,13 +21,13 @@ what speaks for a class is of outputs: where a vote is close, the two may differ
 
 import dataclasses
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from devfnn import formatting
-from devfnn.arrays import Flags, Floats
+from devfnn.arrays import Floats
 from devfnn.errors import InputError
 
 LOGITS, LOG_PROBABILITIES, SCORES = "logits", "log probabilities", "scores"
@@ -103,10 +103,8 @@ class LayerReasons:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        data = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        plain = {name: value.tolist() for name, value in data.items() if _is_array(value)}
         fired = [rule._asdict() for rule in self.fired]
-        return data | plain | {"fired": fired, "inputs": list(self.inputs)}
+        return dict(plain(vars(self) | {"fired": fired}))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -156,9 +154,8 @@ class Explanation:
         if label is None:
             return int(self.probabilities.argmax())
         if label not in self.labels:
-            known = ", ".join(map(repr, self.labels[:MOST_LABELS]))
-            more = ", ..." if len(self.labels) > MOST_LABELS else ""
-            raise InputError(f"there is no class {label!r}; there are {known}{more}")
+            known = formatting.listed([*map(repr, self.labels)], MOST_LABELS)
+            raise InputError(f"there is no class {label!r}; there are {known}")
         return self.labels.index(label)
 
     def to_dict(self) -> dict[str, Any]:
@@ -166,7 +163,6 @@ class Explanation:
 
         What is said `usually` and `contributions` are of the predicted class.
         """
-        values = [value if math.isfinite(value) else None for value in self.values.tolist()]
         return {
             "label": formatting.label_to_json(self.label),
             "labels": [formatting.label_to_json(label) for label in self.labels],
@@ -174,7 +170,7 @@ class Explanation:
             "usually": self.usually(),
             "contributions": self.contributions(),
             "features": list(self.features),
-            "values": values,
+            "values": plain(self.values),
             "states": list(self.states),
             "layers": [layer.to_dict() for layer in self.layers],
         }
@@ -191,22 +187,20 @@ class Explanation:
         spoken = _spoken(self.usually(label), self.contributions(label), most)
         lines = [said, f"For {about}: {spoken}"]
         for layer in sorted(self.layers, key=lambda each: -each.voting_weight):
-            lines += _layer_lines(layer, place, most)
-        return "\n".join([*lines, *self._left_out()])
-
-    def _left_out(self) -> Iterable[str]:
-        """Features without a say, and why."""
+            lines.append(_layer_line(layer, place, most))
         for state in dict.fromkeys(self.states):
-            if state != IN_USE:
+            if state != IN_USE:  # features without a say, and why
                 pairs = zip(self.features, self.states, strict=True)
-                yield f"{state}: {', '.join(name for name, each in pairs if each == state)}"
+                names = [name for name, each in pairs if each == state]
+                lines.append(f"{state}: {', '.join(names)}")
+        return "\n".join(lines)
 
 
-def _layer_lines(layer: LayerReasons, place: int, most: int) -> list[str]:
+def _layer_line(layer: LayerReasons, place: int, most: int) -> str:
     """One layer as text."""
     named = f"layer {layer.layer} ({layer.kind})"
     if not layer.fired and not layer.votes.any():
-        return [f"{named} {layer.state}: it says nothing"]
+        return f"{named} {layer.state}: it says nothing"
     share = formatting.percent(float(layer.probabilities[place]), 0)
     pairs = zip(layer.inputs, layer.against_the_others(place).tolist(), strict=True)
     ranked = dict(sorted(pairs, key=lambda item: -abs(item[1])))
@@ -214,7 +208,7 @@ def _layer_lines(layer: LayerReasons, place: int, most: int) -> list[str]:
     shown = [rule for rule in layer.fired[:MOST_FIRED] if rule.strength >= LEAST_SHOWN]
     rules = ", ".join(f"rule {r.rule} {formatting.percent(r.strength, 0)}" for r in shown)
     vote = formatting.percent(layer.voting_weight, 0)
-    return [f"{named} has {vote} of the vote, says {share}; {rules or 'no rule fires'}; {spoken}"]
+    return f"{named} has {vote} of the vote, says {share}; {rules or 'no rule fires'}; {spoken}"
 
 
 def _spoken(usually: float, ranked: dict[str, float], most: int) -> str:
@@ -222,7 +216,7 @@ def _spoken(usually: float, ranked: dict[str, float], most: int) -> str:
     named = [(name, value) for name, value in ranked.items() if value]
     parts = [f"usually {usually:+.2f}", *(f"{name} {value:+.2f}" for name, value in named[:most])]
     if rest := named[most:]:
-        others = "1 other" if len(rest) == 1 else f"{len(rest):,} others"
+        others = formatting.plural(len(rest), "other")
         parts.append(f"{others} {math.fsum(value for _, value in rest):+.2f}")
     total = usually + math.fsum(ranked.values())
     return ", ".join([*parts, f"together {total:+.2f}"])
@@ -235,8 +229,20 @@ def _against(values: Floats, place: int) -> Floats:
     return speaks
 
 
-def _is_array(value: object) -> bool:
-    return isinstance(value, np.ndarray)
+def plain(data: Any) -> Any:
+    """Data for JSON: arrays as lists, None for every number that JSON does not know.
+
+    >>> plain({"a": np.array([1.0, np.inf]), "b": float("nan")})
+    {'a': [1.0, None], 'b': None}
+    """
+    match data:
+        case dict():
+            return {name: plain(value) for name, value in data.items()}
+        case list() | tuple() | np.ndarray():
+            return [plain(value) for value in (data.tolist() if hasattr(data, "tolist") else data)]
+        case float() if not math.isfinite(data):
+            return None
+    return data
 
 
 def softmax(logits: Floats) -> Floats:
@@ -244,19 +250,3 @@ def softmax(logits: Floats) -> Floats:
     shares: Floats = np.exp(logits - logits.max(axis=-1, keepdims=True))
     shares /= shares.sum(axis=-1, keepdims=True)
     return shares
-
-
-def states_of(values: Floats, used: Flags, mask: Flags, clocks: Flags) -> tuple[str, ...]:
-    """What every column of a row is.
-
-    values: (n,) · used: neither masked nor asleep · mask: not masked · clocks: asleep for that
-    """
-    states = []
-    for place, is_used in enumerate(used.tolist()):
-        if is_used:
-            states.append(MISSING if math.isnan(values[place]) else IN_USE)
-        elif not mask[place]:
-            states.append(MASKED)
-        else:
-            states.append(LIKE_A_CLOCK if clocks[place] else CONSTANT)
-    return tuple(states)

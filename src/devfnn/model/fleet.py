@@ -1,13 +1,8 @@
-"""Fleet: many small models of one kind, each with a stream of its own.
-
-The arrays of all models have a leading axis of models, so one kernel call serves rows of all of
-them. What a model does is what `DEVFNN.learn_rows` does, bit for bit; only the structural steps
-that are Python do not run: joining of rules, merging of layers, the feature mask.
-"""
+"""Fleet: many small models whose arrays have a leading axis, so that one kernel call serves all."""
 
 import copy
 import itertools
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,15 +76,17 @@ class Fleet:
         from devfnn.kernels.fleets import Counts
 
         self.config = _fleet_config(config if config is not None else Config())
-        _check_sizes(n_models, n_features)
+        sizes: dict[str, Any] = {"n_models": n_models, "n_features": n_features}
+        for name, value in sizes.items():
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+                raise InputError(f"{name} must be a whole number from 1, not {value!r}")
         self._labels = Labels(_checked_classes(classes))
         self._names = DEVFNN(self.config, feature_names)._names
         if self._names is not None and len(self._names) != n_features:
             raise InputError(f"{len(self._names)} feature names for {n_features} features")
         self._common = Network.empty(n_features, len(self._labels), self.config)
-        self._states = _mapped(
-            self._common.state, lambda array: np.repeat(array[None], n_models, axis=0)
-        )
+        state = self._common.state
+        self._states = _mapped(state, lambda array: np.repeat(array[None], n_models, axis=0))
         self._counts = Counts(*(np.zeros(n_models, np.int64) for _ in range(3)))
 
     # ---- what a user may look at
@@ -144,7 +141,8 @@ class Fleet:
     @property
     def nbytes(self) -> int:
         """Size of the arrays of all models in bytes."""
-        return sum(array.nbytes for array in (*_arrays_of(self._states), *self._counts))
+        parts = [part for part in (*self._states, self._counts) if part is not None]
+        return sum(array.nbytes for part in parts for array in part)
 
     def model(self, index: int) -> DEVFNN:
         """A copy of one model, to look at, to save, or to go on with.
@@ -223,23 +221,22 @@ class Fleet:
         """Learn rows under one scaling map."""
         from devfnn.kernels.fleets import learn_groups
 
-        config, groups = self.config, groups_of(ids)
+        common, groups = self._common, groups_of(ids)
         order, sizes = groups.order, np.diff(groups.bounds)
         before = self._counts.n_rows[groups.models] - groups.bounds[:-1]
         numbers = np.arange(len(rows)) + np.repeat(before, sizes)
         batch = Batch(
-            rows=self._common.inputs_of(rows.X[order]),
+            rows=common.inputs_of(rows.X[order]),
             labels=rows.labels[order],
             weights=rows.weights[order],
-            draws=draws_of(config.seed, numbers),
+            draws=draws_of(self.config.seed, numbers),
             labelled=np.full(len(rows), OFFERED, np.int64),
         )
-        n_lines = min(int(sizes.max()), config.chunk_rows) + LINES_PER_CALL
+        n_lines = min(int(sizes.max()), self.config.chunk_rows) + LINES_PER_CALL
         events = event_buffer(len(rows), n_lines)
-        common = self._common
         none = np.zeros((0, common.sizes.layers, common.n_classes))
-        work, counts = common.work, self._counts
-        learn_groups(self._states, groups, batch, common.params, events, counts, none, work)
+        rest = (common.params, events, self._counts, none, common.work)
+        learn_groups(self._states, groups, batch, *rest)
 
     def _change_map(self) -> None:
         """Remake the shared scaling map, and carry all models that have learned over to it."""
@@ -252,24 +249,13 @@ class Fleet:
 
     def _state_of(self, index: int) -> State:
         """The network of one model, as views."""
-        state: State = _mapped(self._states, lambda array: array[index])
-        return state
+        return _mapped(self._states, lambda array: array[index])
 
 
-def _mapped(state: Any, change: Any) -> Any:
-    """A named tuple of arrays, or of such tuples, with every array changed."""
-    if state is None or isinstance(state, np.ndarray):
-        return None if state is None else change(state)
-    return state._make(_mapped(part, change) for part in state)
-
-
-def _arrays_of(state: Any) -> Iterable[Any]:
-    """All arrays of such a tuple."""
-    for part in state:
-        if isinstance(part, np.ndarray):
-            yield part
-        elif part is not None:
-            yield from _arrays_of(part)
+def _mapped(state: State, change: Callable[[Any], Any]) -> State:
+    """A state with every array changed."""
+    parts: Iterable[Any] = state
+    return State._make(None if part is None else part._make(map(change, part)) for part in parts)
 
 
 def groups_of(ids: Ints) -> "Groups":
@@ -317,13 +303,6 @@ def _fleet_config(config: Config) -> Config:
         raise InputError("a fleet has no lags; give the last labels as features")
     config = config.replace(merging=None)
     return config.replace(boxes__joining=False) if config.boxes is not None else config
-
-
-def _check_sizes(n_models: Any, n_features: Any) -> None:
-    """Refuse a fleet without models or features."""
-    for name, value in (("n_models", n_models), ("n_features", n_features)):
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-            raise InputError(f"{name} must be a whole number from 1, not {value!r}")
 
 
 def _checked_classes(classes: Iterable[Hashable]) -> list[Hashable]:

@@ -8,7 +8,7 @@ from typing import Any
 from devfnn.events import Event
 
 MOST_EVENTS = 1000
-"""Events that a model keeps and saves, the newest."""
+"""Events, or queries, that a model keeps and saves, the newest."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,12 +48,12 @@ class History:
 
 
 class Logbook:
-    """Where a model notes its events."""
+    """Where a model notes its events, or what it asked for."""
 
     def __init__(
-        self, newest: Iterable[Event] = (), n_noted: int = 0, since: int | None = None
+        self, newest: Iterable[Any] = (), n_noted: int = 0, since: int | None = None
     ) -> None:
-        self.newest: collections.deque[Event] = collections.deque(newest, maxlen=MOST_EVENTS)
+        self.newest: collections.deque[Any] = collections.deque(newest, maxlen=MOST_EVENTS)
         self.n_noted = n_noted
         self.since = since
 
@@ -62,7 +62,7 @@ class Logbook:
         if self.since is None:
             self.since = row
 
-    def note(self, events: Iterable[Event], row: int) -> None:
+    def note(self, events: Iterable[Any], row: int) -> None:
         """Note what happened up to a row."""
         for event in events:
             self.begin(min(event.row, row))

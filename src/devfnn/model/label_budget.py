@@ -22,11 +22,6 @@ def budget_size(config: Config) -> int:
     return FIRST_PLACE + (most_labels(config) if config.is_budgeted else 0)
 
 
-def empty_budget(config: Config) -> Ints:
-    """The budget before the first row."""
-    return np.zeros(budget_size(config), np.int64)
-
-
 def in_budget(wanted: Flags, budget: Ints, config: Config) -> Flags:
     """As much of what is wanted as the budget allows; the budget is spent."""
     from devfnn.kernels.labels import count_rows, keep_to_budget

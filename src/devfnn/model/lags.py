@@ -49,20 +49,13 @@ def columns_of(n_columns: int, n_features: int, late: tuple[int, ...]) -> Column
 
 def at_once(network: Network, X: Floats, late: tuple[int, ...]) -> Floats:
     """Rows that come together: all see the labels known by now."""
-    lags = network.recent.size
-    if not lags:
-        return X
-    seen = np.broadcast_to(network.recent, (X.shape[0], lags))
-    return with_labels(X, seen, columns_of(network.n_features, X.shape[1], late))
+    return _with_labels(network, X, np.tile(network.recent, (len(X), 1)), late)
 
 
 def one_by_one(network: Network, rows: Rows, labelled: Ints, late: tuple[int, ...]) -> Rows:
     """Rows that come one after the other: each sees the labels before it."""
-    if not network.recent.size:
-        return rows
     seen = seen_by_each(network.recent, rows.labels, labelled != UNLABELLED)
-    columns = columns_of(network.n_features, rows.X.shape[1], late)
-    return dataclasses.replace(rows, X=with_labels(rows.X, seen, columns))
+    return dataclasses.replace(rows, X=_with_labels(network, rows.X, seen, late))
 
 
 def seen_by_each(recent: Ints, labels: Ints, has_label: Flags) -> Ints:
@@ -77,9 +70,12 @@ def seen_by_each(recent: Ints, labels: Ints, has_label: Flags) -> Ints:
     return seen
 
 
-def with_labels(X: Floats, seen: Ints, columns: Columns) -> Floats:
+def _with_labels(network: Network, X: Floats, seen: Ints, late: tuple[int, ...]) -> Floats:
     """Rows as the network takes them, from the features and the labels before."""
     n_rows, lags = seen.shape
+    if not lags:
+        return X
+    columns = columns_of(network.n_features, X.shape[1], late)
     classes = np.arange(columns.labels.size // lags)[:, None]
     said = np.where(seen[:, None] < 0, UNKNOWN, seen[:, None] == classes)
     rows = np.empty((n_rows, columns.features.size + columns.labels.size))
@@ -90,10 +86,8 @@ def with_labels(X: Floats, seen: Ints, columns: Columns) -> Floats:
 
 def remember(network: Network, labels: Ints, labelled: Ints) -> None:
     """Keep the last labels of rows that were learned; rows without a label leave no trace."""
-    lags = network.recent.size
-    if lags:
-        newest_first = labels[labelled != UNLABELLED][::-1]
-        network.recent = np.concatenate([newest_first, network.recent])[:lags]
+    newest_first = labels[labelled != UNLABELLED][::-1]
+    network.recent = np.concatenate([newest_first, network.recent])[: network.recent.size]
 
 
 # ---- what the columns are
@@ -107,13 +101,10 @@ def names_of(
     if not lags:
         return names
     columns = columns_of(network.n_features, len(names), late)
-    all_names = [""] * network.n_features
-    for place, name in zip(columns.features.tolist(), names, strict=True):
-        all_names[place] = name
     pairs = ((text, lag) for text in formatting.distinct(labels) for lag in range(1, lags + 1))
-    for place, (text, lag) in zip(columns.labels.tolist(), pairs, strict=True):
-        all_names[place] = f"label {lag} back is {text}"
-    return all_names
+    said = [f"label {lag} back is {text}" for text, lag in pairs]
+    places = [*columns.features.tolist(), *columns.labels.tolist()]
+    return [name for _, name in sorted(zip(places, [*names, *said], strict=True))]
 
 
 def widen(network: Network, n_columns: int, n_classes: int) -> None:

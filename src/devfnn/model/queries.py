@@ -1,6 +1,5 @@
 """Labels that a model asked for: which, and why."""
 
-import collections
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -9,11 +8,12 @@ import numpy as np
 from devfnn.arrays import Flags, Floats, Ints
 from devfnn.kernels.state import BY_LAYER, SEEN_ROWS
 from devfnn.model.config import Config
+from devfnn.model.history import MOST_EVENTS
 from devfnn.model.label_budget import labels_left
 from devfnn.model.network import Network
 from devfnn.model.validation import exploration_draws
 
-MOST_QUERIES = 1000
+MOST_QUERIES = MOST_EVENTS
 """Queries that a model keeps, the newest."""
 
 UNSURE, BY_CHANCE, UNLIKE_OTHERS = "unsure", "by chance", "unlike the others"
@@ -35,42 +35,24 @@ class Query(NamedTuple):
     """Labels that were left just after it, in the window that ends with it; None: no budget."""
 
 
-class QueryLog:
-    """The newest queries, and how many there were."""
-
-    def __init__(self, queries: list[Query] | None = None, n_asked: int = 0) -> None:
-        self.newest = collections.deque(queries or [], maxlen=MOST_QUERIES)
-        self.n_asked = n_asked
-
-    def note(self, query: Query) -> None:
-        """Add a query."""
-        self.newest.append(query)
-        self.n_asked += 1
-
-
 def queries_of(
     network: Network | None, rows: Floats, wanted: Flags, budget: Ints, config: Config
 ) -> Iterator[Query]:
     """What is being asked, and why. rows: as the network takes them · budget: as it was before"""
     first, places = int(budget[SEEN_ROWS]), np.flatnonzero(wanted)
     lefts = labels_left(budget, first + places, config)
-    if network is None:
-        for place, left in zip(places.tolist(), lefts, strict=True):
-            yield Query(first + place, NOTHING_KNOWN, 0.5, left)
-        return
-    draws = exploration_draws(config.seed, first, len(wanted))
-    certainties = _certainties(network.probabilities(rows))
+    certainties, draws = (
+        np.full(len(wanted), 0.5),
+        exploration_draws(config.seed, first, len(wanted)),
+    )
+    if network is not None:  # shares of the likeliest among the two likeliest classes
+        best = np.sort(network.probabilities(rows), axis=1)[:, -2:]
+        certainties = best[:, -1] / best.sum(axis=1)
     for place, left in zip(places.tolist(), lefts, strict=True):
-        certainty = float(certainties[place])
-        reason = _reason(certainty, float(draws[place]), network, config)
+        certainty, reason = float(certainties[place]), NOTHING_KNOWN
+        if network is not None:
+            reason = _reason(certainty, float(draws[place]), network, config)
         yield Query(first + place, reason, certainty, left)
-
-
-def _certainties(probabilities: Floats) -> Floats:
-    """Shares of the likeliest among the two likeliest classes of rows (k, m)."""
-    best = np.sort(probabilities, axis=1)[:, -2:]
-    shares: Floats = best[:, -1] / best.sum(axis=1)
-    return shares
 
 
 def _reason(certainty: float, draw: float, network: Network, config: Config) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from devfnn import formatting
 from devfnn.arrays import Floats
+from devfnn.model.explanation import plain
 
 MOST_INPUTS = 8
 """Inputs that a text names unless told otherwise."""
@@ -104,14 +105,18 @@ class Rule:
 
     def terms_of(self, place: int) -> tuple[str, ...]:
         """Terms whose middle an input's interval holds, else that of its centre; none if all do."""
-        low, high = self.ranges[place].tolist() if self.ranges is not None else (0.0, 1.0)
-        width = high - low if high > low else 1.0
+        low, width = self._range(place)
         start, stop = ((end - low) / width for end in self._interval(place))
         held = tuple(term for i, term in enumerate(TERMS) if start < (2 * i + 1) / 6 <= stop)
         if held:
             return held if len(held) < len(TERMS) else ()
         center = (self.center[place] - low) / width
         return (TERMS[int(np.clip(3.0 * center, 0.0, 2.0))],)
+
+    def _range(self, place: int) -> tuple[float, float]:
+        """Where the range of an input begins, and how wide it is."""
+        low, high = self.ranges[place].tolist() if self.ranges is not None else (0.0, 1.0)
+        return low, high - low if high > low else 1.0
 
     def _interval(self, place: int) -> tuple[float, float]:
         """From where to where it holds: its box, or one spread around its centre."""
@@ -127,19 +132,12 @@ class Rule:
         parts = [self._condition(place, terms) for place in range(len(self.inputs))]
         named = [place for place, part in enumerate(parts) if part]
         n_more = 0 if most is None else max(len(named) - most, 0)
-        if n_more:
-            named = [place for place in self._most_specific() if parts[place]][:most]
+        if n_more:  # those that are narrowest against their range
+            spreads = self.spreads.tolist()
+            named.sort(key=lambda place: spreads[place] / self._range(place)[1])
+            named = named[:most]
         rest = [f"{n_more:,} more" if named else f"{n_more:,} inputs are right"] if n_more else []
         return [parts[place] for place in named] + rest
-
-    def _most_specific(self) -> list[int]:
-        """Places of the inputs, the narrowest against their range first."""
-        widths = np.ones(len(self.inputs))
-        if self.ranges is not None:
-            widths = self.ranges[:, 1] - self.ranges[:, 0]
-        relative = self.spreads / np.where(widths > 0.0, widths, 1.0)
-        places: list[int] = np.argsort(relative, kind="stable").tolist()
-        return places
 
     def _condition(self, place: int, terms: bool) -> str:
         """What must hold of an input; empty where all values will do."""
@@ -156,9 +154,7 @@ class Rule:
 
     def _box_condition(self, place: int) -> str:
         """Between which values the box has an input; empty if it does not bound it."""
-        (low, high), width = self._interval(place), 1.0
-        if self.ranges is not None:
-            width = float(self.ranges[place, 1] - self.ranges[place, 0])
+        (low, high), (_, width) = self._interval(place), self._range(place)
         below, above = (formatting.about(value, 0.1 * width)[0] for value in (low, high))
         if math.isfinite(low) and math.isfinite(high):
             return f"{below} < {self.inputs[place]} ≤ {above}"
@@ -168,19 +164,11 @@ class Rule:
 
     def _conclusion(self) -> str:
         ordered = sorted(self.probabilities.items(), key=lambda item: -item[1])
-        parts = [
-            f"{formatting.named(label)} {formatting.share(share)}"
-            for label, share in ordered[:MOST_CLASSES]
-        ]
-        rest = ordered[MOST_CLASSES:]
-        if rest:
-            others = "1 other" if len(rest) == 1 else f"{len(rest):,} others"
-            parts.append(f"{others} {formatting.share(math.fsum(share for _, share in rest))}")
-        return ", ".join(parts)
-
-    def with_vote(self, voting_weight: float, is_archived: bool) -> "Rule":
-        """The same rule in a layer with another share in the vote."""
-        return dataclasses.replace(self, voting_weight=voting_weight, is_archived=is_archived)
+        said = [(formatting.named(label), share) for label, share in ordered[:MOST_CLASSES]]
+        if rest := ordered[MOST_CLASSES:]:
+            total = math.fsum(share for _, share in rest)
+            said.append((formatting.plural(len(rest), "other"), total))
+        return ", ".join(f"{name} {formatting.share(share)}" for name, share in said)
 
     def to_dict(self) -> dict[str, Any]:
         """The rule as plain data, for JSON.
@@ -189,47 +177,24 @@ class Rule:
         that labels keep their types. A label that is no text, number, truth value, bytes or tuple
         of these comes back as its text.
         """
-        data = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        for name in ("center", "covariance", "ranges", "slopes"):
-            data[name] = None if data[name] is None else data[name].tolist()
-        if self.bounds is not None:
-            data["bounds"] = [
-                [value if math.isfinite(value) else None for value in pair]
-                for pair in self.bounds.tolist()
-            ]
         pairs = self.probabilities.items()
-        data["probabilities"] = [
-            [formatting.label_to_json(label), float(share)] for label, share in pairs
-        ]
-        return data | {"inputs": list(self.inputs)}
+        said = [[formatting.label_to_json(label), float(share)] for label, share in pairs]
+        return dict(plain(vars(self) | {"probabilities": said}))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Rule":
         """The rule that `to_dict` turned into plain data."""
-        n_inputs = len(data["inputs"])
-        arrays = {"center": (-1,), "covariance": (n_inputs, n_inputs), "ranges": (n_inputs, 2)}
-        arrays["slopes"] = (n_inputs, len(data["probabilities"]))
+        n, pairs = len(data["inputs"]), data["probabilities"]
+        shapes = {"center": (n,), "covariance": (n, n), "ranges": (n, 2), "bounds": (n, 2)}
         own: dict[str, Any] = {
             name: np.array(data[name], np.float64).reshape(shape)
-            for name, shape in arrays.items()
+            for name, shape in (shapes | {"slopes": (n, len(pairs))}).items()
             if data.get(name) is not None
         }
-        if data.get("bounds") is not None:
-            own["bounds"] = np.array(
-                [
-                    [-math.inf if low is None else low, math.inf if high is None else high]
-                    for low, high in data["bounds"]
-                ]
-            ).reshape(-1, 2)
-        own["probabilities"] = {
-            formatting.label_from_json(label): share for label, share in data["probabilities"]
-        }
+        if "bounds" in own:  # None was read as NaN
+            own["bounds"] = np.where(np.isnan(own["bounds"]), [-math.inf, math.inf], own["bounds"])
+        own["probabilities"] = {formatting.label_from_json(label): share for label, share in pairs}
         return cls(**(data | own | {"inputs": tuple(data["inputs"])}))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Rule) and self.to_dict() == other.to_dict()
-
-
-def rank_of_rule(rule: Rule) -> tuple[bool, float, int, float, int]:
-    """Where a rule stands in a list: active ones first, then by vote and by support."""
-    return rule.is_archived, -rule.voting_weight, rule.layer, -rule.n_rows, rule.rule

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from devfnn.arrays import Floats
+from devfnn.errors import InputError
 from devfnn.events import Event
 from devfnn.kernels.state import ASKED_FOR, OFFERED, STEPS, Batch
 from devfnn.model.compiling import ensure_compiled
@@ -35,8 +36,6 @@ DRAWS = 1024
 NARROWEST = 1e-200
 """Values that are allowed cannot overflow when they are divided by this."""
 
-LEAST, MOST = -CLIP, 1.0 + CLIP
-
 
 def bound(kernel: Any, *arguments: Any) -> Callable[[], Any]:
     """A kernel with its arguments, compiled for exactly these; what is in them may change."""
@@ -49,43 +48,27 @@ def bound(kernel: Any, *arguments: Any) -> Callable[[], Any]:
 
 
 class OneRow:
-    """A network that is asked and taught one row after the other.
-
-    Parameters
-    ----------
-    network
-        The network.
-    names
-        Names of its features.
-    """
+    """A network that is asked and taught one row after the other. names: of its features"""
 
     def __init__(self, network: Network, names: list[str]) -> None:
         from devfnn.kernels import network as kernels
         from devfnn.kernels.votes import vote
 
-        config = network.config
-        self._network, self._names, self._config = network, names, config
-        self._watch: Callable[[], int] | None
+        self._network, self._names = network, names
         self._thread = threading.get_ident()
         state = self._state = network.state
         params, work = network.params, network.work
         self._pack = struct.Struct(f"{network.n_features}d").pack_into
         self._taken: Sequence[float] | None = None  # the row in `_values`
         self._is_scaled = False
-        self._may_lack = config.missing == "skip"
+        self._may_lack = network.config.missing == "skip"
         self._row: Floats = np.zeros((1, network.n_features))
         self._values = self._row[0]
         self._inputs = np.zeros_like(self._row)
         self._scaled = self._inputs[0]
-        self._least, self._most = (
-            np.full_like(self._scaled, LEAST),
-            np.full_like(self._scaled, MOST),
-        )
-        n_layers, none = (
-            network.sizes.layers,
-            np.zeros((0, network.sizes.layers, network.n_classes)),
-        )
-        outputs = np.zeros((1, n_layers, network.n_classes))
+        self._least = np.full_like(self._scaled, -CLIP)
+        self._most = np.full_like(self._scaled, 1.0 + CLIP)
+        outputs = np.zeros((1, network.sizes.layers, network.n_classes))
         self._probabilities = np.zeros((1, network.n_classes))
         labels, labelled = np.zeros(1, np.int64), np.zeros(1, np.int64)
         self._batch = Batch(self._inputs, labels, np.ones(1), np.zeros(1), labelled)
@@ -93,17 +76,14 @@ class OneRow:
         said = (self._inputs, params, work, outputs, self._inputs)
         self._forward = bound(kernels.forward, state, *said)
         self._vote = bound(vote, state, outputs, params, self._probabilities)
-        rows = (self._batch, none, 0, params, self._buffer, work)
+        rows = (self._batch, outputs[:0], 0, params, self._buffer, work)
         self._learn = bound(kernels.learn_rows, state, *rows)
         self._catch_up()
 
     def serves(self, network: Any) -> bool:
         """Whether this network can be asked here; if it has learned elsewhere, catches up."""
-        if (
-            network is not self._network
-            or network.state is not self._state
-            or threading.get_ident() != self._thread
-        ):
+        is_own = network is self._network and network.state is self._state
+        if not is_own or threading.get_ident() != self._thread:
             return False
         if network.n_rows != self._n_rows:
             self._catch_up()
@@ -148,7 +128,7 @@ class OneRow:
         events: list[Event] = []
         network, batch, buffer = self._network, self._batch, self._buffer
         network.forget_said()
-        if not self._absorb():
+        if not self._watch():  # the map must change before the row is learned
             events += network.change_map(self._names)
             self._read_map()
         if not self._is_scaled:
@@ -171,23 +151,17 @@ class OneRow:
             events += network.close_step(self._names)
         return events
 
-    def _absorb(self) -> int:
-        """Let the scaler see the row; 0 if the map must change before it is learned."""
-        if self._watch is not None:
-            return self._watch()
-        return self._network.absorb(self._row, 0)
-
     def _read_map(self) -> None:
         """Copy the scaling map; NaN for features that are left out."""
         from devfnn.kernels.ranges import watch
 
         scaler, used = self._network.scaler, self._network.used_features
-        is_scaled = self._config.scaling == "online"
+        is_scaled = self._network.config.scaling == "online"
         self._low = scaler.low.copy() if is_scaled else np.zeros_like(scaler.low)
         self._width = np.where(used, scaler.width if is_scaled else 1.0, np.nan)
         self._is_scaled = False
         self._is_narrow = bool((self._width < NARROWEST).any())
-        self._watch = None
+        self._watch: Callable[[], int] = functools.partial(self._network.absorb, self._row, 0)
         if is_scaled and scaler.n_first >= SETTLING_ROWS:
             outside = (scaler.outside_share, scaler.outside_level, scaler.escapes)
             arrays = (scaler.low, scaler.width, *outside, scaler.waking)
@@ -208,7 +182,8 @@ class OneRow:
     def _draw_anew(self) -> None:
         """Random numbers for the next rows."""
         self._first_draw = self._n_rows
-        self._draws = exploration_draws(self._config.seed, self._n_rows, DRAWS).tolist()
+        seed = self._network.config.seed
+        self._draws = exploration_draws(seed, self._n_rows, DRAWS).tolist()
 
 
 def plain_row(x: Any) -> Sequence[float] | None:
@@ -221,16 +196,26 @@ def plain_row(x: Any) -> Sequence[float] | None:
     return None
 
 
+def as_row(x: Any) -> Any:
+    """One row as a matrix; as a table if its values have names."""
+    if hasattr(x, "to_frame") and all(isinstance(name, str) for name in x.index):
+        return x.to_frame().T  # a series of pandas, matched by name
+    if hasattr(x, "columns") and len(x) == 1:
+        return x
+    try:
+        array = np.asarray(x)
+    except ValueError:
+        raise InputError("one row is a vector of features, not of lists") from None
+    if array.ndim != 1:
+        raise InputError(f"one row is a vector of features, not {array.ndim}-dimensional")
+    return array[None, :]
+
+
 class SingleRows:
     """A model that is asked and taught one row after the other.
 
     Results are those of `DEVFNN.predict_proba` and `DEVFNN.learn_rows`, bit for bit, and so is what
     they refuse. The model may be used directly in between.
-
-    Parameters
-    ----------
-    model
-        The model.
     """
 
     def __init__(self, model: "DEVFNN") -> None:
@@ -239,45 +224,31 @@ class SingleRows:
         self._is_plain = not (config.lags or config.feature_mask or config.has("gaussian"))
         self._fast: OneRow | None = None
 
-    def probabilities(self, values: Sequence[float]) -> list[float]:
+    def probabilities(self, x: Any) -> list[float]:
         """Class probabilities of a row, in the order of `classes`; none before learning."""
         if self.model._network is None:
             return []
-        shares = self.quick_probabilities(values)
-        return shares or self.model.predict_proba([values])[0].tolist()
+        values, fast = plain_row(x), self._fast_path()
+        if values is not None and fast is not None and fast.takes(values):
+            return fast.probabilities()
+        said: list[float] = self.model.predict_proba(as_row(x))[0].tolist()
+        return said
 
-    def quick_probabilities(self, values: Sequence[float]) -> list[float] | None:
-        """The same; None if only the slow way can say it, or say what is wrong."""
-        fast = self._fast_path()
-        return fast.probabilities() if fast is not None and fast.takes(values) else None
-
-    def learn(
-        self, values: Sequence[float], label: Hashable, weight: float = 1.0, asked: bool = False
-    ) -> list[Event]:
+    def learn(self, x: Any, label: Hashable, weight: Any = 1.0, asked: bool = False) -> list[Event]:
         """Learn a row at once; with `asked` the label is used in any case."""
-        events = self.learn_quickly(values, label, weight, asked)
-        if events is not None:
-            return events
-        chosen = True if asked else None
-        return self.model.learn_rows([values], [label], [weight], chosen=chosen)
-
-    def learn_quickly(
-        self, values: Sequence[float], label: Hashable, weight: Any, asked: bool
-    ) -> list[Event] | None:
-        """The same; None if only the slow way can do it, or say what is wrong."""
-        model = self.model
+        model, values = self.model, plain_row(x)
         is_weight = isinstance(weight, int | float) and 0.0 < weight <= LARGEST_WEIGHT
         try:
             index = model._labels.index_of(label) if is_weight else None
         except TypeError:  # no label; the slow way says so
             index = None
-        fast = self._fast_path() if index is not None else None
-        if fast is None or index is None or not fast.takes(values):
-            return None
-        events = fast.learn(index, weight, asked)
-        if events:
-            model._logbook.note(events, model.n_rows)
-        return events
+        if index is not None and values is not None:
+            fast = self._fast_path()
+            if fast is not None and fast.takes(values):
+                events = fast.learn(index, weight, asked)
+                model._logbook.note(events, model.n_rows)
+                return events
+        return model.learn_rows(as_row(x), [label], [weight], chosen=True if asked else None)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_fast": None}

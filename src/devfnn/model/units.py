@@ -1,7 +1,7 @@
 """Inputs of layers in the user's units."""
 
 import itertools
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -41,13 +41,9 @@ class Units:
 
     def input_names(self, n_inputs: int) -> list[str]:
         """Names of features, then of what layers say."""
-        return list(itertools.islice(self._all_inputs(), n_inputs))
-
-    def _all_inputs(self) -> Iterator[str]:
-        yield from self.all_names
         texts = formatting.distinct(self.labels)
-        for layer in itertools.count():
-            yield from (f"layer {layer} says {text}" for text in texts)
+        said = (f"layer {layer} says {text}" for layer in itertools.count() for text in texts)
+        return list(itertools.islice(itertools.chain(self.all_names, said), n_inputs))
 
     def input_maps(self, n_inputs: int) -> tuple[Floats, Floats]:
         """Affine maps of features, then of what layers say: value = low + width * scaled value."""

@@ -23,9 +23,8 @@ def as_rows(X: Any, names: Sequence[str] | None, n_features: int | None, missing
     `missing` says what is done with NaN: "skip" lets it pass, "error" says how to let it pass,
     "refuse" does not.
     """
-    columns = getattr(X, "columns", None)
-    if columns is not None:
-        given = [str(column) for column in columns]
+    if hasattr(X, "columns"):
+        given = [str(column) for column in X.columns]
         X = _in_order(X, given, names if names is not None else given)
     rows = _as_floats(X, "features", "encode categories first")
     if rows.ndim != 2:
@@ -83,9 +82,8 @@ def check_values(rows: Floats, missing: str) -> None:
         raise InputError(f"row {row}, feature {feature} is infinite or beyond {LARGEST:g}")
     if missing != "skip":
         row, feature = np.argwhere(np.isnan(rows))[0]
-        hint = 'use missing="skip" to treat NaN as an absent feature'
-        if missing == "refuse":
-            hint = "this model needs all values"
+        skip = 'use missing="skip" to treat NaN as an absent feature'
+        hint = "this model needs all values" if missing == "refuse" else skip
         raise InputError(f"row {row}, feature {feature} is NaN; {hint}")
 
 
@@ -169,19 +167,14 @@ class Labels:
 
     def encode(self, labels: list[Any]) -> tuple[Ints, list[Hashable]]:
         """Class indices, and the labels never seen before (not yet added)."""
-        index, fresh = self._index, dict[Hashable, int]()
+        index = self._index
         try:
             return np.fromiter(map(index.__getitem__, labels), np.int64, len(labels)), []
         except (KeyError, TypeError):
-            pass
-        codes = np.empty(len(labels), np.int64)
-        for row, label in enumerate(labels):
-            plain = plain_label(label, row)
-            if plain in index:
-                codes[row] = index[plain]
-            else:
-                codes[row] = fresh.setdefault(plain, len(index) + len(fresh))
-        return codes, list(fresh)
+            known = dict(index)
+        plain = [plain_label(label, row) for row, label in enumerate(labels)]
+        codes = [known.setdefault(label, len(known)) for label in plain]
+        return np.array(codes, np.int64), list(known)[len(index) :]
 
     def add(self, fresh: Iterable[Hashable]) -> None:
         """Number new labels."""

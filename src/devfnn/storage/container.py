@@ -87,15 +87,17 @@ def read_header(stream: BinaryIO, size: int) -> tuple[str, dict[str, Entry]]:
     )
     require(len(metadata) == 1, "the metadata holds more than the devfnn header")
     entries = {name: _entry(name, about) for name, about in header.items()}
+    entries = dict(sorted(entries.items(), key=lambda item: item[1][2:]))  # as they lie in the file
     _check_extent(entries, size - 8 - length)
     return metadata[METADATA_KEY], entries
 
 
 def read_json(text: str | bytes) -> Any:
     """JSON data; refuses keys that occur twice, NaN, and whatever is no JSON."""
+    hooks: dict[str, Any] = {"parse_constant": _finite, "parse_float": _finite}
     try:
         plain = text if isinstance(text, str) else text.decode("utf-8")
-        return json.loads(plain, object_pairs_hook=_unique, parse_constant=_no_constant)
+        return json.loads(plain, object_pairs_hook=_unique, **hooks)
     except StorageError:
         raise
     except RecursionError:
@@ -111,9 +113,10 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def _no_constant(name: str) -> None:
-    """Refuse NaN and Infinity, which are no JSON."""
-    raise StorageError(f"the header holds {name}")
+def _finite(text: str) -> float:
+    """A number; refuses NaN and infinity, which are no JSON."""
+    require(math.isfinite(float(text)), f"the header holds {text:.20}")
+    return float(text)
 
 
 def is_count(value: Any) -> bool:
@@ -152,22 +155,17 @@ def _entry(name: str, about: Any) -> Entry:
 def _check_extent(entries: dict[str, Entry], n_bytes: int) -> None:
     """The tensors must fill the rest of the file without gap or overlap."""
     position = 0
-    for name, entry in in_file_order(entries):
+    for name, entry in entries.items():
         require(entry.begin == position, f"gap or overlap in the file before tensor {name!r}")
         position = entry.end
     require(n_bytes >= position, f"truncated: {position - n_bytes} bytes are missing at the end")
     require(n_bytes == position, f"{n_bytes - position} surplus bytes at the end of the file")
 
 
-def in_file_order(entries: Mapping[str, Entry]) -> list[tuple[str, Entry]]:
-    """The entries as they lie in the file."""
-    return sorted(entries.items(), key=lambda item: (item[1].begin, item[1].end))
-
-
 def read_tensors(stream: BinaryIO, entries: Mapping[str, Entry]) -> dict[str, Array]:
     """Read the tensors; what is allocated is what the file holds."""
     arrays: dict[str, Array] = {}
-    for name, entry in in_file_order(entries):
+    for name, entry in entries.items():
         array: Array = np.empty(entry.shape, DTYPES[entry.code])
         n_read = stream.readinto(as_bytes(array)) if array.size else 0  # type: ignore[attr-defined]
         require(n_read == array.nbytes, f"truncated: tensor {name!r} is incomplete")

@@ -1,25 +1,121 @@
-"""Models in files. A file is replaced at once or not at all."""
+"""A model as bytes and in files. A file is replaced at once or not at all."""
 
 import contextlib
+import hashlib
+import io
 import os
 import secrets
 import stat
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+import numpy as np
 
 from devfnn.errors import StorageError
 from devfnn.model.devfnn import DEVFNN
-from devfnn.storage.codec import MAX_BYTES, dump, read_model
-from devfnn.storage.container import require
+from devfnn.storage import container
+from devfnn.storage.container import CODES, DTYPES, Array, as_bytes, require
+from devfnn.storage.header import (
+    KINDS,
+    check_same,
+    decode_header,
+    encode_header,
+    read_checksummed,
+    to_text,
+)
+from devfnn.storage.layout import arrays_of, check_network, check_shapes, network_of
+
+MAX_BYTES = 2**30
+"""Files larger than this are refused unless the caller allows more."""
+
+MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""Errors that data of other types and forms raise when they are read."""
+
+
+def dump(model: DEVFNN) -> bytes:
+    """A model as the bytes of a safetensors file; the same state gives the same bytes.
+
+    Raises StorageError for labels of other types than int, float, bool, str, bytes and tuples of
+    these, and for subclasses of DEVFNN and GClass.
+
+    Examples
+    --------
+    >>> from devfnn import DEVFNN
+    >>> parse(dump(DEVFNN(feature_names=["height", "weight"]))).feature_names
+    ['height', 'weight']
+    """
+    kind, network = type(model).__name__, model._network
+    require(
+        KINDS.get(kind) is type(model),
+        f"a {kind} cannot be saved, only {' and '.join(KINDS)} themselves",
+    )
+    tensors: dict[str, Array] = {}
+    if network is not None:
+        require(network.config == model.config, "the network has another configuration")
+        check_network(network)
+        for name, array in arrays_of(network).items():  # in the file: whole and little-endian
+            plain = np.ascontiguousarray(array, DTYPES[CODES[array.dtype]])
+            tensors[name] = plain.reshape(array.shape)
+    data = encode_header(model)
+    data["sha256"] = _checksum(data, tensors)
+    return container.write_container(tensors, to_text(data))
+
+
+def parse(data: bytes, *, max_bytes: int = MAX_BYTES) -> DEVFNN:
+    """The model that `dump` turned into bytes; `load` says more."""
+    return read_model(io.BytesIO(data), len(data), max_bytes)
+
+
+def read_model(stream: BinaryIO, size: int, max_bytes: int) -> DEVFNN:
+    """The model in a stream of `size` bytes; no array is made that is larger than the file."""
+    require(
+        size <= max_bytes,
+        f"the file has {size} bytes, more than the limit of {max_bytes}; "
+        "pass a larger max_bytes if it comes from a source you trust",
+    )
+    text, entries = container.read_header(stream, size)
+    data, checksum = read_checksummed(text)
+    try:
+        return _model(stream, entries, data, checksum)
+    except StorageError:
+        raise
+    except MALFORMED as error:
+        problem = f"{type(error).__name__}: {error}"
+        raise StorageError(f"the header is malformed ({problem})") from None
+
+
+def _model(
+    stream: BinaryIO, entries: Mapping[str, container.Entry], data: dict[str, Any], checksum: str
+) -> DEVFNN:
+    """The model of a header, with tensors from the stream."""
+    model, sizes = decode_header(data)
+    check_shapes({name: entry[:2] for name, entry in entries.items()}, sizes, model.config)
+    tensors = container.read_tensors(stream, entries)
+    is_whole = checksum == _checksum(data, tensors)
+    require(is_whole, "the file is damaged: its content does not match its checksum")
+    if sizes is not None:
+        model._network = network_of(tensors, data["counters"], sizes, model.config)
+        check_network(model._network)
+    check_same(model, data)
+    return model
+
+
+def _checksum(data: dict[str, Any], tensors: Mapping[str, Array]) -> str:
+    """SHA-256 over the header and the names and bytes of all tensors."""
+    digest = hashlib.sha256(to_text(data).encode())
+    for name in sorted(tensors):
+        digest.update(f"\n{name}\n".encode())
+        digest.update(as_bytes(tensors[name]).data)
+    return digest.hexdigest()
+
+
+# ---- files
 
 
 def save(model: DEVFNN, path: str | os.PathLike[str]) -> None:
     """Write a model to a file; a file that is already there stays whole if this fails.
 
-    Parameters
-    ----------
-    model
-        A DEVFNN or GClass.
-    path
-        Where to. The folder must exist. Raises StorageError if the file cannot be written.
+    The folder must exist. Raises StorageError if the file cannot be written.
     """
     write_whole(path, dump(model))
 
@@ -30,7 +126,10 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     draft = f"{target}.{secrets.token_hex(8)}.tmp"
     try:
         try:
-            _write(draft, data)
+            with open(draft, "xb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
             with contextlib.suppress(FileNotFoundError):
                 os.chmod(draft, stat.S_IMODE(os.stat(target).st_mode))
             os.replace(draft, target)
@@ -38,27 +137,8 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(draft)
             raise
-        _sync_folder(os.path.dirname(target))
     except OSError as error:
         raise StorageError(f"cannot write {os.fspath(path)}: {error.strerror or error}") from error
-
-
-def _write(path: str, data: bytes) -> None:
-    """Write a new file and wait until it is on the disk."""
-    with open(path, "xb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-
-
-def _sync_folder(folder: str) -> None:
-    """Wait until the new name is on the disk too, where the system can do that."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> DEVFNN:
@@ -84,13 +164,3 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> DEVFNN:
             return read_model(stream, os.fstat(stream.fileno()).st_size, max_bytes)
     except StorageError as error:
         raise StorageError(f"{os.fspath(path)}: {error}") from None
-
-
-def load_as(kind: type[DEVFNN], path: str | os.PathLike[str]) -> DEVFNN:
-    """Read a model that must be of the given class or of one derived from it."""
-    model = load(path)
-    require(
-        isinstance(model, kind),
-        f"{os.fspath(path)}: holds a {type(model).__name__}, not a {kind.__name__}",
-    )
-    return model

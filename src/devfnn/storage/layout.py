@@ -6,7 +6,10 @@ code trusts the state: indices are not checked again there, so nothing that serv
 count or a weight may come from a file unseen.
 """
 
+import collections
+import dataclasses
 import functools
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -14,33 +17,10 @@ import numpy as np
 
 from devfnn.arrays import Ints
 from devfnn.errors import StorageError
-from devfnn.kernels.state import (
-    BOUGHT,
-    BOXES,
-    CLOUDS,
-    CUT_ERRORS,
-    CUT_ROWS,
-    FIRST_PLACE,
-    GAUSSIAN,
-    INDEPENDENCE,
-    LABEL_RATE,
-    LAST_LABEL,
-    LEAST_WORTH,
-    LINE,
-    MEMORY,
-    NEAR_CHANGES,
-    NO_LAYER,
-    OWED,
-    ROWS,
-    SCORED,
-    SEEN_ROWS,
-    STEPS,
-    TRACK_ERRORS,
-    TRACK_ROWS,
-    UNCERTAINTY,
-    WATCHED,
-)
-from devfnn.model.config import AddLayers, Config, KeepLayers
+from devfnn.kernels import state as kernel
+from devfnn.model.config import AddLayers, ByCompression, Config, KeepLayers
+from devfnn.model.devfnn import DEVFNN
+from devfnn.model.kinds import KINDS
 from devfnn.model.layout import LARGEST_COUNT, Field
 from devfnn.model.mechanisms import feature_mask, merging
 from devfnn.model.network import Network
@@ -48,7 +28,9 @@ from devfnn.model.rows import Gathered, Rows
 from devfnn.model.scaling import OnlineScaler
 from devfnn.model.state import STATE_LAYOUTS, Sizes, empty_state, first_sizes, stores_of
 from devfnn.model.validation import LARGEST
-from devfnn.storage.container import Array, require
+from devfnn.storage.container import CODES, Array, is_count, require
+
+NETWORK_LAYOUT = {"feature_mask": Field("n", True), "recent": Field("lags", -1, -1)}
 
 SCALER_LAYOUT = {
     "low": Field("n", 0.0),
@@ -61,11 +43,22 @@ SCALER_LAYOUT = {
     "first_rows": Field("first n", 0.0, gaps=True),
 }
 
-ROWS_LAYOUT = {
-    "X": Field("rows n", 0.0, gaps=True),
-    "labels": Field("rows", 0),
-    "weights": Field("rows", 0.0, 0.0),
+BUFFER_LAYOUT = {
+    "X": Field("buffer n", 0.0, gaps=True),
+    "labels": Field("buffer", 0),
+    "weights": Field("buffer", 0.0, 0.0),
 }
+
+GATHERED_LAYOUT = {
+    name: field._replace(axes=field.axes.replace("buffer", "gathered"))
+    for name, field in BUFFER_LAYOUT.items()
+}
+
+SAID_LAYOUT = {
+    "outputs": Field("gathered L m", 0.0, unbounded=True),
+    "errors": Field("gathered", 0, 0, 1),
+}
+"""What gaussian layers said of the gathered rows."""
 
 COUNTERS = ("n_rows", "n_chunks", "n_labels")
 """Numbers of a network that are no arrays."""
@@ -94,21 +87,27 @@ class StoredSizes(NamedTuple):
 
 def sizes_of(network: Network) -> StoredSizes:
     """The sizes of a network's arrays."""
-    sizes = network.sizes
-    return StoredSizes(
-        sizes.layers,
-        sizes.slots,
-        sizes.features,
-        sizes.classes,
-        len(network.scaler.first_rows),
-        len(network.buffer),
-        len(network.gathered.rows),
-        len(network.gathered.outputs),
-    )
+    gathered = network.gathered
+    rows = [len(network.scaler.first_rows), len(network.buffer)]
+    rows += [len(gathered.rows), len(gathered.outputs)]
+    return StoredSizes._make([*dataclasses.astuple(network.sizes), *rows])
 
 
-def check_sizes(sizes: StoredSizes, config: Config) -> None:
-    """Refuse sizes that no network of this configuration has, before an array is made."""
+def check_sizes(sizes: StoredSizes, model: DEVFNN) -> None:
+    """Refuse sizes that no network of this model has, before an array is made."""
+    config, late, lags = model.config, model._late, model.config.lags
+    require(all(map(is_count, (*sizes, *late))), "the shape in the header is impossible")
+    require(min(sizes.layers, sizes.features, sizes.classes) > 0, "the shape has a size of 0")
+    fits = len(set(model.classes)) == len(model.classes) == sizes.classes
+    require(fits, "the number of classes does not fit the shape, or one occurs twice")
+    n_features = sizes.features - lags * sizes.classes
+    n_first = n_features - len(late)  # columns: these, lags of the first classes, what came later
+    require(n_first > 0, "the shape in the header has no room for a feature")
+    fits = model._names is None or len(model._names) == n_features
+    require(fits, "the number of feature names does not fit the shape")
+    bounds = (n_first + lags - 1, *late, sizes.features)
+    fits = not late or (lags > 0 and all(a < b for a, b in itertools.pairwise(bounds)))
+    require(fits, "the late features in the header are no columns of the shape")
     first, growing = first_sizes(sizes.features, sizes.classes, config), config.growing
     most = growing.max_layers if isinstance(growing, AddLayers) else first.layers
     fits = first.layers <= sizes.layers <= most
@@ -161,106 +160,80 @@ def expected_fields(sizes: StoredSizes, config: Config) -> dict[str, tuple[Field
     """Field and shape of every array of a network of these sizes; parts without rows are absent."""
     lengths = sizes.sizes.lengths(config)
     lengths |= {"2n": 2 * sizes.features, "first": sizes.first_rows, "lags": config.lags}
-    parts: dict[str, Mapping[str, Field]] = {
-        name: STATE_LAYOUTS[name]
-        for name in ("layers", "progress", *(store.NAME for store in stores_of(config)))
-    }
-    parts["scaler"] = SCALER_LAYOUT
+    lengths |= {"buffer": sizes.buffer_rows, "gathered": sizes.gathered_rows}
+    kept = ("layers", "progress", *(store.NAME for store in stores_of(config)))
+    parts: dict[str, Mapping[str, Field]] = {name: STATE_LAYOUTS[name] for name in kept}
+    parts |= {"": NETWORK_LAYOUT, "scaler": SCALER_LAYOUT}
     if config.feature_mask is not None:
         parts["feature_stats"] = feature_mask.LAYOUT
-    if config.merging is not None and config.merging.form == "compression":
+    if isinstance(config.merging, ByCompression):
         parts["output_stats"] = merging.LAYOUT
-    fields = {
-        f"{part}/{name}": (field, field.shape(lengths))
+    if sizes.buffer_rows:
+        parts["buffer"] = BUFFER_LAYOUT
+    if sizes.gathered_rows:
+        parts["gathered"] = GATHERED_LAYOUT | (SAID_LAYOUT if sizes.gathered_outputs else {})
+    unused = unused_fields(config)
+    return {
+        key: (field, field.shape(lengths))
         for part, layout in parts.items()
         for name, field in layout.items()
-        if f"{part}/{name}" not in unused_fields(config)
+        if (key := f"{part}/{name}".removeprefix("/")) not in unused
     }
-    fields["feature_mask"] = (Field("n", True), (sizes.features,))
-    fields["recent"] = (Field("lags", -1, -1), (config.lags,))
-    for part, rows in (("buffer", sizes.buffer_rows), ("gathered", sizes.gathered_rows)):
-        for name, field in ROWS_LAYOUT.items() if rows else ():
-            fields[f"{part}/{name}"] = (field, field.shape(lengths | {"rows": rows}))
-    if sizes.gathered_outputs:
-        outputs = (sizes.gathered_outputs, sizes.layers, sizes.classes)
-        fields["gathered/outputs"] = (Field("rows L m", 0.0, unbounded=True), outputs)
-        fields["gathered/errors"] = (Field("rows", 0, 0, 1), outputs[:1])
-    return fields
 
 
 def arrays_of(network: Network) -> dict[str, Array]:
     """All arrays of a network by their names."""
-    state, gathered = network.state, network.gathered
-    parts: dict[str, Any] = {name: part for name, part in state._asdict().items() if part}
-    parts |= {"feature_stats": network.feature_stats, "output_stats": network.output_stats}
-    arrays = {
-        f"{part}/{name}": array
-        for part, own in parts.items()
-        if own is not None
-        for name, array in own._asdict().items()
-        if f"{part}/{name}" not in unused_fields(network.config)
-    }
-    arrays |= {f"scaler/{name}": getattr(network.scaler, name) for name in SCALER_LAYOUT}
-    arrays |= {"feature_mask": network.feature_mask, "recent": network.recent}
-    for part, rows in (("buffer", network.buffer), ("gathered", gathered.rows)):
-        if len(rows):
-            arrays |= {f"{part}/{name}": getattr(rows, name) for name in ROWS_LAYOUT}
-    if len(gathered.outputs):
-        arrays |= {"gathered/outputs": gathered.outputs, "gathered/errors": gathered.errors}
-    return arrays
+    gathered, state = network.gathered, network.state
+    parts: dict[str, Any] = {name: part._asdict() for name, part in state._asdict().items() if part}
+    for name in ("feature_stats", "output_stats"):
+        if (stats := getattr(network, name)) is not None:
+            parts[name] = stats._asdict()
+    parts |= {"": vars(network), "scaler": vars(network.scaler), "buffer": vars(network.buffer)}
+    parts["gathered"] = vars(gathered) | vars(gathered.rows)
+    split = ((key, *key.rpartition("/")) for key in _fields_of(network))
+    return {key: parts[part][name] for key, part, _, name in split}
 
 
 def network_of(
     arrays: Mapping[str, Array], counters: Mapping[str, int], sizes: StoredSizes, config: Config
 ) -> Network:
     """A network of these arrays."""
+    parts = collections.defaultdict[str, dict[str, Any]](dict)
+    for key, array in arrays.items():
+        part, _, name = key.rpartition("/")
+        parts[part][name] = array
     state = empty_state(sizes.sizes, config)
-    parts = {
-        name: part._make(
-            arrays.get(f"{name}/{field}", getattr(part, field)) for field in part._fields
-        )
+    known = {
+        name: part._replace(**parts[name])
         for name, part in state._asdict().items()
         if part is not None
     }
     scaler = OnlineScaler(sizes.features)
-    for name in SCALER_LAYOUT:
-        setattr(scaler, name, arrays[f"scaler/{name}"])
-    scaler.n_first = counters["scaler/n_first"]
+    vars(scaler).update(parts["scaler"], n_first=counters["scaler/n_first"])
     nothing = Gathered.none(sizes.features, sizes.layers, sizes.classes)
+    own, plain = parts["gathered"], parts[""] | {name: counters[name] for name in COUNTERS}
+    said = {name: own.pop(name, getattr(nothing, name)) for name in SAID_LAYOUT}
+    stats, outputs = parts["feature_stats"], parts["output_stats"]
     network = Network(
         config=config,
         sizes=sizes.sizes,
-        state=state._replace(**parts),
+        state=state._replace(**known),
         scaler=scaler,
-        feature_mask=arrays["feature_mask"],
-        feature_stats=_part(arrays, "feature_stats", feature_mask.FeatureStats),
-        output_stats=_part(arrays, "output_stats", merging.OutputStats),
-        buffer=_part(arrays, "buffer", Rows) or Rows.none(sizes.features),
-        gathered=Gathered(
-            _part(arrays, "gathered", Rows) or nothing.rows,
-            arrays.get("gathered/outputs", nothing.outputs),
-            arrays.get("gathered/errors", nothing.errors),
-        ),
-        recent=arrays["recent"],
-        **{name: counters[name] for name in COUNTERS},
+        feature_stats=feature_mask.FeatureStats(**stats) if stats else None,
+        output_stats=merging.OutputStats(**outputs) if outputs else None,
+        buffer=Rows(**parts["buffer"]) if sizes.buffer_rows else Rows.none(sizes.features),
+        gathered=Gathered(Rows(**own) if own else nothing.rows, **said),
+        **plain,
     )
     if "layers/origins" not in arrays:
         _find_origins(network)
     if "layers/kinds" not in arrays:
-        network.state.layers.kinds[:] = GAUSSIAN
+        network.state.layers.kinds[:] = kernel.GAUSSIAN
     progress = network.state.progress
-    progress.n_open[0] = progress.counts[ROWS] % config.chunk_rows
+    progress.n_open[0] = progress.counts[kernel.ROWS] % config.chunk_rows
     if network.is_stepwise:
         progress.n_open[0] = sizes.gathered_rows
     return network
-
-
-def _part(arrays: Mapping[str, Array], name: str, kind: Any) -> Any:
-    """A part of the network from its arrays; None if it has none."""
-    prefix = f"{name}/"
-    names = {each.removeprefix(prefix) for each in arrays if each.startswith(prefix)}
-    own = {each: arrays[prefix + each] for each in names - {"outputs", "errors"}}
-    return kind(**own) if own else None
 
 
 def _find_origins(network: Network) -> None:
@@ -269,7 +242,7 @@ def _find_origins(network: Network) -> None:
     for place in range(len(config.layers), network.sizes.layers):
         for index, layer in enumerate(config.layers):
             lasts = not layer.memory and layer.memory_share == 1.0
-            if lasts and layers.kinds[place] == layers.kinds[index] != GAUSSIAN:
+            if lasts and layers.kinds[place] == layers.kinds[index] != kernel.GAUSSIAN:
                 layers.origins[place] = index
 
 
@@ -287,15 +260,37 @@ def state_bytes(network: Network | None) -> int:
 # ---- whether numbers can be those of a model; used before saving and after loading
 
 
+def _fields_of(network: Network) -> dict[str, tuple[Field, tuple[int, ...]]]:
+    return expected_fields(sizes_of(network), network.config)
+
+
+def check_shapes(
+    found: Mapping[str, tuple[str, tuple[int, ...]]], sizes: StoredSizes | None, config: Config
+) -> None:
+    """The tensors of a file must be exactly those that a network of these sizes has."""
+    fields = expected_fields(sizes, config) if sizes is not None else {}
+    for name in sorted(fields.keys() - found.keys()):
+        raise StorageError(f"tensor {name!r} is missing")
+    for name in sorted(found.keys() - fields.keys()):
+        raise StorageError(f"tensor {name!r} does not belong to a model")
+    for name, (field, wanted) in fields.items():
+        (code, shape), wanted_code = found[name], CODES[field.dtype]
+        require(
+            (code, shape) == (wanted_code, wanted),
+            f"tensor {name!r} is {code} {list(shape)}, not {wanted_code} {list(wanted)}",
+        )
+
+
 def check_network(network: Network) -> None:
     """Refuse a state that no model can be in."""
-    fields = expected_fields(sizes_of(network), network.config)
     arrays = arrays_of(network)
-    require(fields.keys() == arrays.keys(), "the network is not of the kind that is configured")
-    for name, (field, _) in fields.items():
+    found = {name: (CODES[array.dtype], array.shape) for name, array in arrays.items()}
+    check_shapes(found, sizes_of(network), network.config)
+    for name, (field, _) in _fields_of(network).items():
         _check_values(name, arrays[name], field, network.config.missing == "skip")
     for holds, message in _problems(network):
         require(bool(holds), message)
+    check_budget(network.budget)
 
 
 def _check_values(name: str, array: Array, field: Field, may_lack: bool) -> None:
@@ -325,7 +320,6 @@ def _problems(network: Network) -> Iterator[tuple[Any, str]]:
     for store in stores_of(config):
         yield from store.problems_of(state, config)
     yield from _problems_of_progress(network)
-    yield from _problems_of_budget(state.progress.budget)
     for name, rows in (("buffer", network.buffer), ("gathered", network.gathered.rows)):
         yield (rows.labels < m).all(), f"{name} holds rows of a class that is not there"
     gathered, is_merged = network.gathered, state.layers.is_merged
@@ -339,16 +333,16 @@ def _problems(network: Network) -> Iterator[tuple[Any, str]]:
 def _problems_of_layers(network: Network) -> Iterator[tuple[Any, str]]:
     """Which layers there are: those of the configuration, then kept or added ones."""
     config, layers = network.config, network.state.layers
-    numbers = {kind: number for store in stores_of(config) for kind, number in store.KINDS.items()}
-    wanted = np.array([numbers[layer.kind] for layer in config.layers])
+    wanted = np.array([KINDS[layer.kind] for layer in config.layers])
     n = wanted.size
     yield (layers.kinds[:n] == wanted).all(), "layers/kinds lacks a configured layer"
-    may_follow = [GAUSSIAN]
+    may_follow = [kernel.GAUSSIAN]
     if isinstance(config.growing, KeepLayers):
-        may_follow = [NO_LAYER, *np.intersect1d(wanted, [LINE, BOXES])]
+        may_follow = [kernel.NO_LAYER, *np.intersect1d(wanted, [kernel.LINE, kernel.BOXES])]
     is_sound = np.isin(layers.kinds[n:], may_follow).all()
     yield is_sound, "layers/kinds has a layer of a kind that is never kept or added"
-    is_copy = np.isin(layers.kinds, [LINE, BOXES]) & (np.arange(layers.kinds.size) >= n)
+    is_copy = np.isin(layers.kinds, [kernel.LINE, kernel.BOXES])
+    is_copy[:n] = False
     yield (layers.origins[is_copy] < n).all(), "layers/origins has a kept layer of no origin"
     is_sound = (layers.kinds[layers.origins[is_copy]] == layers.kinds[is_copy]).all()
     yield is_sound, "layers/origins has a kept layer of another kind than its origin"
@@ -357,51 +351,46 @@ def _problems_of_layers(network: Network) -> Iterator[tuple[Any, str]]:
     yield not layers.is_merged.all(), "every layer is merged; one must be left"
     if config.voting.form != "accuracy":
         yield (layers.voting_weights > 0.0).all(), "layers/voting_weights holds 0"
-    may_rest = layers.kinds == CLOUDS
+    may_rest = layers.kinds == kernel.CLOUDS
     yield not layers.rests[~may_rest].any(), "layers/rests lets a layer rest that never does"
 
 
 def _problems_of_progress(network: Network) -> Iterator[tuple[Any, str]]:
     """Memory, rates, shares and counters, which the next rows start from."""
     progress, params = network.state.progress, network.params
-    signals, counts, track = progress.signals, progress.counts, progress.errors
+    signals, counts = progress.signals, progress.counts
     if params.pool is not None:
-        fits = params.pool.shortest_memory <= signals[MEMORY] <= params.pool.longest_memory
+        fits = params.pool.shortest_memory <= signals[kernel.MEMORY] <= params.pool.longest_memory
         yield fits, "the memory in progress/signals does not fit the configuration"
-    shares = signals[[UNCERTAINTY, LABEL_RATE, INDEPENDENCE, NEAR_CHANGES]]
+    places = [kernel.UNCERTAINTY, kernel.LABEL_RATE, kernel.INDEPENDENCE, kernel.NEAR_CHANGES]
+    shares = signals[places]
     yield ((shares >= 0.0) & (shares <= 1.0)).all(), "progress/signals holds a share that is none"
-    is_worth = signals[INDEPENDENCE] >= LEAST_WORTH
+    is_worth = signals[kernel.INDEPENDENCE] >= kernel.LEAST_WORTH
     yield is_worth, "by progress/signals, rows are worth next to nothing"
-    watched = signals[WATCHED]
+    watched = signals[kernel.WATCHED]
     is_count = watched >= 0.0 and watched == np.floor(watched)
     yield is_count, "progress/signals counts labels in fractions"
-    is_label = np.isin(signals[LAST_LABEL], np.arange(network.n_classes))
+    is_label = np.isin(signals[kernel.LAST_LABEL], np.arange(network.n_classes))
     yield is_label, "progress/signals holds a label that is none"
     yield progress.label_shares.sum() <= 1.0 + ROUNDED, "progress/label_shares sum to more than 1"
-    rows, errors, cut_rows, cut_errors = (
-        track[place] for place in (TRACK_ROWS, TRACK_ERRORS, CUT_ROWS, CUT_ERRORS)
-    )
+    places = [kernel.TRACK_ROWS, kernel.TRACK_ERRORS, kernel.CUT_ROWS, kernel.CUT_ERRORS]
+    rows, errors, cut_rows, cut_errors = progress.errors[places].tolist()
     is_sound = errors <= rows and cut_rows <= rows and cut_errors <= min(errors, cut_rows)
     is_sound = is_sound and errors - cut_errors <= rows - cut_rows
     yield is_sound, "the counters of progress/errors contradict each other"
     is_sound = rows <= network.n_rows and network.n_labels <= network.n_rows
     if not network.is_stepwise:
-        is_sound = is_sound and max(counts[ROWS], rows) <= network.n_labels
-    is_sound = is_sound and counts[STEPS] <= network.n_chunks and counts[SCORED] <= counts[ROWS]
-    is_sound = is_sound and (network.state.layers.last_wins <= counts[STEPS]).all()
+        is_sound = is_sound and max(counts[kernel.ROWS], rows) <= network.n_labels
+    is_sound = is_sound and counts[kernel.STEPS] <= network.n_chunks
+    is_sound = is_sound and counts[kernel.SCORED] <= counts[kernel.ROWS]
+    is_sound = is_sound and (network.state.layers.last_wins <= counts[kernel.STEPS]).all()
     yield is_sound, "the counters of the network contradict each other"
     fits = len(network.gathered.rows) <= progress.n_open[0] < network.config.chunk_rows
     yield fits, "progress/counts does not fit the gathered rows"
 
 
-def _problems_of_budget(budget: Ints) -> Iterator[tuple[Any, str]]:
-    """The label budget: what was bought, and when."""
-    is_sound = budget[OWED] <= budget[BOUGHT] <= budget[SEEN_ROWS]
-    is_sound = is_sound and (budget[FIRST_PLACE:] <= budget[SEEN_ROWS]).all()
-    yield is_sound, "the counters of the label budget contradict each other"
-
-
 def check_budget(budget: Ints) -> None:
-    """Refuse a label budget that no model can have."""
-    for holds, message in _problems_of_budget(budget):
-        require(bool(holds), message)
+    """Refuse a label budget that no model can have: what was bought, and when."""
+    is_sound = budget[kernel.OWED] <= budget[kernel.BOUGHT] <= budget[kernel.SEEN_ROWS]
+    is_sound = is_sound and (budget[kernel.FIRST_PLACE :] <= budget[kernel.SEEN_ROWS]).all()
+    require(bool(is_sound), "the counters of the label budget contradict each other")
