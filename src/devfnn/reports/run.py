@@ -353,7 +353,8 @@ def _rules(result: Result) -> Iterator[Part]:
 def _parameters(result: Result) -> Iterator[Part]:
     """Parameters of the model, what they mean, and which differ from the default."""
     usual = flat_names(Config().to_dict())
-    changed, others = [], []
+    changed: list[tuple[str, ...]] = []
+    others: list[tuple[str, ...]] = []
     for name, value in flat_names(result.get("config") or {}).items():
         about = _about_parameter(name)
         # What the default has and this model has not is a section that is None.
