@@ -13,9 +13,7 @@ from reports.parsed import Page, outside_references
 @pytest.fixture
 def undrawn(monkeypatch):
     """Leave figures out, where only the words matter."""
-    monkeypatch.setattr(
-        "devfnn.reports.comparison.picture", lambda title, *data, **how: {"title": title}
-    )
+    monkeypatch.setattr("devfnn.reports.page.picture", lambda title, *data, **how: {"title": title})
 
 
 def test_the_page_is_well_formed_and_needs_nothing_else(comparison_page):

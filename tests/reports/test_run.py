@@ -23,7 +23,7 @@ BARE = {
 @pytest.fixture
 def undrawn(monkeypatch):
     """Leave figures out, where only the words matter."""
-    monkeypatch.setattr("devfnn.reports.run.picture", lambda title, *data, **how: {"title": title})
+    monkeypatch.setattr("devfnn.reports.page.picture", lambda title, *data, **how: {"title": title})
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +155,7 @@ def test_what_a_result_lacks_is_said_in_its_place(bare_page):
     assert "The result has no measures by class." in text
     assert "The structure of the model did not change, or the model has no events." in text
     assert "The result has no rules: its model has none, or they were not kept." in text
-    assert "The settings of the run are not in the result." in text
+    assert "There is no setting in the result." in text
     assert "The model has no such parameters." in text
     assert "With 2 chunks, means and deviations over chunks are imprecise." in text
 

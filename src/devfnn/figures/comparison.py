@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 from matplotlib.transforms import Bbox
 
 from devfnn.errors import InputError
@@ -21,7 +21,7 @@ from devfnn.figures.style import (
     styled,
     text_width,
 )
-from devfnn.figures.timeline import PERCENT, Floats, Result
+from devfnn.figures.timeline import COUNT, PERCENT, Floats, Result
 from devfnn.formatting import plural
 
 if TYPE_CHECKING:
@@ -87,14 +87,19 @@ class _Diagram:
     def __init__(self, ranking: "Ranking", ax: Axes | None) -> None:
         self.ranking, self.bars = ranking, group_bars(ranking)
         self.n_models = len(ranking.models)
-        order = np.argsort(ranking.mean_ranks, kind="stable").tolist()
+        order: list[int] = np.argsort(ranking.mean_ranks, kind="stable").tolist()
         n_left = -(-self.n_models // 2)
         self.halves = (order[:n_left], order[: n_left - 1 : -1])  # from the best, from the worst
         ranks = [f"{rank:.2f}" for rank in ranking.mean_ranks]
-        names = [f"{label(name)}  {rank}" for name, rank in zip(ranking.models, ranks, strict=True)]
+        n_digits = max(map(len, ranks))
+        self.ranks = [rank.rjust(n_digits, "\N{FIGURE SPACE}") for rank in ranks]
+        self.names = [label(model) for model in ranking.models]
+        widths = [
+            text_width(f"{name}  {rank}", style.SIZE)
+            for name, rank in zip(self.names, self.ranks, strict=True)
+        ]
         self.left, right = (
-            MARGIN + GAP + SPACE + max(text_width(names[place], style.SIZE) for place in half)
-            for half in self.halves
+            MARGIN + GAP + SPACE + max(widths[place] for place in half) for half in self.halves
         )
         difference = ranking.critical_difference
         n_steps = max(self.n_models - 1.0, difference or 0.0)
@@ -153,10 +158,10 @@ class _Diagram:
         edges = (self.left - GAP, self.right + GAP)
         for half, edge, is_left in zip(self.halves, edges, (True, False), strict=True):
             for count, place in enumerate(half):
-                rank, name = self.ranking.mean_ranks[place], label(self.ranking.models[place])
-                at, height = self.at(rank), self.first_name - LINE * count
+                rank, name = self.ranks[place], self.names[place]
+                at, height = self.at(self.ranking.mean_ranks[place]), self.first_name - LINE * count
                 self.line((at, at, edge), (self.axis, height, height), 0.8, style.GREY)
-                text = f"{name}  {rank:.2f}" if is_left else f"{rank:.2f}  {name}"
+                text = f"{name}  {rank}" if is_left else f"{rank}  {name}"
                 start, side = (edge - SPACE, "right") if is_left else (edge + SPACE, "left")
                 self.text(start, height, text, style.SIZE, ha=side, va="center_baseline")
 
@@ -266,9 +271,7 @@ def _set_axes(ax: Axes, speeds: Floats, rates: Floats) -> None:
     subs = (1.0, 2.0, 5.0) if high - low + 2.0 * room < 3.0 else (1.0,)
     ax.xaxis.set_major_locator(LogLocator(subs=subs))
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(
-        FuncFormatter(lambda speed, _: f"{speed:,.0f}" if speed >= 1.0 else f"{speed:g}")
-    )
+    ax.xaxis.set_major_formatter(COUNT)
     ax.yaxis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 5, 10]))
     ax.yaxis.set_major_formatter(PERCENT)
     ax.set_xlabel("rows per second, geometric mean")
@@ -300,14 +303,14 @@ def _name_points(ax: Axes, models: Sequence[str], points: Floats, front: Sequenc
         ax.annotate(
             name,
             tuple(points[which]),
-            xytext=tuple(offset),
+            xytext=(offset[0], offset[1]),
             textcoords="offset points",
             ha="center",
             va="center_baseline",
             fontsize=style.SMALL,
             zorder=4.0,
             arrowprops={"arrowstyle": "-", "color": style.GREY, "linewidth": 0.5}
-            if distance > DISTANCES[1]
+            if distance > DISTANCES[0]
             else None,
         )
 

@@ -89,10 +89,9 @@ def rule_ellipses(
     ax = axes_or_new(ax, 5.6, 4.4)
     some = slice(None, None, -(-len(points) // MOST_POINTS) or 1)
     faces = style.GREY if labels is None else [colours[each] for each in labels[some]]
-    is_many = len(points[some]) > 1000
-    how: dict[str, Any] = {"s": 5.0, "linewidths": 0.0, "zorder": 2.0, "rasterized": is_many}
     if len(points):
-        ax.scatter(*points[some].T, c=faces, alpha=0.35, **how)
+        dots = ax.scatter(points[some, 0], points[some, 1], 5.0, faces, alpha=0.35, linewidths=0.0)
+        dots.set(rasterized=len(points) > 1000, zorder=2.0)
     for rule in shown:
         _draw_rule(ax, rule, features, colours[_predicts(rule)])
     xlim, ylim = (_limits(shown, *each) for each in zip(features, points.T, strict=True))
@@ -212,7 +211,7 @@ def _name_classes(
 ) -> None:
     """A legend of the classes of rules and rows, and of dashed lines."""
     seen = {*map(_predicts, rules), *labels}
-    lines = [
+    lines: list[tuple[str, str, Any]] = [
         (class_label(each), colour, "-")
         for each, colour in colours.items()
         if each in seen and colour != style.GREY

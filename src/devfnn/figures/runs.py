@@ -1,6 +1,7 @@
 """Runs over the rows of their streams: accuracy and other measures, layers, rules, features."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -95,7 +96,7 @@ def layers_over_time(result: Result, ax: Axes | None = None) -> Axes:
     live, total = curve(result, "layers"), curve(result, "layers_total")
     ax = row_axes(result, ax)
     draw_true_drift(ax, result)
-    how = {"linewidth": 1.6, "drawstyle": "steps-post"}
+    how: dict[str, Any] = {"linewidth": 1.6, "drawstyle": "steps-post"}
     ax.plot(ends, total, color=style.ORANGE, label="all layers", **how)
     ax.plot(ends, live, color=style.BLUE, label="layers that vote", **how)
     set_count_axis(ax, np.append(live, total))

@@ -131,9 +131,6 @@ def reliability_curve(result: Result, ax: Axes | None = None) -> Axes:
         axis.set_major_locator(MultipleLocator(0.2))
         axis.set_major_formatter(PERCENT)
     ax.grid(color=style.PALE, linewidth=0.5)
-    error = result.get("calibration_error")
-    if error is None:
-        error = float((rows * np.abs(accuracy - confidence))[filled].sum() / rows.sum())
-    ax.set_title(f"calibration error {percent(error, 1)}", loc="left")
+    ax.set_title(f"calibration error {percent(result.get('calibration_error'), 1)}", loc="left")
     ax.legend(loc="upper left", handlelength=1.8)
     return ax

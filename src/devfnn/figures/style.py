@@ -203,8 +203,8 @@ def _written(
 ) -> bytes:
     """A figure as bytes of a format."""
     content = io.BytesIO()
-    style = ["default", STYLE | (settings or {})]
-    with matplotlib.style.context(style), _without_glyph_warnings():
+    in_style = matplotlib.style.context(["default", STYLE | (settings or {})])
+    with in_style, _without_glyph_warnings():
         figure_of(figure_or_axes).savefig(
             content, format=suffix[1:], dpi=200, **(FORMATS[suffix] | options)
         )

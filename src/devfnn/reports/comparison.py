@@ -13,17 +13,7 @@ from devfnn.evaluation.results import deviation, mean
 from devfnn.experiments.cells import largest_size, overall_speed
 from devfnn.figures.runs import several_over_time
 from devfnn.formatting import count, listed, percent, plural, seconds, size
-from devfnn.reports.page import (
-    Part,
-    decimal,
-    marked,
-    picture,
-    pictures,
-    plain,
-    rendered,
-    settings_of,
-    table,
-)
+from devfnn.reports import page
 
 FEW_STREAMS = 10
 """Below this, tests over streams find only large differences."""
@@ -49,8 +39,8 @@ def comparison_report(comparison: Comparison, results: Sequence[Result] = ()) ->
     """
     models, streams, cells = (comparison[key] for key in ("models", "streams", "cells"))
     seeds = plural(len({cell.get("seed") for cell in cells}), "seed")
-    settings = {key: plain(comparison.get(key)) for key in ("models", "streams", "seeds")}
-    return rendered(
+    settings = {key: page.plain(comparison.get(key)) for key in ("models", "streams", "seeds")}
+    return page.rendered(
         kind="Report of a comparison",
         title=f"{plural(len(models), 'model')} on {plural(len(streams), 'stream')}",
         about=f"{len(cells)} runs, {seeds} each. {', '.join(models)}",
@@ -61,13 +51,7 @@ def comparison_report(comparison: Comparison, results: Sequence[Result] = ()) ->
             "Statistical tests": _tests(comparison),
             "Cost": _costs(comparison),
             "Accuracy over time": [_curves(comparison, results)],
-            "Settings": [
-                table(
-                    {"setting": "", "value": "value"},
-                    (settings | _shared_settings(results)).items(),
-                    "narrow",
-                )
-            ],
+            "Settings": [page.pairs("setting", settings | _shared_settings(results))],
         },
     )
 
@@ -104,7 +88,7 @@ def standing_values(comparison: Comparison) -> list[dict[str, Any]]:
     return rows
 
 
-def _accuracies(comparison: Comparison) -> Iterator[Part]:
+def _accuracies(comparison: Comparison) -> Iterator[page.Part]:
     """A table of all models on all streams."""
     values, models = standing_values(comparison), comparison["models"]
     has_seeds = any(row["std"] is not None for row in values)
@@ -119,12 +103,12 @@ def _accuracies(comparison: Comparison) -> Iterator[Part]:
         best = max((row["mean"] for row in line if row["mean"] is not None), default=None)
         rows.append((stream, *(_accuracy(row, percent(best)) for row in line)))
     ranks = (mean(row["rank"] for row in values if row["model"] == model) for model in models)
-    rows.append(("mean rank", *(decimal(rank, 2) for rank in ranks)))
-    yield table({"stream": ""} | dict.fromkeys(models, "number"), rows)
+    rows.append(("mean rank", *(page.decimal(rank, 2) for rank in ranks)))
+    yield page.table({"stream": ""} | dict.fromkeys(models, "number"), rows)
 
 
 def _accuracy(row: Mapping[str, Any], best: str) -> Markup:
-    """A cell of the table: mean, spread over seeds and rank."""
+    """A cell of the page.table: mean, spread over seeds and rank."""
     shown = percent(row["mean"])
     text = Markup("<b>{}</b>" if row["mean"] is not None and shown == best else "{}").format(shown)
     if row["std"] is not None:
@@ -137,7 +121,7 @@ def _accuracy(row: Mapping[str, Any], best: str) -> Markup:
 # ---- statistical tests
 
 
-def _tests(comparison: Comparison) -> Iterator[Part]:
+def _tests(comparison: Comparison) -> Iterator[page.Part]:
     """The results of the tests in words, as a diagram and as a table of pairs."""
     if not comparison.get("ranking"):
         yield (
@@ -153,15 +137,15 @@ def _tests(comparison: Comparison) -> Iterator[Part]:
         yield f"Groups of models that do not differ significantly: {together}."
     else:
         yield "All pairs differ significantly."
-    yield pictures(
-        picture(
+    yield [
+        page.picture(
             "Critical difference",
             "Mean ranks, 1 is best; bars join models that do not differ significantly.",
             figures.critical_difference,
             ranking,
             is_wide=True,
         )
-    )
+    ]
     test = "Nemenyi" if ranking.post_hoc == "nemenyi" else "signed ranks, corrected by Holm"
     yield (
         f"p-values of pairs, adjusted ({test}); those that differ significantly, at "
@@ -171,52 +155,48 @@ def _tests(comparison: Comparison) -> Iterator[Part]:
         (one, *("" if one == other else _p_value(ranking, one, other) for other in ranking.models))
         for one in ranking.models
     ]
-    yield table({"": ""} | dict.fromkeys(ranking.models, "number"), rows, "narrow")
+    yield page.table({"": ""} | dict.fromkeys(ranking.models, "number"), rows, "narrow")
 
 
 def _p_value(ranking: Ranking, one: str, other: str) -> str:
     """The p-value of a pair of models; small ones as a bound."""
     p = ranking.p_value(one, other)
     text = "< 0.001" if p < 0.001 else f"{p:.3f}"
-    return marked(text) if p <= ranking.significance else text
+    return page.marked(text) if p <= ranking.significance else text
 
 
 # ---- costs and curves
 
 
-def _costs(comparison: Comparison) -> Iterator[Part]:
+def _costs(comparison: Comparison) -> Iterator[page.Part]:
     """Time, memory, labels and structure of every model."""
-    yield pictures(
-        picture(
+    yield [
+        page.picture(
             "Accuracy against speed",
             "Rows per second, predicting and learning together.",
             figures.accuracy_against_speed,
             comparison["cells"],
             is_wide=True,
         )
-    )
+    ]
+    keys = ("seconds_predict", "seconds_learn", "label_fraction", "rules_mean", "layers_mean")
     rows = []
     for model in comparison["models"]:
         cells = [cell for cell in comparison["cells"] if cell["model"] == model]
-        predict, learn, labels, rules, layers = (
-            mean(cell.get(key) for cell in cells)
-            for key in (
-                *("seconds_predict", "seconds_learn", "label_fraction"),
-                *("rules_mean", "layers_mean"),
-            )
-        )
+        predict, learn, labels, *structure = (mean(cell.get(key) for cell in cells) for key in keys)
         speed, largest = count(overall_speed(cells)), size(largest_size(cells))
         times, used = (seconds(predict), seconds(learn)), percent(labels, 1)
-        rows.append((model, speed, *times, largest, used, decimal(rules, 1), decimal(layers, 1)))
+        numbers = (page.decimal(number, 1) for number in structure)
+        rows.append((model, speed, *times, largest, used, *numbers))
     names = ("rows per second", "predicting", "learning", "largest model", "labels used")
-    yield table({"model": ""} | dict.fromkeys((*names, "rules", "layers"), "number"), rows)
+    yield page.table({"model": ""} | dict.fromkeys((*names, "rules", "layers"), "number"), rows)
     yield (
         "Rows per second are over all runs of a model, its size is the largest; all else is the "
         "mean over its runs."
     )
 
 
-def _curves(comparison: Comparison, results: Sequence[Result]) -> Part:
+def _curves(comparison: Comparison, results: Sequence[Result]) -> page.Part:
     """The accuracy of all models over each stream, as far as the single runs are there."""
     shown = []
     for stream in comparison["streams"]:
@@ -227,10 +207,10 @@ def _curves(comparison: Comparison, results: Sequence[Result]) -> Part:
         found = {model: each for model, each in runs.items() if each}
         if found:
             caption = "Mean over the latest chunks and over seeds."
-            shown.append(picture(stream, caption, several_over_time, found, height=3.0))
+            shown.append(page.picture(stream, caption, several_over_time, found, height=3.0))
     if not shown:
         return "Left out. The results of the single runs are not in the folder of the comparison."
-    return pictures(*shown)
+    return shown
 
 
 # ---- caveats and settings
@@ -307,7 +287,7 @@ def _unlike_settings(results: Sequence[Result]) -> list[str]:
     first: dict[tuple[str, Any], dict[str, str]] = {}
     differing: dict[str, None] = {}
     for result in results:
-        own = settings_of(result)
+        own = page.settings_of(result)
         other = first.setdefault((result["stream"], result.get("seed")), own)
         differing |= dict.fromkeys(key for key in own | other if own.get(key) != other.get(key))
     return [name for name in differing if not any(word in name for word in OF_MODELS)]
@@ -315,7 +295,7 @@ def _unlike_settings(results: Sequence[Result]) -> list[str]:
 
 def _shared_settings(results: Sequence[Result]) -> dict[str, str]:
     """Settings that all runs have in common."""
-    first, *others = [settings_of(result) for result in results] or [{}]
+    first, *others = [page.settings_of(result) for result in results] or [{}]
     return {
         name: value
         for name, value in first.items()

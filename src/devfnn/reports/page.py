@@ -14,11 +14,8 @@ from devfnn.formatting import NO_VALUE, flat_names
 WIDE, HALF = 10.5, 5.1
 """Widths of figures in inches: of the whole page, and of half of it."""
 
-LONGEST_VALUE = 400
-"""Characters of a setting that are shown."""
-
-Part: TypeAlias = str | dict[str, Any]
-"""A part of a section: a paragraph, or what `table` or `pictures` made."""
+Part: TypeAlias = str | dict[str, Any] | list[dict[str, Any]]
+"""A part of a section: a paragraph, what `table` made, or a list of what `picture` made."""
 
 
 def rendered(sections: Mapping[str, Iterable[Part]], **content: Any) -> str:
@@ -43,9 +40,11 @@ def table(columns: Mapping[str, str], rows: Iterable[Sequence[object]], look: st
     return {"columns": columns, "rows": rows, "look": look}
 
 
-def pictures(*every: Mapping[str, Any]) -> Part:
-    """Figures side by side, as `picture` made them."""
-    return {"pictures": every}
+def pairs(kind: str, values: Mapping[str, object]) -> Part:
+    """A table of names and values."""
+    if not values:
+        return f"There is no {kind} in the result."
+    return table({kind: "", "value": "value"}, values.items(), "narrow")
 
 
 def picture(
@@ -93,9 +92,7 @@ def plain(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     text = ", ".join(map(plain, value)) if isinstance(value, list | tuple) else str(value)
-    if value is None or not text:
-        return NO_VALUE
-    return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + " …"
+    return NO_VALUE if value is None or not text else text
 
 
 def settings_of(result: Mapping[str, Any]) -> dict[str, str]:

@@ -13,19 +13,7 @@ from devfnn.figures.runs import SHARES, measure_name
 from devfnn.figures.style import new_figure
 from devfnn.formatting import count, flat_names, percent, plural, seconds, size
 from devfnn.model.config import SECTIONS, Config
-from devfnn.reports.page import (
-    WIDE,
-    Part,
-    decimal,
-    marked,
-    picture,
-    pictures,
-    plain,
-    rendered,
-    sentence,
-    settings_of,
-    table,
-)
+from devfnn.reports import page
 
 MOST_EVENTS = 1000
 """Events that are listed; of more, the first and the last."""
@@ -74,9 +62,8 @@ def run_report(result: Result) -> str:
     `result` is what `devfnn run --json` wrote, as `devfnn.experiments.result_files` reads it. The
     same result gives the same page.
     """
-    settings = settings_of(result).items()
     versions = {"devfnn": result.get("version")} | (result.get("versions") or {})
-    return rendered(
+    return page.rendered(
         kind="Report of a run",
         title=f"{result['model']} on {result['stream']}",
         about=_about(result),
@@ -90,13 +77,9 @@ def run_report(result: Result) -> str:
             "Drift": _drift(result),
             "Events": _events(result),
             "Rules at the end": _rules(result),
-            "Settings": [
-                table({"setting": "", "value": "value"}, settings, "narrow")
-                if settings
-                else "The settings of the run are not in the result."
-            ],
+            "Settings": [page.pairs("setting", page.settings_of(result))],
             "Parameters": _parameters(result),
-            "Versions": [table({"package": "", "version": "value"}, versions.items(), "narrow")],
+            "Versions": [page.pairs("package", versions)],
         },
     )
 
@@ -144,14 +127,14 @@ def _tiles(result: Result) -> list[tuple[str, str, str]]:
         ("accuracy", percent(result.get("accuracy_mean")), spread),
         ("accuracy overall", overall, "over all predicted rows"),
         ("rows per second", count(result.get("rows_per_second")), times),
-        ("rules", decimal(result.get("rules_mean"), 1), at_the_end("rules")),
-        ("layers", decimal(result.get("layers_mean"), 1), at_the_end("layers")),
+        ("rules", page.decimal(result.get("rules_mean"), 1), at_the_end("rules")),
+        ("layers", page.decimal(result.get("layers_mean"), 1), at_the_end("layers")),
         ("labels used", percent(result.get("label_fraction"), 1), labels),
         ("model size", size(result.get("model_bytes")), parameters),
     ]
 
 
-def _run_pictures(result: Result) -> Part:
+def _run_pictures(result: Result) -> page.Part:
     """Figures over the rows of the stream."""
     has_layers = result.get("layers_mean") is not None
     panels = "Accuracy, layers, rules" if has_layers else "Accuracy"
@@ -160,30 +143,30 @@ def _run_pictures(result: Result) -> Part:
     columns, step = result["per_chunk"], -(-len(result["per_chunk"]["rows"]) // MOST_DRAWN)
     kept = {key: columns.get(key, [])[step - 1 :: step] for key in ("rows", "voting_weights")}
     every = f", every {step} chunks" if step > 1 else ""
-    return pictures(
-        picture(
+    return [
+        page.picture(
             "Overview",
             f"{panels} and training samples, chunk by chunk.",
             figures.run_overview,
             result,
-            new_figure(WIDE, 8.5 if has_layers else 5.5),
+            new_figure(page.WIDE, 8.5 if has_layers else 5.5),
             is_wide=True,
         ),
-        picture(
+        page.picture(
             "Voting weights",
             f"Share of each layer in the vote{every}.",
             figures.voting_weights,
             {**result, "per_chunk": kept},
             height=3.0,
         ),
-        picture(
+        page.picture(
             "Features in use",
             "Which features the model used, chunk by chunk.",
             figures.feature_mask,
             result,
             height=min(max(1.3 + 0.2 * n_features, 3.0), 8.0),
         ),
-    )
+    ]
 
 
 # ---- measures
@@ -203,7 +186,7 @@ def measure_values(result: Result) -> list[dict[str, Any]]:
     return rows
 
 
-def _measures(result: Result) -> Iterator[Part]:
+def _measures(result: Result) -> Iterator[page.Part]:
     """A table of all measures with their meaning."""
     values = measure_values(result)
     if not values:
@@ -215,25 +198,25 @@ def _measures(result: Result) -> Iterator[Part]:
     rows = []
     for each in values:
         key = each["measure"]
-        shown = percent if key in SHARES else decimal
+        shown = percent if key in SHARES else page.decimal
         spread = "" if each["std"] is None else f" ± {shown(each['std'])}"
         middle, last = shown(each["mean"]) + spread, shown(each["last_window"])
         rows.append((measure_name(key), shown(each["overall"]), middle, last, MEANINGS[key]))
     numbers = dict.fromkeys(("overall", "mean over chunks", "last window"), "number")
-    yield table({"measure": "kind"} | numbers | {"meaning": "words"}, rows)
+    yield page.table({"measure": "kind"} | numbers | {"meaning": "words"}, rows)
 
 
-def _classes(result: Result) -> Iterator[Part]:
+def _classes(result: Result) -> Iterator[page.Part]:
     """Precision, recall, F1 and rows of each class, and how they were predicted."""
     classes = result.get("per_class") or []
     if not classes:
         yield "The result has no measures by class."
     else:
-        yield table(
+        yield page.table(
             {"class": ""} | dict.fromkeys(("precision", "recall", "F1", "rows"), "number"),
             [
                 (
-                    row.get("name") or plain(row.get("label")),
+                    row.get("name") or page.plain(row.get("label")),
                     *(percent(row.get(key)) for key in ("precision", "recall", "f1")),
                     count(row.get("support")),
                 )
@@ -242,28 +225,28 @@ def _classes(result: Result) -> Iterator[Part]:
         )
     if len(classes) > MOST_LISTED:
         yield f"{count(len(classes) - MOST_LISTED)} more classes with fewer rows are not listed."
-    yield pictures(
-        picture(
+    yield [
+        page.picture(
             "Confusion matrix",
             "True classes against predicted ones.",
             figures.confusion_matrix,
             result,
             is_wide=len(result.get("classes") or []) > MOST_IN_HALF,
         ),
-        picture(
+        page.picture(
             "Reliability",
             "Accuracy against confidence.",
             figures.reliability_curve,
             result,
             height=4.2,
         ),
-    )
+    ]
 
 
 # ---- drift, events and rules
 
 
-def _drift(result: Result) -> Iterator[Part]:
+def _drift(result: Result) -> Iterator[page.Part]:
     """How well drifts were detected, if the true ones are known."""
     detection, positions = result.get("drift_detection"), result.get("drift_positions") or []
     if not detection:
@@ -282,10 +265,10 @@ def _drift(result: Result) -> Iterator[Part]:
         (count(position), "missed" if delay is None else f"found {count(delay)} rows later")
         for position, delay in zip(positions, detection.get("delays") or [], strict=False)
     ]
-    yield table({"new concept from row": "", "drift": ""}, rows[:MOST_LISTED], "narrow")
+    yield page.table({"new concept from row": "", "drift": ""}, rows[:MOST_LISTED], "narrow")
 
 
-def _events(result: Result) -> Iterator[Part]:
+def _events(result: Result) -> Iterator[page.Part]:
     """Events by kind, and listed with their reasons."""
     log, counts = result.get("event_log") or [], result.get("events") or {}
     if not log:
@@ -298,7 +281,7 @@ def _events(result: Result) -> Iterator[Part]:
             count(event.get("row")),
             count(event.get("chunk")),
             event_name(event["kind"]),
-            sentence(event.get("reason") or ""),
+            page.sentence(event.get("reason") or ""),
         )
         for event in log
     ]
@@ -307,7 +290,7 @@ def _events(result: Result) -> Iterator[Part]:
         between = f"{count(len(rows) - 2 * half)} events between are not listed."
         rows[half:-half] = [("…", "…", "…", between)]
     columns = {"row": "number", "chunk": "number", "event": "kind", "reason": "words"}
-    yield table(columns, rows, "tall")
+    yield page.table(columns, rows, "tall")
 
 
 def event_name(kind: str) -> str:
@@ -319,30 +302,32 @@ def event_name(kind: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).lower()
 
 
-def _rules(result: Result) -> Iterator[Part]:
+def _rules(result: Result) -> Iterator[page.Part]:
     """Figures of the rules that differ most, and all rules as text."""
     try:
         rules = rules_of(result)
         drawn = rules_to_draw(rules)
     except InputError as error:
-        yield sentence(str(error))
+        yield page.sentence(str(error))
         return
     names = features_by_contrast(drawn, result)
     where = f"Active rules of layer {drawn[0].layer}."
     shown = [
-        picture(f"Memberships of {name}", where, figures.membership_curves, drawn, name, height=2.6)
+        page.picture(
+            f"Memberships of {name}", where, figures.membership_curves, drawn, name, height=2.6
+        )
         for name in features_to_draw(drawn, names)
     ]
     if len(names) >= 2:
         title = f"Rules over {names[0]} and {names[1]}"
         pair = (names[0], names[1])
-        shown.append(picture(title, where, figures.rule_ellipses, drawn, pair, height=4.2))
-    yield pictures(*shown)
+        shown.append(page.picture(title, where, figures.rule_ellipses, drawn, pair, height=4.2))
+    yield shown
     rows = [
         (rule.remark().strip("[]"), percent(rule.voting_weight, 1), rule.text())
         for rule in rules[:MOST_LISTED]
     ]
-    yield table({"rule": "", "vote of its layer": "number", "text": "value"}, rows)
+    yield page.table({"rule": "", "vote of its layer": "number", "text": "value"}, rows)
     if len(rules) > MOST_LISTED:
         yield f"{count(len(rules) - MOST_LISTED)} more rules are not listed."
 
@@ -350,7 +335,7 @@ def _rules(result: Result) -> Iterator[Part]:
 # ---- parameters
 
 
-def _parameters(result: Result) -> Iterator[Part]:
+def _parameters(result: Result) -> Iterator[page.Part]:
     """Parameters of the model, what they mean, and which differ from the default."""
     usual = flat_names(Config().to_dict())
     changed: list[tuple[str, ...]] = []
@@ -359,12 +344,12 @@ def _parameters(result: Result) -> Iterator[Part]:
         about = _about_parameter(name)
         # What the default has and this model has not is a section that is None.
         default = usual.get(name, about.default if about else "set" if name in SECTIONS else value)
-        meaning = sentence(about.metadata["meaning"]) if about else ""
-        shown, usually = (plain(_named_layers(each)) for each in (value, default))
+        meaning = page.sentence(about.metadata["meaning"]) if about else ""
+        shown, usually = (page.plain(_named_layers(each)) for each in (value, default))
         if value == default:
             others.append((name, shown, usually, meaning))
         else:
-            changed.append((name, marked(shown), usually, meaning))
+            changed.append((name, page.marked(shown), usually, meaning))
     if not changed + others:
         yield "The model has no such parameters."
         return
@@ -374,7 +359,7 @@ def _parameters(result: Result) -> Iterator[Part]:
         else "All parameters have their default values."
     )
     columns = {"parameter": "", "value": "value", "default": "value", "meaning": "words"}
-    yield table(columns, changed + others, "tall")
+    yield page.table(columns, changed + others, "tall")
 
 
 def _about_parameter(name: str) -> "dataclasses.Field[Any] | None":
