@@ -224,8 +224,11 @@ def test_axes_that_are_given_are_drawn_on_and_returned():
     ("rules", "features", "message"),
     [
         ([], BOTH, "no rules to draw"),
-        ([made.rule([0.0, 0.0], np.eye(2))], ("pricee", "demand"), r"did you mean price\?"),
-        ([made.rule([0.0, 0.0], np.eye(2))], ("zzz", "demand"), "no input 'zzz': price, demand"),
+        (
+            [made.rule([0.0, 0.0], np.eye(2))],
+            ("pricee", "demand"),
+            "no input 'pricee', but price, demand",
+        ),
         ([made.rule([0.0, 0.0], np.eye(2))], ("price",), "need two features"),
         (
             [
@@ -243,5 +246,5 @@ def test_what_cannot_be_drawn_is_refused(rules, features, message):
 
 
 def test_an_unknown_feature_has_no_membership():
-    with pytest.raises(InputError, match=r"no input 'prise'; did you mean price\?"):
+    with pytest.raises(InputError, match="no input 'prise'"):
         membership_curves([made.rule([0.0, 0.0], np.eye(2))], "prise")

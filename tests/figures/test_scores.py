@@ -123,19 +123,6 @@ def test_the_calibration_error_is_said():
     assert reliability_curve(made.result()).get_title(loc="left") == "calibration error 4.5 %"
 
 
-def test_the_calibration_error_is_worked_out_if_the_result_does_not_say_it():
-    result = made.result(calibration_error=None)
-    bins = result["calibration"]
-    gaps = [
-        rows * abs(right - sure)
-        for rows, right, sure in zip(
-            bins["rows"][5:], bins["accuracy"][5:], bins["confidence"][5:], strict=True
-        )
-    ]
-    expected = f"calibration error {100 * sum(gaps) / 2000:.1f} %"
-    assert reliability_curve(result).get_title(loc="left") == expected
-
-
 @pytest.mark.parametrize(
     "calibration",
     [None, {"edges": [0, 1], "rows": [0], "confidence": [None], "accuracy": [None]}],

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from devfnn.errors import InputError
 from devfnn.figures import feature_mask, voting_weights
-from devfnn.figures.structure import LEFT_OUT, MOST_NAMES, USED
+from devfnn.figures.runs import LEFT_OUT, MOST_NAMES, USED
 from figures import made
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from devfnn.evaluation.ranking import rank
+from devfnn.events import Event
 from devfnn.model.config import Config
 from devfnn.reports.comparison import standing_values
 
@@ -252,9 +253,15 @@ def _events(random, n_events: int, chunk_rows: int, drifts: list[int], n_chunks:
         events.append(event | {"row": (chunk + 1) * chunk_rows, "chunk": chunk})
     for drift in drifts[::2]:
         found = {"kind": "DriftFound", "error_before": 0.1, "error_after": 0.34, "bound": 0.12,
-                 "cut": 300, "reason": "the error rate rose from 10.0 % to 34.0 %"}  # fmt: skip
+                 "cut": 300}  # fmt: skip
         row = drift + chunk_rows
         events.append(found | {"row": row, "chunk": row // chunk_rows - 1})
         added = {"kind": "LayerAdded", "layer": 2, "n_inputs": 7, "trained_rows": 500}
         events.append(added | {"row": row, "chunk": row // chunk_rows - 1})
-    return sorted(events, key=lambda event: event["row"])
+    return [_explained(event) for event in sorted(events, key=lambda event: event["row"])]
+
+
+def _explained(event: dict[str, Any]) -> dict[str, Any]:
+    """The event with its explanation as the reason, as runs write it."""
+    fields = {name: value for name, value in event.items() if name != "chunk"}
+    return event | {"reason": Event.from_dict(fields).explanation}

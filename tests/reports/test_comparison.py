@@ -6,7 +6,6 @@ import pytest
 
 from devfnn.evaluation.ranking import rank
 from devfnn.reports import comparison_report
-from devfnn.reports.page import Picture
 from reports.made_results import made_comparison, ranked
 from reports.parsed import Page, outside_references
 
@@ -14,10 +13,7 @@ from reports.parsed import Page, outside_references
 @pytest.fixture
 def undrawn(monkeypatch):
     """Leave figures out, where only the words matter."""
-    monkeypatch.setattr(
-        "devfnn.reports.comparison.picture",
-        lambda title, caption, draw, is_wide=False: Picture(title, ""),
-    )
+    monkeypatch.setattr("devfnn.reports.page.picture", lambda title, *data, **how: {"title": title})
 
 
 def test_the_page_is_well_formed_and_needs_nothing_else(comparison_page):
@@ -39,15 +35,14 @@ def test_accuracies_have_their_spread_over_seeds_and_their_rank(comparison_page,
     assert f"sea {100 * sum(values) / 3:.2f} % ± " in words
     assert "rank 1" in words
     assert "mean rank 1.00 2.00" in words
-    best = comparison_page.rawdata_all.count('<td class="number best">')
+    best = comparison_page.rawdata_all.count('<td class="number"><b>')
     assert best == len(comparison["streams"])
 
 
 def test_the_tests_are_put_into_words(comparison_page):
     words = comparison_page.section("Statistical tests")
-    assert "Friedman&#39;s test finds that the models differ (chi-square" in words
-    assert "p < 0.001, 8 streams)" in words.replace("&lt;", "<")
-    assert "differ by less than 2.67 do not differ significantly" in words
+    assert "Friedman test over 8 streams: p = " in words
+    assert "mean ranks that differ by 2.67 or more differ significantly, at 0.05." in words
     assert (
         "Groups of models that do not differ significantly: devfnn, gclass, pensemble; gclass"
         in words
@@ -69,6 +64,16 @@ def test_costs_and_courses_are_there(comparison_page, comparison):
         assert f"{stream} Mean over the latest chunks and over seeds." in courses
     assert comparison_page.count("svg") == 2 + len(comparison["streams"])
     assert "Left out" not in comparison_page.text
+
+
+def test_speed_counts_long_runs_by_their_length_and_the_size_is_the_largest(undrawn):
+    data = made_comparison(models=("a",), streams=("sea", "rfid"), seeds=(0,))
+    for cell, rows, size in zip(data["cells"], (1000, 9000), (10, 30), strict=True):
+        cell |= {"rows": rows, "rows_per_second": float(rows), "model_bytes": size}
+    assert "a 5,000 3 s 7 s 30 bytes" in Page(comparison_report(data)).section("Cost")
+    for cell in data["cells"]:
+        cell |= {"rows_per_second": None}
+    assert "a - 3 s 7 s 30 bytes" in Page(comparison_report(data)).section("Cost")
 
 
 def test_settings_that_all_runs_share_are_listed(comparison_page):
@@ -93,15 +98,14 @@ def test_models_that_do_not_differ_are_said_not_to(undrawn):
     scores = {"a": [1.0, 2, 3], "b": [2.0, 3, 1], "c": [3.0, 1, 2]}
     data = made_comparison(models=("a", "b", "c")) | {"ranking": rank(scores).to_dict()}
     words = Page(comparison_report(data)).section("Statistical tests")
-    assert "does not find that the models differ" in words
-    assert "all differences below may be due to chance" in words
-    assert "No pair differs significantly." in words
+    assert "Friedman test over 3 streams: p = 1." in words
+    assert "Groups of models that do not differ significantly: a, b, c." in words
 
 
 def test_two_models_are_compared_directly(undrawn):
     page = Page(comparison_report(ranked(made_comparison(models=("a", "b")))))
-    assert "For two models there is no Friedman test" in page.text
-    assert "the signed-rank test with Holm's correction, at a level of 5 %" in page.text
+    assert "Friedman" not in page.text
+    assert "p-values of pairs, adjusted (signed ranks, corrected by Holm)" in page.text
     assert "All pairs differ significantly." in page.text
 
 

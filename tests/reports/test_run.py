@@ -1,13 +1,10 @@
 """The report of a run: complete, honest about what is missing, harmless whatever the data say."""
 
-import base64
 import copy
-import hashlib
 
 import pytest
 
 from devfnn.reports import run_report
-from devfnn.reports.page import Picture
 from devfnn.reports.run import MOST_EVENTS
 from reports.made_results import made_result
 from reports.parsed import Page, outside_references
@@ -26,9 +23,7 @@ BARE = {
 @pytest.fixture
 def undrawn(monkeypatch):
     """Leave figures out, where only the words matter."""
-    monkeypatch.setattr(
-        "devfnn.reports.run.picture", lambda title, caption, draw, is_wide=False: Picture(title, "")
-    )
+    monkeypatch.setattr("devfnn.reports.page.picture", lambda title, *data, **how: {"title": title})
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +41,7 @@ def test_the_page_is_well_formed(run_page, bare_page):
 
 def test_every_link_leads_to_a_place_on_the_page(run_page):
     targets = [about["href"] for tag, about in run_page.elements if tag == "a"]
-    assert len(targets) == 7
+    assert len(targets) == 9
     assert {target[1:] for target in targets} <= set(run_page.ids())
 
 
@@ -54,13 +49,7 @@ def test_nothing_is_fetched_from_elsewhere(run_page):
     assert outside_references(run_page.rawdata_all) == []
     policy = next(about["content"] for _, about in run_page.elements if "http-equiv" in about)
     assert policy.startswith("default-src 'none'")
-    assert "script-src 'sha256-" in policy
-
-
-def test_the_policy_allows_the_script_of_the_page(run_page):
-    script = run_page.rawdata_all.split("<script>")[1].split("</script>")[0]
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert f"sha256-{digest}" in run_page.rawdata_all.replace("&#43;", "+").replace("&#39;", "'")
+    assert run_page.count("script") == 0
 
 
 def test_key_figures_stand_at_the_top(run_page):
@@ -97,7 +86,7 @@ def test_measures_have_values_and_a_meaning(run_page):
     assert "kappa temporal 0.870" in measures
     assert "Gain over repeating the previous label" in measures
     assert "the last window holds the last 10 chunks" in measures
-    assert "class 0 90.00 % 88.00 % 89.00 %" in measures
+    assert "class 0 90.00 % 88.00 % 89.00 %" in run_page.section("Classes")
 
 
 def test_drifts_are_compared_with_true_ones(run_page):
@@ -112,16 +101,15 @@ def test_without_known_drifts_nothing_is_said_about_detection(undrawn):
     page = Page(run_report(result))
     assert "Drift was found 2 times. The true drifts of this stream are not known" in page.text
     result["events"] = {"DriftFound": 1}
-    assert "Drift was found once." in Page(run_report(result)).text
+    assert "Drift was found 1 time." in Page(run_report(result)).text
 
 
 def test_events_are_listed_with_their_reasons(run_page):
     events = run_page.section("Events")
     assert "drift found 2" in events
-    assert "25,500 50 drift found The error rate rose from 10.0 % to 34.0 %." in events
+    assert "25,500 50 drift found Errors moved from 10.0 % to 34.0 %, by more" in events
     assert "Rule 0 of layer 1: significance 0.01 fell below 0.02." in events
-    lines = [about for tag, about in run_page.elements if tag == "tr" and "data-kind" in about]
-    assert len(lines) == 304
+    assert run_page.rawdata_all.count('<td class="kind">') == 304
 
 
 def test_of_very_many_events_the_first_and_last_are_listed(undrawn):
@@ -131,7 +119,6 @@ def test_of_very_many_events_the_first_and_last_are_listed(undrawn):
     result["events"] = {"RuleBorn": MOST_EVENTS + 234}
     events = Page(run_report(result)).section("Events")
     assert "rule born 1,234" in events
-    assert "1,234 events: the first 500 and the last 500 are listed." in events
     assert "234 events between are not listed" in events
     assert events.count("It is new to us.") == MOST_EVENTS
     assert "1,233 0 rule born" in events
@@ -142,18 +129,17 @@ def test_of_very_many_events_the_first_and_last_are_listed(undrawn):
 def test_rules_are_text_with_their_share_of_the_vote(run_page):
     rules = run_page.section("Rules at the end")
     assert "IF feature 0 is about 0.30" in rules
-    assert "[layer 0, rule 0, 1,000 rows]" in rules
-    assert "Its layer has 50.0 % of the vote." in rules
-    assert "archived]" in rules
+    assert "layer 0, rule 0, 1,000 rows 50.0 % IF" in rules
+    assert "rows, archived 50.0 % IF" in rules
 
 
 def test_parameters_that_differ_from_the_default_come_first_and_are_marked(run_page):
     settings = run_page.section("Settings")
     assert "stream.noise 0.1" in settings
-    assert "label" not in settings.split("Settings that are not listed were not set.")[0]
+    assert "label" not in settings
     marked = run_page.rawdata_all.split("<mark>")[1:]
     assert [each.split("</mark>")[0] for each in marked] == ["12", "0.2"]
-    table = settings.split("parameter value default meaning")[1]
+    table = run_page.section("Parameters").split("parameter value default meaning")[1]
     assert table.split()[:3] == ["boxes.max_rules", "12", "20"]
 
 
@@ -169,7 +155,7 @@ def test_what_a_result_lacks_is_said_in_its_place(bare_page):
     assert "The result has no measures by class." in text
     assert "The structure of the model did not change, or the model has no events." in text
     assert "The result has no rules: its model has none, or they were not kept." in text
-    assert "The settings of the run are not in the result." in text
+    assert "There is no setting in the result." in text
     assert "The model has no such parameters." in text
     assert "With 2 chunks, means and deviations over chunks are imprecise." in text
 
@@ -225,12 +211,11 @@ def hostile_result():
 def test_text_from_the_data_is_never_markup():
     page = Page(run_report(hostile_result()))
     assert page.mistakes == []
-    assert page.count("script") == 1
+    assert page.count("script") == 0
     assert page.count("img") == 0
     assert not any(name.startswith("on") for _, about in page.elements for name in about)
     assert outside_references(page.rawdata_all.replace("src=x", "")) == []
     assert "<script>alert" in page.text  # shown as text
-    assert "alert" not in page.rawdata_all.split("<script>")[1].split("</script>")[0]
     in_figures = [part.split("</svg>")[0] for part in page.rawdata_all.split("<svg")[1:]]
     assert any("&lt;script&gt;" in figure for figure in in_figures)
     assert not any("<script" in figure for figure in in_figures)

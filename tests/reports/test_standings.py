@@ -2,9 +2,8 @@
 
 import pytest
 
-from devfnn.evaluation.ranking import mean_ranks as ranks_by_twin
 from devfnn.evaluation.ranking import rank
-from devfnn.reports.comparison import costs, mean_ranks, remarks, standing_values
+from devfnn.reports.comparison import remarks, standing_values
 from reports.made_results import made_comparison, made_results_of
 
 PAIR = {"models": ("a", "b"), "streams": ("sea", "rfid")}
@@ -21,15 +20,6 @@ def test_ties_share_the_mean_of_their_ranks():
     assert [row["rank"] for row in standing_values(comparison)] == [3.0, 1.5, 1.5]
 
 
-def test_mean_ranks_are_those_of_the_ranking():
-    comparison = made_comparison()
-    values = standing_values(comparison)
-    scores: dict[str, list[float]] = {}
-    for row in values:
-        scores.setdefault(row["model"], []).append(row["mean"])
-    assert mean_ranks(values) == pytest.approx(ranks_by_twin(scores))
-
-
 def test_a_stream_with_a_gap_has_no_ranks():
     comparison = made_comparison(**PAIR, seeds=(0,))
     comparison["cells"][0]["accuracy_mean"] = None
@@ -37,23 +27,6 @@ def test_a_stream_with_a_gap_has_no_ranks():
     assert by_place["sea", "a"]["mean"] is by_place["sea", "b"]["rank"] is None
     assert by_place["rfid", "b"]["rank"] == 2.0
     assert "1 of the pairs of model and stream have no accuracy" in said(comparison)
-
-
-def test_speed_counts_long_runs_by_their_length():
-    comparison = made_comparison(models=("a",), streams=("sea", "rfid"), seeds=(0,))
-    for cell, rows in zip(comparison["cells"], (1000, 9000), strict=True):
-        cell |= {"rows": rows, "rows_per_second": float(rows)}  # one second each
-    assert costs(comparison)[0]["speed"] == 5000.0
-    for cell in comparison["cells"]:
-        cell |= {"rows_per_second": None}
-    assert costs(comparison)[0]["speed"] is None
-
-
-def test_the_size_is_that_of_the_largest_model():
-    comparison = made_comparison(models=("a",), streams=("sea", "rfid"), seeds=(0,))
-    for cell, size in zip(comparison["cells"], (10, 30), strict=True):
-        cell |= {"model_bytes": size}
-    assert costs(comparison)[0]["model_bytes"] == 30
 
 
 def test_a_fair_comparison_has_no_remarks():
@@ -84,7 +57,9 @@ def test_streams_too_few_for_the_tests_are_remarked():
     five = {name: [*scores, *scores, scores[0]] for name, scores in few.items()}
     signed = rank(five, post_hoc="wilcoxon-holm")
     assert min(signed.p_values.values()) > 0.05
-    assert "needs at least 6 streams" in said(comparison | {"ranking": signed.to_dict()})
+    assert "With 5 streams no pair can differ significantly" in said(
+        comparison | {"ranking": signed.to_dict()}
+    )
     weak = said(comparison | {"ranking": rank(five).to_dict()})
     assert "With 5 streams the tests find only large differences" in weak
     many = {name: scores * 5 for name, scores in few.items()}

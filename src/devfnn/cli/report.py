@@ -49,7 +49,7 @@ def _reported(path: pathlib.Path) -> tuple[str, list[dict[str, Any]], str]:
     """The page, the measures it shows, and a remark about what is missing."""
     from devfnn.reports import comparison_report, run_report
     from devfnn.reports.comparison import standing_values
-    from devfnn.reports.measures import measure_values
+    from devfnn.reports.run import measure_values
 
     data = read_either(path)
     if kind_of(data) == "run":

@@ -5,22 +5,24 @@ a new figure if it is None, and returns them. InputError says what the data lack
 that `devfnn run --json` and `devfnn compare --json` write.
 """
 
-from devfnn.figures.comparison import accuracy_against_speed, critical_difference
+from devfnn.figures.comparison import (
+    accuracy_against_labels,
+    accuracy_against_speed,
+    critical_difference,
+)
 from devfnn.figures.explanation import contribution_bars
 from devfnn.figures.rules import membership_curves, rule_ellipses
 from devfnn.figures.runs import (
-    measure_over_time,
-    rate_over_time,
-    run_overview,
-    training_samples_over_time,
-)
-from devfnn.figures.scores import accuracy_against_labels, confusion_matrix, reliability_curve
-from devfnn.figures.structure import (
     feature_mask,
     layers_over_time,
+    measure_over_time,
+    rate_over_time,
     rules_over_time,
+    run_overview,
+    training_samples_over_time,
     voting_weights,
 )
+from devfnn.figures.scores import confusion_matrix, reliability_curve
 from devfnn.figures.style import as_svg, save
 
 __all__ = [

@@ -1,13 +1,13 @@
-"""Models compared: their mean ranks and which of them differ, and their accuracy against speed."""
+"""Models compared: mean ranks and which of them differ, accuracy against speed and labels."""
 
 import itertools
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 from matplotlib.transforms import Bbox
 
 from devfnn.errors import InputError
@@ -18,11 +18,10 @@ from devfnn.figures.style import (
     label,
     legend_above,
     new_figure,
-    shortened,
     styled,
     text_width,
 )
-from devfnn.figures.timeline import PERCENT, Floats
+from devfnn.figures.timeline import COUNT, PERCENT, Floats, Result
 from devfnn.formatting import plural
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ MARGIN = 10.0
 """Around the critical difference diagram, in points, as all that follows."""
 
 GAP, SPACE = 12.0, 5.0
-"""Between the end of a line and the scale, at least, and between a line, a rank and a name."""
+"""Between the end of a line and the scale, at least, and between a line and a name."""
 
 LINE, LEVEL = 15.0, 7.0
 """From name to name, and from bar to bar."""
@@ -67,29 +66,18 @@ def critical_difference(ranking: "Ranking", ax: Axes | None = None) -> Axes:
     return diagram.ax
 
 
-class Bar(NamedTuple):
-    """A group of models that do not differ, from its best to its worst rank."""
-
-    best: float
-    worst: float
-    level: int
-
-
-def group_bars(ranking: "Ranking") -> list[Bar]:
-    """Bars of the groups, on as few levels as keep them apart."""
+def group_bars(ranking: "Ranking") -> list[tuple[float, float, int]]:
+    """Best and worst rank of every group, and its level: as few as keep the bars apart."""
     ranks = dict(zip(ranking.models, ranking.mean_ranks, strict=True))
-    reaches = sorted(
-        (min(ranks[each] for each in group), max(ranks[each] for each in group))
-        for group in ranking.groups
-        if len(group) > 1
-    )
+    groups = [[ranks[each] for each in group] for group in ranking.groups if len(group) > 1]
     room = 0.03 * len(ranks)
-    bars: list[Bar] = []
-    for best, worst in reaches:
-        level = 0
-        while any(bar.level == level and best <= bar.worst + room for bar in bars):
-            level += 1
-        bars.append(Bar(best, worst, level))
+    ends: list[float] = []  # of the last bar on each level
+    bars = []
+    for best, worst in sorted((min(group), max(group)) for group in groups):
+        free = (level for level, end in enumerate(ends) if best > end + room)
+        level = next(free, len(ends))
+        ends[level : level + 1] = [worst]
+        bars.append((best, worst, level))
     return bars
 
 
@@ -99,22 +87,25 @@ class _Diagram:
     def __init__(self, ranking: "Ranking", ax: Axes | None) -> None:
         self.ranking, self.bars = ranking, group_bars(ranking)
         self.n_models = len(ranking.models)
-        order = np.argsort(ranking.mean_ranks, kind="stable").tolist()
+        order: list[int] = np.argsort(ranking.mean_ranks, kind="stable").tolist()
         n_left = -(-self.n_models // 2)
         self.halves = (order[:n_left], order[: n_left - 1 : -1])  # from the best, from the worst
-        self.ranks = [f"{rank:.2f}" for rank in ranking.mean_ranks]
-        self.rank_width = max(text_width(rank, style.SIZE) for rank in self.ranks)
-        beside = MARGIN + GAP + 2.0 * SPACE + self.rank_width
-        names = [shortened(model) for model in ranking.models]
+        ranks = [f"{rank:.2f}" for rank in ranking.mean_ranks]
+        n_digits = max(map(len, ranks))
+        self.ranks = [rank.rjust(n_digits, "\N{FIGURE SPACE}") for rank in ranks]
+        self.names = [label(model) for model in ranking.models]
+        widths = [
+            text_width(f"{name}  {rank}", style.SIZE)
+            for name, rank in zip(self.names, self.ranks, strict=True)
+        ]
         self.left, right = (
-            beside + max(text_width(names[place], style.SIZE) for place in half)
-            for half in self.halves
+            MARGIN + GAP + SPACE + max(widths[place] for place in half) for half in self.halves
         )
         difference = ranking.critical_difference
         n_steps = max(self.n_models - 1.0, difference or 0.0)
         width = self.left + right + max(220.0, 18.0 * n_steps)
         above = 18.0 if difference is None else 44.0
-        below = 10.0 + LEVEL * max((bar.level + 1 for bar in self.bars), default=0)
+        below = 10.0 + LEVEL * max((level + 1 for *_, level in self.bars), default=0)
         height = 2.0 * MARGIN + above + below + LINE * n_left + NOTE
         self.ax, self.width, top, self.zoom = _sheet(ax, width, height)
         self.axis = top - MARGIN - above
@@ -126,57 +117,53 @@ class _Diagram:
         """Where a rank is on the scale."""
         return self.left + (rank - 1.0) * self.unit
 
-    def line(self, x: Sequence[float], y: Sequence[float], width: float, **how: Any) -> None:
+    def line(
+        self, x: Sequence[float], y: Sequence[float], width: float, color: str = style.INK
+    ) -> None:
         """Draw a line."""
-        self.ax.plot(x, y, linewidth=width * self.zoom, solid_capstyle="butt", **how)
+        self.ax.plot(x, y, linewidth=width * self.zoom, solid_capstyle="butt", color=color)
 
     def text(self, x: float, y: float, text: str, size: float = style.SMALL, **how: Any) -> None:
-        """Write some text."""
+        """Write some text, by default above a point."""
+        how = {"ha": "center", "va": "bottom"} | how
         self.ax.text(x, y, text, fontsize=size * self.zoom, **how)
 
     def draw_scale(self) -> None:
         """The axis of ranks, 1 at the left, and the length of the critical difference."""
         axis = self.axis
-        self.line((self.at(1), self.at(self.n_models)), (axis, axis), 1.0, color=style.INK)
+        self.line((self.at(1), self.at(self.n_models)), (axis, axis), 1.0)
         for rank in range(1, self.n_models + 1):
-            self.line((self.at(rank),) * 2, (axis, axis + 5.0), 1.0, color=style.INK)
-            self.text(self.at(rank), axis + 7.0, str(rank), ha="center", va="bottom")
+            self.line((self.at(rank),) * 2, (axis, axis + 5.0), 1.0)
+            self.text(self.at(rank), axis + 7.0, str(rank))
         for rank in range(1, self.n_models):
-            self.line((self.at(rank + 0.5),) * 2, (axis, axis + 3.0), 0.6, color=style.INK)
-        self.text(self.at(1) - 8.0, axis + 7.0, "best", ha="right", va="bottom", color=style.GREY)
+            self.line((self.at(rank + 0.5),) * 2, (axis, axis + 3.0), 0.6)
+        self.text(self.at(1) - 8.0, axis + 7.0, "best", ha="right", color=style.GREY)
         difference = self.ranking.critical_difference
         if difference is not None:
             start, end, height = self.at(1.0), self.at(1.0 + difference), axis + 28.0
-            self.line((start, end), (height, height), 1.2, color=style.INK)
+            self.line((start, end), (height, height), 1.2)
             for edge in (start, end):
-                self.line((edge, edge), (height - 3.0, height + 3.0), 1.2, color=style.INK)
+                self.line((edge, edge), (height - 3.0, height + 3.0), 1.2)
             text = f"critical difference {difference:.2f}"
-            self.text((start + end) / 2.0, height + 4.0, text, ha="center", va="bottom")
+            self.text((start + end) / 2.0, height + 4.0, text)
 
     def draw_bars(self) -> None:
         """Bars below the scale join models that do not differ."""
-        for bar in self.bars:
-            height = self.axis - 9.0 - LEVEL * bar.level
-            reach = (self.at(bar.best) - 3.0, self.at(bar.worst) + 3.0)
-            self.line(reach, (height, height), 3.2, color=style.BLUE, zorder=3.0)
+        for best, worst, level in self.bars:
+            height = self.axis - 9.0 - LEVEL * level
+            self.line((self.at(best) - 3.0, self.at(worst) + 3.0), (height,) * 2, 3.2, style.BLUE)
 
     def draw_models(self) -> None:
         """Lines from the scale to ranks and names: the better half at the left."""
         edges = (self.left - GAP, self.right + GAP)
-        for half, edge, step in zip(self.halves, edges, (-1.0, 1.0), strict=True):
-            side = "right" if step < 0.0 else "left"
+        for half, edge, is_left in zip(self.halves, edges, (True, False), strict=True):
             for count, place in enumerate(half):
-                height = self.first_name - LINE * count
-                at = self.at(self.ranking.mean_ranks[place])
-                self.line((at, at, edge), (self.axis, height, height), 0.8, color=style.GREY)
-                # Numbers end at the same place, so that their points are below each other.
-                end = edge + step * SPACE + (self.rank_width if step > 0.0 else 0.0)
-                self.text(
-                    end, height, self.ranks[place], style.SIZE, ha="right", va="center_baseline"
-                )
-                start = edge + step * (2.0 * SPACE + self.rank_width)
-                name = label(self.ranking.models[place])
-                self.text(start, height, name, style.SIZE, ha=side, va="center_baseline")
+                rank, name = self.ranks[place], self.names[place]
+                at, height = self.at(self.ranking.mean_ranks[place]), self.first_name - LINE * count
+                self.line((at, at, edge), (self.axis, height, height), 0.8, style.GREY)
+                text = f"{name}  {rank}" if is_left else f"{rank}  {name}"
+                start, side = (edge - SPACE, "right") if is_left else (edge + SPACE, "left")
+                self.text(start, height, text, style.SIZE, ha=side, va="center_baseline")
 
     def draw_note(self) -> None:
         """What the ranks and bars are based on."""
@@ -186,13 +173,12 @@ class _Diagram:
             p = ranking.friedman_p
             words.append("Friedman p < 0.0001" if p < 0.0001 else f"Friedman p = {p:.4f}")
         joined = "bars join models that do not differ" if self.bars else "all models differ"
-        test = TESTS.get(ranking.post_hoc, ranking.post_hoc)
-        words.append(f"{joined} at {100.0 * ranking.significance:g} % ({test})")
+        words.append(f"{joined} at {100.0 * ranking.significance:g} % ({TESTS[ranking.post_hoc]})")
         text = "; ".join(words)
         letter = text_width(text, style.SMALL) / len(text)
         lines = "\n".join(textwrap.wrap(text, int((self.width - 2.0 * MARGIN) / letter)))
         bottom = self.first_name - LINE * (len(self.halves[0]) - 0.5) - NOTE
-        self.text(self.width / 2.0, bottom, lines, ha="center", va="bottom", color=style.GREY)
+        self.text(self.width / 2.0, bottom, lines, color=style.GREY)
 
 
 def _sheet(ax: Axes | None, width: float, height: float) -> tuple[Axes, float, float, float]:
@@ -213,7 +199,7 @@ def _sheet(ax: Axes | None, width: float, height: float) -> tuple[Axes, float, f
     return ax, width, height, zoom
 
 
-# ---- accuracy against speed
+# ---- accuracy against speed, and against labels
 
 
 @styled
@@ -227,7 +213,9 @@ def accuracy_against_speed(cells: Sequence[Mapping[str, Any]], ax: Axes | None =
     ax = axes_or_new(ax, style.WIDTH, 4.2)
     _set_axes(ax, speeds, rates)
     ax.set_ylabel(f"accuracy, mean over {plural(n_streams, 'stream')}")
-    front = _undefeated(speeds, rates)
+    fastest_first = np.lexsort((-rates, -speeds))
+    best_so_far = np.maximum.accumulate([-np.inf, *rates[fastest_first]])[:-1]
+    front = fastest_first[rates[fastest_first] > best_so_far][::-1]  # no other beats these
     ax.plot(
         speeds[front],
         rates[front],
@@ -236,7 +224,7 @@ def accuracy_against_speed(cells: Sequence[Mapping[str, Any]], ax: Axes | None =
         linewidth=0.9,
         linestyle="--",
         zorder=1.5,
-        label="no model is faster and better" if len(front) > 1 else None,
+        label="no model is faster and better",
     )
     faces = [style.BLUE if place in front else "white" for place in range(len(models))]
     ax.scatter(speeds, rates, s=30.0, c=faces, edgecolors=style.BLUE, linewidths=1.1, zorder=3.0)
@@ -244,7 +232,7 @@ def accuracy_against_speed(cells: Sequence[Mapping[str, Any]], ax: Axes | None =
         legend_above(ax)
     if is_new:
         figure_of(ax).draw_without_rendering()  # only now the size of the axes is known
-    _name_points(ax, models, np.column_stack([speeds, rates]), front)
+    _name_points(ax, models, np.column_stack([speeds, rates]), front.tolist())
     return ax
 
 
@@ -272,16 +260,6 @@ def _mean_scores(cells: Sequence[Mapping[str, Any]]) -> tuple[list[str], Floats,
     return list(found), np.exp(means[:, 0]), means[:, 1], len(shared)
 
 
-def _undefeated(speeds: Floats, rates: Floats) -> list[int]:
-    """Models that no other beats in speed and accuracy, the slowest first."""
-    best, front = -np.inf, []
-    for place in np.lexsort((-rates, -speeds)):
-        if rates[place] > best:
-            best = rates[place]
-            front.append(int(place))
-    return front[::-1]
-
-
 def _set_axes(ax: Axes, speeds: Floats, rates: Floats) -> None:
     """Speed on a logarithmic scale, with room for names around the points."""
     ax.set_xscale("log")
@@ -293,9 +271,7 @@ def _set_axes(ax: Axes, speeds: Floats, rates: Floats) -> None:
     subs = (1.0, 2.0, 5.0) if high - low + 2.0 * room < 3.0 else (1.0,)
     ax.xaxis.set_major_locator(LogLocator(subs=subs))
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(
-        FuncFormatter(lambda speed, _: f"{speed:,.0f}" if speed >= 1.0 else f"{speed:g}")
-    )
+    ax.xaxis.set_major_formatter(COUNT)
     ax.yaxis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 5, 10]))
     ax.yaxis.set_major_formatter(PERCENT)
     ax.set_xlabel("rows per second, geometric mean")
@@ -307,55 +283,59 @@ def _name_points(ax: Axes, models: Sequence[str], points: Floats, front: Sequenc
     scale = 72.0 / ax.figure.dpi
     places = ax.transData.transform(points) * scale
     edges = Bbox(ax.get_window_extent().get_points() * scale)
-    taken = [_box(place, (9.0, 9.0)) for place in places]
+    taken = [Bbox([place - 4.5, place + 4.5]) for place in places]
     for start, end in itertools.pairwise(places[list(front)]):  # the steps of the line
         corner = np.array([start[0], end[1]])
         taken += [Bbox([corner - 1.5, start + 1.5]), Bbox([corner - 1.5, end + 1.5])]
     for which in np.argsort(-places[:, 1]):
-        size = (text_width(shortened(models[which]), style.SMALL) + 2.0, style.SMALL + 2.0)
-        offset = _free_offset(places[which], size, taken, edges)
-        taken.append(_box(places[which] + offset, size))
-        gaps = np.maximum(np.abs(offset) - np.array(size) / 2.0, 0.0)
-        is_far = np.hypot(*gaps) > 1.5 * DISTANCES[0]
+        name = label(models[which])
+        half = np.array([text_width(name, style.SMALL) + 2.0, style.SMALL + 2.0]) / 2.0
+        best, least = (np.zeros(2), 0.0), np.inf
+        for distance, direction in itertools.product(DISTANCES, DIRECTIONS):
+            offset = np.array(direction) * (distance / np.hypot(*direction) + half)
+            middle = places[which] + offset
+            box = Bbox([middle - half, middle + half])
+            covered = box.count_overlaps(taken) + 4 - edges.count_contains(box.corners())
+            if covered < least:
+                best, least, chosen = (offset, distance), covered, box
+        offset, distance = best
+        taken.append(chosen)
         ax.annotate(
-            label(models[which]),
+            name,
             tuple(points[which]),
-            xytext=tuple(offset),
+            xytext=(offset[0], offset[1]),
             textcoords="offset points",
             ha="center",
             va="center_baseline",
             fontsize=style.SMALL,
             zorder=4.0,
             arrowprops={"arrowstyle": "-", "color": style.GREY, "linewidth": 0.5}
-            if is_far
+            if distance > DISTANCES[0]
             else None,
         )
 
 
-def _free_offset(
-    point: Floats, size: tuple[float, float], taken: Sequence[Bbox], edges: Bbox
-) -> Floats:
-    """From a point to the middle of its name, where that covers least of what is there."""
-    best, least = np.zeros(2), np.inf
-    for distance in DISTANCES:
-        for direction in DIRECTIONS:
-            step = distance / np.hypot(*direction)
-            offset = np.array(direction) * (step + np.array(size) / 2.0)
-            box = _box(point + offset, size)
-            covered = sum(_shared_area(box, other) for other in taken)
-            outside = size[0] * size[1] - _shared_area(box, edges)
-            if covered + outside < least - 1e-9:
-                best, least = offset, covered + outside
-        if least == 0.0:
-            break
-    return best
+@styled
+def accuracy_against_labels(results: Iterable[Result], ax: Axes | None = None) -> Axes:
+    """Accuracy of runs with different label budgets against the labels they used.
 
-
-def _box(middle: Floats, size: tuple[float, float]) -> Bbox:
-    half = np.asarray(size) / 2.0
-    return Bbox([middle - half, middle + half])
-
-
-def _shared_area(one: Bbox, other: Bbox) -> float:
-    shared = Bbox.intersection(one, other)
-    return float(shared.width * shared.height) if shared is not None else 0.0
+    Runs of one model on one stream are one line; several seeds of a budget are separate points.
+    """
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for result in results:
+        share, rate = result.get("label_fraction"), result.get("accuracy_mean")
+        if share is not None and rate is not None:
+            name = f"{result.get('model')} on {result.get('stream')}"
+            lines.setdefault(name, []).append((share, rate))
+    if not lines:
+        raise InputError("no result has both an accuracy and the share of labels it used")
+    ax = axes_or_new(ax, style.WIDTH, 3.2)
+    for place, (name, points) in enumerate(lines.items()):
+        colour = style.PALETTE[place % len(style.PALETTE)]
+        ax.plot(*np.array(sorted(points)).T, color=colour, marker="o", ms=4.0, label=label(name))
+    ax.set(xlabel="labels used, share of rows", ylabel="accuracy, mean over chunks")
+    ax.xaxis.set_major_formatter(PERCENT)
+    ax.yaxis.set_major_formatter(PERCENT)
+    ax.set_xlim(left=0.0)
+    legend_above(ax)
+    return ax

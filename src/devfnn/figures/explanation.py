@@ -1,11 +1,11 @@
 """The explanation of a prediction: what each feature adds to the score of a class."""
 
-import math
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Patch
 
 from devfnn.errors import InputError
 from devfnn.figures import style
@@ -25,15 +25,6 @@ THICKNESS = 0.62
 """Share of its line that a bar fills."""
 
 
-class Step(NamedTuple):
-    """A bar: what it stands for, and from where to where it goes."""
-
-    name: str
-    start: float
-    stop: float
-    colour: str
-
-
 @styled
 def contribution_bars(
     explanation: "Explanation",
@@ -46,71 +37,68 @@ def contribution_bars(
     `about` is the class, by default the predicted one. The inputs that add most have bars of their
     own, the others share one.
     """
-    steps = steps_of(explanation, about, most)
-    if not all(math.isfinite(step.stop) for step in steps):
+    names, added = _steps(explanation, about, most)
+    stops = np.cumsum(added)
+    if not np.isfinite(stops).all():
         raise InputError("the explanation has numbers that are not finite: it cannot be drawn")
-    ax = axes_or_new(ax, style.WIDTH, MARGINS + LINE_HEIGHT * len(steps))
-    ends = [end for step in steps for end in (step.start, step.stop)]
-    reach = max(ends) - min(ends) or 1.0
-    for place, step in enumerate(steps):
-        _draw(ax, place, step, reach)
-    for place, step in enumerate(steps[:-1]):
-        below = [place + THICKNESS / 2.0, place + 1.0 - THICKNESS / 2.0]
-        ax.plot([step.stop] * 2, below, color=style.GREY, linewidth=0.7, zorder=2.0)
+    colours = [style.BLUE if width > 0.0 else style.RED for width in added[1:]]
+    legend = [
+        Patch(color=colour, label=name)
+        for colour, name in ((style.BLUE, "raises it"), (style.RED, "lowers it"))
+        if colour in colours
+    ]
+    names, colours = ["usually", *names, "together"], [style.GREY, *colours, style.INK]
+    starts, stops = np.array([0.0, *stops[:-1], 0.0]), np.append(stops, stops[-1])
+    low, high = min(*starts, *stops), max(*starts, *stops)
+    reach = high - low or 1.0
+    ax = axes_or_new(ax, style.WIDTH, MARGINS + LINE_HEIGHT * len(names))
+    ax.barh(range(len(names)), stops - starts, THICKNESS, starts, color=colours, zorder=3.0)
+    for place, width in enumerate(stops - starts):
+        is_right = width >= 0.0
+        ax.text(
+            stops[place] + (0.012 if is_right else -0.012) * reach,
+            place,
+            f"{width:+.2f}".replace("-", "\N{MINUS SIGN}"),
+            ha="left" if is_right else "right",
+            va="center",
+            fontsize=style.SMALL,
+            fontweight="bold" if place == len(names) - 1 else "normal",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
+            zorder=2.5,
+        )
+    # Thin lines lead from the end of a bar to the next.
+    places = np.arange(len(names) - 1)
+    gap = (places + THICKNESS / 2.0, places + 1.0 - THICKNESS / 2.0)
+    ax.vlines(stops[:-1], *gap, colors=style.GREY, linewidth=0.7, zorder=2.0)
     ax.axvline(0.0, color=style.INK, linewidth=0.8, zorder=1.5)
     room = 0.15 * reach  # for numbers
-    ax.set(xlim=(min(ends) - room, max(ends) + room), ylim=(len(steps) - 0.4, -0.6))
-    ax.set_yticks(range(len(steps)), [step.name for step in steps])
+    ax.set(xlim=(low - room, high + room), ylim=(len(names) - 0.4, -0.6))
+    ax.set_yticks(range(len(names)), names)
     ax.tick_params(axis="y", length=0.0)
     ax.spines["left"].set_visible(False)
     ax.grid(axis="x", color=style.PALE, linewidth=0.5)
     ax.set_xlabel(_axis_label(explanation, about))
-    _name_colours(ax, steps)
+    if legend:
+        legend_above(ax, legend)
     return ax
 
 
-def steps_of(explanation: "Explanation", about: Hashable | None, most: int) -> list[Step]:
-    """The bars of an explanation, from top to bottom."""
+def _steps(
+    explanation: "Explanation", about: Hashable | None, most: int
+) -> tuple[list[str], list[float]]:
+    """Names of inputs, and what is usual and what each input adds, the others together."""
     added = {name: value for name, value in explanation.contributions(about).items() if value}
     values = dict(zip(explanation.features, explanation.values.tolist(), strict=True))
-    names = list(added)[: max(most, 0)]
-    parts = [(_with_value(name, values), added[name]) for name in names]
-    if n_others := len(added) - len(names):
-        rest = math.fsum(value for name, value in added.items() if name not in names)
-        parts.append((plural(n_others, "other"), rest))
-    at = explanation.usually(about)
-    steps = [Step("usually", 0.0, at, style.GREY)]
-    for name, value in parts:
-        steps.append(Step(name, at, at + value, style.BLUE if value > 0.0 else style.RED))
-        at += value
-    return [*steps, Step("together", 0.0, at, style.INK)]
-
-
-def _with_value(name: str, values: dict[str, float]) -> str:
-    """An input with its value; outputs of other layers have none."""
-    value = f" = {values[name]:.4g}" if name in values else ""
-    return f"{label(name)}{value}"
-
-
-def _draw(ax: Axes, place: int, step: Step, reach: float) -> None:
-    """A bar, and its number on the side it points to."""
-    bottom, width = place - THICKNESS / 2.0, step.stop - step.start
-    ax.add_patch(
-        Rectangle((step.start, bottom), width, THICKNESS, facecolor=step.colour, zorder=3.0)
-    )
-    is_right = width >= 0.0
-    ax.text(
-        step.stop + (0.012 if is_right else -0.012) * reach,
-        place,
-        f"{width:+.2f}".replace("-", "\N{MINUS SIGN}"),
-        ha="left" if is_right else "right",
-        va="center",
-        fontsize=style.SMALL,
-        color=style.INK,
-        fontweight="bold" if step.colour == style.INK else "normal",
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
-        zorder=2.5,
-    )
+    shown, others = list(added)[: max(most, 0)], list(added)[max(most, 0) :]
+    # Outputs of other layers have no value.
+    names = [
+        f"{label(name)} = {values[name]:.4g}" if name in values else label(name) for name in shown
+    ]
+    steps = [explanation.usually(about), *(added[name] for name in shown)]
+    if others:
+        names.append(plural(len(others), "other"))
+        steps.append(sum(added[name] for name in others))
+    return names, steps
 
 
 def _axis_label(explanation: "Explanation", about: Hashable | None) -> str:
@@ -123,16 +111,3 @@ def _axis_label(explanation: "Explanation", about: Hashable | None) -> str:
         others = f", against {class_label(labels[1 - place])}"
     share = percent(float(explanation.probabilities[place]), 0)
     return f"{what} of {class_label(labels[place])}{others} (probability {share})"
-
-
-def _name_colours(ax: Axes, steps: list[Step]) -> None:
-    """A legend of the colours of features, if there are any."""
-    colours = {step.colour for step in steps}
-    names = {style.BLUE: "raises it", style.RED: "lowers it"}
-    handles = [
-        Rectangle((0.0, 0.0), 1.0, 1.0, facecolor=colour, label=name)
-        for colour, name in names.items()
-        if colour in colours
-    ]
-    if handles:
-        legend_above(ax, handles)

@@ -1,7 +1,6 @@
 """Rules: memberships along one feature, ellipses over two, and which are worth drawing."""
 
 import collections
-import difflib
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from devfnn.errors import InputError
 from devfnn.figures import style
 from devfnn.figures.style import axes_or_new, class_label, label, legend_above, new_figure, styled
 from devfnn.figures.timeline import Floats, Result
+from devfnn.formatting import listed
 from devfnn.model.rules import Rule
 
 MOST_POINTS = 4000
@@ -49,8 +49,7 @@ def membership_curves(rules: Sequence[Rule], feature: str, ax: Axes | None = Non
             alpha=0.9 if len(shown) <= 30 else 0.5,
             label=f"rule {rule.rule} of layer {rule.layer}",
         )
-    ax.set(xlim=(low, high), ylim=(0.0, 1.05), ylabel="membership")
-    ax.set_xlabel(label(feature, 60))
+    ax.set(xlim=(low, high), ylim=(0.0, 1.05), xlabel=label(feature, 60), ylabel="membership")
     ax.grid(axis="y", color=style.PALE, linewidth=0.5)
     _name_classes(ax, shown, colours)
     return ax
@@ -88,13 +87,15 @@ def rule_ellipses(
         raise InputError(f"{len(points)} rows and {len(labels)} labels: give one for each row")
     colours = _colours(rules, labels or [])
     ax = axes_or_new(ax, 5.6, 4.4)
-    _draw_points(ax, points, labels, colours)
+    some = slice(None, None, -(-len(points) // MOST_POINTS) or 1)
+    faces = style.GREY if labels is None else [colours[each] for each in labels[some]]
+    if len(points):
+        dots = ax.scatter(points[some, 0], points[some, 1], 5.0, faces, alpha=0.35, linewidths=0.0)
+        dots.set(rasterized=len(points) > 1000, zorder=2.0)
     for rule in shown:
         _draw_rule(ax, rule, features, colours[_predicts(rule)])
-    ax.set_xlim(_limits(shown, features[0], points[:, 0]))
-    ax.set_ylim(_limits(shown, features[1], points[:, 1]))
-    ax.set_xlabel(label(features[0], 50))
-    ax.set_ylabel(label(features[1], 50))
+    xlim, ylim = (_limits(shown, *each) for each in zip(features, points.T, strict=True))
+    ax.set(xlim=xlim, ylim=ylim, xlabel=label(features[0], 50), ylabel=label(features[1], 50))
     _name_classes(ax, shown, colours, labels or ())
     return ax
 
@@ -106,9 +107,7 @@ def _rules_with(rules: Sequence[Rule], features: Sequence[str]) -> list[Rule]:
     known = list(dict.fromkeys(name for rule in rules for name in rule.inputs))
     for feature in features:
         if feature not in known:
-            close = difflib.get_close_matches(str(feature), known, n=1)
-            hint = f"; did you mean {close[0]}?" if close else f": {', '.join(known[:20])}"
-            raise InputError(f"the rules have no input {feature!r}{hint}")
+            raise InputError(f"the rules have no input {feature!r}, but {listed(known, 20)}")
     shown = [rule for rule in rules if set(features) <= set(rule.inputs)]
     if not shown:
         raise InputError(f"no rule has both {' and '.join(features)} among its inputs")
@@ -117,8 +116,7 @@ def _rules_with(rules: Sequence[Rule], features: Sequence[str]) -> list[Rule]:
 
 def _margins(rules: Sequence[Rule], feature: str) -> tuple[Floats, Floats]:
     """Centres and standard deviations of rules on one input."""
-    places = [rule.inputs.index(feature) for rule in rules]
-    pairs = list(zip(rules, places, strict=True))
+    pairs = [(rule, rule.inputs.index(feature)) for rule in rules]
     centers = np.array([float(rule.center[place]) for rule, place in pairs])
     variances = np.array([float(rule.covariance[place][place]) for rule, place in pairs])
     return centers, np.sqrt(np.maximum(variances, 0.0))
@@ -155,24 +153,11 @@ def _draw_rule(ax: Axes, rule: Rule, features: tuple[str, str], colour: str) -> 
     """The ellipses of a rule, and its centre."""
     places = [rule.inputs.index(feature) for feature in features]
     center = np.asarray(rule.center, np.float64)[places]
-    covariance = np.asarray(rule.covariance, np.float64)[np.ix_(places, places)]
-    name = f"rule {rule.rule} of layer {rule.layer}"
-    dashes = "--" if rule.is_archived else "-"
-    for steps, strength in ((2.0, 0.3), (1.0, 1.0)):
-        outline = center + steps * _outline(covariance)
-        ax.add_patch(
-            Polygon(
-                outline,
-                closed=True,
-                fill=False,
-                edgecolor=colour,
-                linestyle=dashes,
-                linewidth=0.8 if steps == 2.0 else 1.5,
-                alpha=strength,
-                label=name if steps == 1.0 else "",
-                zorder=3.0,
-            )
-        )
+    outline = _outline(np.asarray(rule.covariance, np.float64)[np.ix_(places, places)])
+    for steps, width, strength in ((2.0, 0.8, 0.3), (1.0, 1.5, 1.0)):
+        ellipse = Polygon(center + steps * outline, fill=False, edgecolor=colour, zorder=3.0)
+        ellipse.set(linestyle="--" if rule.is_archived else "-", linewidth=width, alpha=strength)
+        ax.add_patch(ellipse)
     ax.plot(*center, marker="+", markersize=5.0, color=colour, zorder=3.5)
 
 
@@ -191,41 +176,16 @@ def _outline(covariance: Floats) -> Floats:
 
 def _points(X: Any, rule: Rule, features: tuple[str, str]) -> Floats:
     """The two columns of the rows, (n_rows, 2)."""
-    if X is None:
-        return np.zeros((0, 2))
-    rows = np.asarray(X, np.float64)
-    if rows.ndim == 2 and rows.shape[1] == rule.n_features:
-        places = [rule.inputs.index(feature) for feature in features]
-        if max(places) < rule.n_features:
-            return rows[:, places]
+    rows = np.zeros((0, 2)) if X is None else np.asarray(X, np.float64)
+    places = [rule.inputs.index(feature) for feature in features]
+    if rows.ndim == 2 and rows.shape[1] == rule.n_features > max(places):
+        return rows[:, places]
     if rows.ndim != 2 or rows.shape[1] != 2:
         raise InputError(
             f"rows of shape {rows.shape} do not fit: give all {rule.n_features} features "
             f"of the model, or the two columns {' and '.join(features)}"
         )
     return rows
-
-
-def _draw_points(
-    ax: Axes, points: Floats, labels: list[Hashable] | None, colours: dict[Hashable, str]
-) -> None:
-    """Rows as small dots behind the rules."""
-    step = max(-(-len(points) // MOST_POINTS), 1)
-    chosen = points[::step]
-    faces: str | list[str] = (
-        style.GREY if labels is None else [colours[each] for each in labels[::step]]
-    )
-    if len(chosen):
-        ax.scatter(
-            chosen[:, 0],
-            chosen[:, 1],
-            s=5.0,
-            c=faces,
-            alpha=0.35,
-            linewidths=0.0,
-            rasterized=len(chosen) > 1000,
-            zorder=2.0,
-        )
 
 
 def _predicts(rule: Rule) -> Hashable:
@@ -235,39 +195,36 @@ def _predicts(rule: Rule) -> Hashable:
 
 def _colours(rules: Sequence[Rule], labels: Iterable[Hashable] = ()) -> dict[Hashable, str]:
     """A colour for every class; if these are too many, for those that most rules predict."""
-    known = [each for rule in rules for each in rule.probabilities]
-    classes = list(dict.fromkeys([*known, *labels]))
+    classes = list(
+        dict.fromkeys([*(each for rule in rules for each in rule.probabilities), *labels])
+    )
+    coloured = classes
     if len(classes) > len(style.PALETTE):
         counts = collections.Counter(map(_predicts, rules))
         common = sorted(classes, key=lambda each: -counts[each])[: len(style.PALETTE) - 1]
-        first = [each for each in classes if each in common]
-        return dict.fromkeys(classes, style.GREY) | dict(zip(first, style.PALETTE, strict=False))
-    return dict(zip(classes, style.PALETTE, strict=False))
+        coloured = [each for each in classes if each in common]
+    return dict.fromkeys(classes, style.GREY) | dict(zip(coloured, style.PALETTE, strict=False))
 
 
 def _name_classes(
-    ax: Axes,
-    rules: Sequence[Rule],
-    colours: dict[Hashable, str],
-    labels: Iterable[Hashable] = (),
+    ax: Axes, rules: Sequence[Rule], colours: dict[Hashable, str], labels: Iterable[Hashable] = ()
 ) -> None:
     """A legend of the classes of rules and rows, and of dashed lines."""
     seen = {*map(_predicts, rules), *labels}
-    named = {
-        each: colour for each, colour in colours.items() if each in seen and colour != style.GREY
-    }
-    handles = [
-        Line2D([], [], color=colour, linewidth=1.5, label=class_label(each))
-        for each, colour in named.items()
+    lines: list[tuple[str, str, Any]] = [
+        (class_label(each), colour, "-")
+        for each, colour in colours.items()
+        if each in seen and colour != style.GREY
     ]
-    n_others = len(seen) - len(named)
-    if n_others:
+    if n_others := len(seen) - len(lines):
         others = "another class" if n_others == 1 else f"{n_others} other classes"
-        handles.append(Line2D([], [], color=style.GREY, linewidth=1.5, label=others))
+        lines.append((others, style.GREY, "-"))
     if any(rule.is_archived for rule in rules):
-        handles.append(
-            Line2D([], [], color=style.INK, linewidth=1.0, linestyle="--", label="archived")
-        )
+        lines.append(("archived", style.INK, "--"))
+    handles = [
+        Line2D([], [], color=colour, linestyle=dashes, linewidth=1.5, label=name)
+        for name, colour, dashes in lines
+    ]
     legend_above(ax, handles)
 
 

@@ -1,6 +1,4 @@
-"""How good runs are: classes they confuse, calibration, and accuracy against labels used."""
-
-from collections.abc import Iterable
+"""What a run predicted: classes that it confuses, and how well its confidence is calibrated."""
 
 import matplotlib
 import numpy as np
@@ -10,7 +8,7 @@ from matplotlib.ticker import MultipleLocator
 
 from devfnn.errors import InputError
 from devfnn.figures import style
-from devfnn.figures.style import axes_or_new, figure_of, label, legend_above, styled
+from devfnn.figures.style import axes_or_new, figure_of, label, styled
 from devfnn.figures.timeline import PERCENT, Floats, Result, run_name
 from devfnn.formatting import percent
 
@@ -133,37 +131,6 @@ def reliability_curve(result: Result, ax: Axes | None = None) -> Axes:
         axis.set_major_locator(MultipleLocator(0.2))
         axis.set_major_formatter(PERCENT)
     ax.grid(color=style.PALE, linewidth=0.5)
-    error = result.get("calibration_error")
-    if error is None:
-        error = float((rows * np.abs(accuracy - confidence))[filled].sum() / rows.sum())
-    ax.set_title(f"calibration error {percent(error, 1)}", loc="left")
+    ax.set_title(f"calibration error {percent(result.get('calibration_error'), 1)}", loc="left")
     ax.legend(loc="upper left", handlelength=1.8)
-    return ax
-
-
-@styled
-def accuracy_against_labels(results: Iterable[Result], ax: Axes | None = None) -> Axes:
-    """Accuracy of runs with different label budgets against the labels they used.
-
-    Runs of one model on one stream are one line; several seeds of a budget are separate points.
-    """
-    lines: dict[str, list[tuple[float, float]]] = {}
-    for result in results:
-        share, rate = result.get("label_fraction"), result.get("accuracy_mean")
-        if share is not None and rate is not None:
-            name = f"{result.get('model')} on {result.get('stream')}"
-            lines.setdefault(name, []).append((share, rate))
-    if not lines:
-        raise InputError("no result has both an accuracy and the share of labels it used")
-    ax = axes_or_new(ax, style.WIDTH, 3.2)
-    for place, (name, points) in enumerate(lines.items()):
-        shares, rates = zip(*sorted(points), strict=True)
-        colour = style.PALETTE[place % len(style.PALETTE)]
-        ax.plot(shares, rates, color=colour, marker="o", markersize=4.0, label=label(name))
-    ax.set_xlabel("labels used, share of rows")
-    ax.set_ylabel("accuracy, mean over chunks")
-    ax.xaxis.set_major_formatter(PERCENT)
-    ax.yaxis.set_major_formatter(PERCENT)
-    ax.set_xlim(left=0.0)
-    legend_above(ax)
     return ax

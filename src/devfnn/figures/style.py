@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
-import matplotlib
+import matplotlib.style
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -19,6 +19,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
 from devfnn.errors import InputError
+from devfnn.formatting import named
 
 Drawing: TypeAlias = Figure | SubFigure | Axes
 """What can be saved: a figure, or the axes of one."""
@@ -39,48 +40,33 @@ PALETTE = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, "#8c6d31", INK)
 WIDTH = 7.0
 """Width of a figure in inches: a page of text."""
 
-SMALL = 8.0
-"""Size of legends, tick labels and notes, in points."""
-
-SIZE = 9.0
-"""Size of all other text, in points."""
+SMALL, SIZE = 8.0, 9.0
+"""Sizes of text in points: of legends, tick labels and notes, and of all else."""
 
 LONGEST_NAME = 28
 """Letters of a name that are shown; the middle of a longer one is left out."""
 
 STYLE: dict[Any, Any] = {
     "axes.edgecolor": GREY,
-    "axes.facecolor": "white",
     "axes.labelcolor": INK,
     "axes.labelsize": SIZE,
     "axes.titlesize": SIZE,
-    "axes.titleweight": "normal",
     "axes.titlecolor": INK,
-    "axes.unicode_minus": True,
-    "figure.dpi": 100.0,
-    "figure.facecolor": "white",
-    "font.family": ["sans-serif"],
     "font.size": SIZE,
     "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "Helvetica"],
     "legend.fontsize": SMALL,
     "legend.frameon": False,
     "lines.linewidth": 1.2,
-    "path.simplify": True,
     "pdf.fonttype": 42,  # journals refuse Type 3 fonts
-    "savefig.bbox": None,
-    "savefig.facecolor": "auto",
-    "savefig.transparent": False,
-    "svg.fonttype": "path",
     "svg.hashsalt": "devfnn",
     "text.color": INK,
-    "text.parse_math": True,  # `label` masks dollar signs, which only then are shown as they are
-    "text.usetex": False,
 }
+"""What differs from the defaults of matplotlib."""
 
 FORMATS: dict[str, dict[str, Any]] = {
-    ".png": {"dpi": 200},
-    ".svg": {"metadata": {"Date": None}, "dpi": 200},
-    ".pdf": {"metadata": {"CreationDate": None}, "dpi": 200},
+    ".png": {},
+    ".svg": {"metadata": {"Date": None}},
+    ".pdf": {"metadata": {"CreationDate": None}},
 }
 """Formats by suffix; without dates, so that the same figure gives the same file."""
 
@@ -89,11 +75,11 @@ Drawn = TypeVar("Drawn")
 
 
 def styled(draw: Callable[Arguments, Drawn]) -> Callable[Arguments, Drawn]:
-    """The same function, drawing in this style; matplotlib's settings are restored afterwards."""
+    """The same function, drawing in this style; the user's settings do not matter, nor change."""
 
     @functools.wraps(draw)
     def draw_in_style(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Drawn:
-        with matplotlib.rc_context(STYLE):
+        with matplotlib.style.context(["default", STYLE]):
             return draw(*args, **kwargs)
 
     return draw_in_style
@@ -119,10 +105,10 @@ def axes_or_new(ax: Axes | None, width: float = WIDTH, height: float = 2.6) -> A
 
 def legend_above(ax: Axes, handles: Sequence[Artist] | None = None) -> None:
     """Put the legend of all that has a label, or of `handles`, above the axes at the right."""
-    named = ax.get_legend_handles_labels()[0] if handles is None else list(handles)
-    columns = len(named) if len(named) <= 4 else -(-len(named) // 2)
+    shown = ax.get_legend_handles_labels()[0] if handles is None else list(handles)
+    columns = len(shown) if len(shown) <= 4 else -(-len(shown) // 2)
     ax.legend(
-        handles=named,
+        handles=shown,
         loc="lower right",
         bbox_to_anchor=(1.0, 1.0),
         ncols=max(columns, 1),
@@ -140,51 +126,40 @@ def label(name: object, longest: int = LONGEST_NAME) -> str:
     >>> label("a very long name of a feature", longest=12)
     'a very…ature'
     """
-    return shortened(name, longest).replace("$", r"\$")
+    line = " ".join(str(name).split())
+    line = "".join(letter if letter.isprintable() else "\ufffd" for letter in line)
+    if len(line) > longest:
+        n_last = (longest - 1) // 2
+        line = f"{line[: longest - 1 - n_last]}…{line[len(line) - n_last :]}"
+    return line.replace("$", r"\$")
 
 
 def class_label(name: Hashable) -> str:
-    """A class as a figure shows it.
-
-    >>> class_label("up"), class_label(1)
-    ('up', 'class 1')
-    """
-    return label(name if isinstance(name, str) else f"class {name}")
-
-
-def shortened(name: object, longest: int = LONGEST_NAME) -> str:
-    """A name on one line, without its middle if it is too long."""
-    line = " ".join(str(name).split())
-    line = "".join(letter if letter.isprintable() else "\ufffd" for letter in line)
-    if len(line) <= longest:
-        return line
-    n_last = (longest - 1) // 2
-    return f"{line[: longest - 1 - n_last]}…{line[len(line) - n_last :]}"
+    """A class as a figure shows it: "up", or "class 1" if it is a number."""
+    return label(named(name))
 
 
 def text_width(text: str, size: float) -> float:
-    """Width of a line of text in points."""
-    properties = FontProperties(size=size)
+    """Width in points of a line of text as `label` gives it."""
+    plain = text.replace(r"\$", "$")
     with _without_glyph_warnings():  # there will be one when the text is drawn
-        measured = text_to_path.get_text_width_height_descent(text, properties, ismath=False)
-    return float(measured[0])
+        return float(
+            text_to_path.get_text_width_height_descent(plain, FontProperties(size=size), False)[0]
+        )
 
 
 def figure_of(figure_or_axes: Drawing) -> Figure:
-    """The whole figure."""
-    drawing = figure_or_axes.figure if isinstance(figure_or_axes, Axes) else figure_or_axes
-    return drawing.figure if isinstance(drawing, SubFigure) else drawing
+    """The whole figure, also of axes in a part of it."""
+    return figure_or_axes.figure.figure
 
 
 def save(figure_or_axes: Drawing, path: str | os.PathLike[str]) -> None:
     """Write a figure to a .png (200 dots per inch), .svg or .pdf file, the same bytes each time."""
     target = pathlib.Path(path)
     check_format(target)
-    suffix = target.suffix.lower()
     if not target.parent.is_dir():
         raise InputError(f"the folder of {str(path)!r} does not exist: make it first")
-    with matplotlib.rc_context(STYLE), _without_glyph_warnings():
-        content = _written(figure_or_axes, suffix.removeprefix("."), FORMATS[suffix])
+    content = _written(figure_or_axes, target.suffix.lower())
     try:
         target.write_bytes(content)
     except OSError as error:
@@ -194,9 +169,8 @@ def save(figure_or_axes: Drawing, path: str | os.PathLike[str]) -> None:
 def check_format(path: pathlib.Path) -> None:
     """Refuse a file whose suffix is no format of figures."""
     if path.suffix.lower() not in FORMATS:
-        *first, last = FORMATS
         raise InputError(
-            f"the format of {str(path)!r} is not known: use the suffix {', '.join(first)} or {last}"
+            f"the format of {str(path)!r} is not known: use the suffix .png, .svg or .pdf"
         )
 
 
@@ -205,11 +179,9 @@ def as_svg(figure_or_axes: Drawing, hashsalt: str = "devfnn") -> str:
 
     hashsalt: different for the figures of a page, since element ids are made from it
     """
-    settings = STYLE | {"svg.hashsalt": hashsalt, "svg.fonttype": "none"}
+    settings = {"svg.hashsalt": hashsalt, "svg.fonttype": "none"}
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    with matplotlib.rc_context(settings), _without_glyph_warnings():  # a browser has all letters
-        content = _written(figure_or_axes, "svg", {"metadata": nothing, "dpi": 200})
-    text = content.decode("utf-8")
+    text = _written(figure_or_axes, ".svg", settings, metadata=nothing).decode("utf-8")
     text = text[text.index("<svg") :].strip()
     # Ids such as axes_1 are the same in every figure, and nothing refers to them.
     referred = set(re.findall(r"(?:url\(|href=\")#([^)\"]+)", text))
@@ -220,14 +192,20 @@ def as_svg(figure_or_axes: Drawing, hashsalt: str = "devfnn") -> str:
 
 @contextlib.contextmanager
 def _without_glyph_warnings() -> Iterator[None]:
-    """Ignore letters that the font lacks; they are drawn as boxes."""
+    """Ignore letters that the font lacks; they are drawn as boxes, or by the browser."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         yield
 
 
-def _written(figure_or_axes: Drawing, file_format: str, options: dict[str, Any]) -> bytes:
+def _written(
+    figure_or_axes: Drawing, suffix: str, settings: dict[Any, Any] | None = None, **options: Any
+) -> bytes:
     """A figure as bytes of a format."""
     content = io.BytesIO()
-    figure_of(figure_or_axes).savefig(content, format=file_format, **options)
+    in_style = matplotlib.style.context(["default", STYLE | (settings or {})])
+    with in_style, _without_glyph_warnings():
+        figure_of(figure_or_axes).savefig(
+            content, format=suffix[1:], dpi=200, **(FORMATS[suffix] | options)
+        )
     return content.getvalue()

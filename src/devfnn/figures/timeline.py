@@ -1,6 +1,5 @@
 """What figures over the rows of a stream share: values of a result, axes, drift and events."""
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -11,7 +10,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import Formatter, FuncFormatter, MaxNLocator, StrMethodFormatter
 
 from devfnn.errors import InputError
-from devfnn.figures.style import BLUE, GREEN, GREY, INK, ORANGE, PALE, PURPLE, RED, SKY
+from devfnn.figures import style
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Result: TypeAlias = Mapping[str, Any]
@@ -24,13 +23,13 @@ MOST_MARKS = 60
 """Events of a kind, or drifts, that are drawn one by one; more of them are drawn as a rug."""
 
 EVENT_MARKS = {
-    "DriftFound": ("drift found", "v", RED),
-    "DriftWarned": ("drift warning", "d", ORANGE),
-    "LayerAdded": ("layer added", "^", GREEN),
-    "LayersMerged": ("layers merged", "s", PURPLE),
-    "LayerKept": ("layer kept", "P", BLUE),
-    "LayerRecalled": ("layer recalled", "*", SKY),
-    "LayerDropped": ("layer dropped", "X", GREY),
+    "DriftFound": ("drift found", "v", style.RED),
+    "DriftWarned": ("drift warning", "d", style.ORANGE),
+    "LayerAdded": ("layer added", "^", style.GREEN),
+    "LayersMerged": ("layers merged", "s", style.PURPLE),
+    "LayerKept": ("layer kept", "P", style.BLUE),
+    "LayerRecalled": ("layer recalled", "*", style.SKY),
+    "LayerDropped": ("layer dropped", "X", style.GREY),
 }
 """Kinds of events that are marked: name, shape and colour."""
 
@@ -63,10 +62,8 @@ def curve(result: Result, name: str, part: str = "per_chunk") -> Floats:
     chunk_ends(result)
     known = curve_names(result, part)
     if name not in known:
-        close = difflib.get_close_matches(str(name), known, n=1)
-        hint = f" (did you mean {close[0]}?)" if close else ""
         raise InputError(
-            f"there is no {name!r} in {part!r} of {run_name(result)}{hint}: "
+            f"there is no {name!r} in {part!r} of {run_name(result)}: "
             f"choose one of {', '.join(known)}"
         )
     numbers = np.array(result[part][name], np.float64)  # None becomes NaN
@@ -106,30 +103,27 @@ def _part(result: Result, name: str) -> Mapping[str, Any]:
 
 
 def run_name(result: Result) -> str:
-    """A run in messages.
-
-    >>> run_name({"model": "devfnn", "stream": "sea"})
-    'the run of devfnn on sea'
-    """
+    """A run in messages: "the run of devfnn on sea"."""
     return f"the run of {result.get('model', 'a model')} on {result.get('stream', 'a stream')}"
 
 
 # ---- axes
 
 
-def set_row_axis(ax: Axes, result: Result) -> None:
-    """Let x be the rows of the stream, with faint horizontal lines."""
+def row_axes(result: Result, ax: Axes | None, height: float = 2.6) -> Axes:
+    """Axes of which x are the rows of the stream, with faint horizontal lines."""
+    ax = style.axes_or_new(ax, style.WIDTH, height)
     ax.set_xlim(0.0, chunk_ends(result)[-1])
     ax.xaxis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 5, 10], integer=True))
     ax.xaxis.set_major_formatter(COUNT)
     ax.set_xlabel("rows of the stream")
-    ax.grid(axis="y", color=PALE, linewidth=0.5)
+    ax.grid(axis="y", color=style.PALE, linewidth=0.5)
+    return ax
 
 
 def set_share_axis(ax: Axes, values: Floats, n_lanes: int = 0) -> None:
     """Let y be a share in percent, all values visible above the lanes of the events."""
-    finite = values[np.isfinite(values)]
-    low, high = float(finite.min()), float(finite.max())
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
     below = 0.05 + LANE * n_lanes
     height = max(high - low, 0.02) / (0.95 - below)
     ax.set_ylim(low - below * height, low + (1.0 - below) * height)
@@ -140,10 +134,9 @@ def set_share_axis(ax: Axes, values: Floats, n_lanes: int = 0) -> None:
     ax.yaxis.set_major_formatter(PERCENT)
 
 
-def set_count_axis(ax: Axes, *curves: Floats) -> None:
+def set_count_axis(ax: Axes, values: Floats) -> None:
     """Let y be counts from 0 on."""
-    highest = max(float(np.nanmax(values)) for values in curves)
-    ax.set_ylim(0.0, max(1.1 * highest, 1.0))
+    ax.set_ylim(0.0, max(1.1 * float(np.nanmax(values)), 1.0))
     ax.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10], integer=True))
     ax.yaxis.set_major_formatter(COUNT)
 
@@ -166,7 +159,7 @@ def draw_true_drift(ax: Axes, result: Result, on_colours: bool = False) -> None:
         0.97 if is_rug else 0.0,
         1.0,
         transform=ax.get_xaxis_transform(),
-        colors=INK if on_colours else GREY,
+        colors=style.INK if on_colours else style.GREY,
         linewidth=0.6 if is_rug else 0.9,
         linestyles="solid" if is_rug else "dashed",
         label="true drift",

@@ -1,35 +1,19 @@
 """The report of a comparison: accuracies and ranks, statistical tests, costs, curves, caveats."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from markupsafe import Markup
 from scipy.stats import rankdata
 
 from devfnn import figures
-from devfnn.errors import InputError
 from devfnn.evaluation.ranking import Ranking
-from devfnn.evaluation.results import mean
+from devfnn.evaluation.results import deviation, mean
 from devfnn.experiments.cells import largest_size, overall_speed
 from devfnn.figures.runs import several_over_time
-from devfnn.formatting import NO_VALUE, count, listed, percent, plural, seconds, size
-from devfnn.reports.measures import deviation
-from devfnn.reports.page import (
-    HALF,
-    Picture,
-    blank,
-    decimal,
-    flattened,
-    p_value,
-    picture,
-    plain,
-    rendered,
-    set_values,
-)
-
-TESTS = {
-    "nemenyi": "Nemenyi's test",
-    "wilcoxon-holm": "the signed-rank test with Holm's correction",
-}
+from devfnn.formatting import count, listed, percent, plural, seconds, size
+from devfnn.reports import page
 
 FEW_STREAMS = 10
 """Below this, tests over streams find only large differences."""
@@ -53,37 +37,21 @@ def comparison_report(comparison: Comparison, results: Sequence[Result] = ()) ->
     `comparison` is what `devfnn compare --json` wrote, as `experiments.result_files` reads it.
     `results` are the single runs, for curves over time and for their settings.
     """
-    values = standing_values(comparison)
     models, streams, cells = (comparison[key] for key in ("models", "streams", "cells"))
     seeds = plural(len({cell.get("seed") for cell in cells}), "seed")
-    return rendered(
-        "comparison.html",
-        {
-            "title": f"{plural(len(models), 'model')} on {plural(len(streams), 'stream')}",
-            "about": f"{len(cells)} runs, {seeds} each. {', '.join(models)}",
-            "command": comparison.get("command"),
-            "remarks": list(remarks(comparison, results)),
-            "models": models,
-            "table": _table(values, models),
-            "ranks": [decimal(rank, 2) for rank in mean_ranks(values).values()],
-            "has_seeds": any(row["std"] is not None for row in values),
-            "test": _test(comparison),
-            "cost_pictures": [
-                picture(
-                    "Accuracy against speed",
-                    "Rows per second, predicting and learning together.",
-                    lambda: figures.accuracy_against_speed(cells),
-                    is_wide=True,
-                )
-            ],
-            "costs": _cost_rows(costs(comparison)),
-            "curves": _curves(comparison, results),
-            "settings": [
-                ("models", models),
-                ("streams", streams),
-                ("seeds", comparison.get("seeds")),
-                *shared_settings(results),
-            ],
+    settings = {key: page.plain(comparison.get(key)) for key in ("models", "streams", "seeds")}
+    return page.rendered(
+        kind="Report of a comparison",
+        title=f"{plural(len(models), 'model')} on {plural(len(streams), 'stream')}",
+        about=f"{len(cells)} runs, {seeds} each. {', '.join(models)}",
+        remarks=list(remarks(comparison, results)),
+        command=comparison.get("command"),
+        sections={
+            "Accuracy": _accuracies(comparison),
+            "Statistical tests": _tests(comparison),
+            "Cost": _costs(comparison),
+            "Accuracy over time": [_curves(comparison, results)],
+            "Settings": [page.pairs("setting", settings | _shared_settings(results))],
         },
     )
 
@@ -102,169 +70,135 @@ def standing_values(comparison: Comparison) -> list[dict[str, Any]]:
             scores.setdefault((cell["stream"], cell["model"]), []).append(cell["accuracy_mean"])
     rows = []
     for stream in comparison["streams"]:
-        values = {model: scores.get((stream, model), []) for model in comparison["models"]}
-        means = {model: mean(each) for model, each in values.items()}
-        ranks = _ranks(means)
+        seeds = [scores.get((stream, model), []) for model in comparison["models"]]
+        ranks = [None] * len(seeds)
+        if all(seeds):
+            ranks = rankdata([-(mean(each) or 0.0) for each in seeds]).tolist()
         rows += [
             {
                 "stream": stream,
                 "model": model,
-                "mean": means[model],
+                "mean": mean(each),
                 "std": deviation(each),
                 "seeds": len(each),
-                "rank": ranks.get(model),
+                "rank": rank,
             }
-            for model, each in values.items()
+            for model, each, rank in zip(comparison["models"], seeds, ranks, strict=True)
         ]
     return rows
 
 
-def _ranks(scores: Mapping[str, float | None]) -> dict[str, float]:
-    """1 is best, ties share the mean of their ranks; no ranks if a score is missing."""
-    known = [-score for score in scores.values() if score is not None]
-    if len(known) < len(scores):
-        return {}
-    return dict(zip(scores, rankdata(known).tolist(), strict=True))
+def _accuracies(comparison: Comparison) -> Iterator[page.Part]:
+    """A table of all models on all streams."""
+    values, models = standing_values(comparison), comparison["models"]
+    has_seeds = any(row["std"] is not None for row in values)
+    spread = ", mean ± standard deviation over seeds" if has_seeds else ""
+    yield (
+        f"Mean accuracy over chunks{spread}. The best of a stream is bold; the rank on the stream "
+        "is below each value."
+    )
+    rows: list[tuple[object, ...]] = []
+    for stream, group in itertools.groupby(values, key=lambda row: row["stream"]):
+        line = list(group)
+        best = max((row["mean"] for row in line if row["mean"] is not None), default=None)
+        rows.append((stream, *(_accuracy(row, percent(best)) for row in line)))
+    ranks = (mean(row["rank"] for row in values if row["model"] == model) for model in models)
+    rows.append(("mean rank", *(page.decimal(rank, 2) for rank in ranks)))
+    yield page.table({"stream": ""} | dict.fromkeys(models, "number"), rows)
 
 
-def mean_ranks(values: Iterable[Mapping[str, Any]]) -> dict[str, float | None]:
-    """Mean rank of every model over the streams that have ranks."""
-    ranks: dict[str, list[float]] = {}
-    for row in values:
-        ranks.setdefault(row["model"], []).append(row["rank"])
-    return {model: mean(each) for model, each in ranks.items()}
-
-
-def _table(values: Sequence[Mapping[str, Any]], models: Sequence[str]) -> list[dict[str, Any]]:
-    """A line for each stream, a cell for each model; the best of a line is marked."""
-    lines = []
-    for start in range(0, len(values), len(models)):
-        row = values[start : start + len(models)]
-        best = percent(
-            max((each["mean"] for each in row if each["mean"] is not None), default=None)
-        )
-        cells = [
-            {
-                "mean": percent(each["mean"]),
-                "std": "" if each["std"] is None else percent(each["std"]),
-                "rank": "" if each["rank"] is None else f"{each['rank']:g}",
-                "is_best": each["mean"] is not None and percent(each["mean"]) == best,
-            }
-            for each in row
-        ]
-        lines.append({"stream": row[0]["stream"], "cells": cells})
-    return lines
+def _accuracy(row: Mapping[str, Any], best: str) -> Markup:
+    """A cell of the page.table: mean, spread over seeds and rank."""
+    shown = percent(row["mean"])
+    text = Markup("<b>{}</b>" if row["mean"] is not None and shown == best else "{}").format(shown)
+    if row["std"] is not None:
+        text += Markup(' <span class="remark">± {}</span>').format(percent(row["std"]))
+    if row["rank"] is not None:
+        text += Markup('<br><span class="remark">rank {:g}</span>').format(row["rank"])
+    return text
 
 
 # ---- statistical tests
 
 
-def _test(comparison: Comparison) -> dict[str, Any]:
-    """The results of the tests in words, as a table of pairs and as a diagram."""
+def _tests(comparison: Comparison) -> Iterator[page.Part]:
+    """The results of the tests in words, as a diagram and as a table of pairs."""
     if not comparison.get("ranking"):
-        why = (
+        yield (
             "There is no ranking in the comparison: it needs at least two models that have all run "
             "on the same two streams or more."
         )
-        return {"words": [why], "pairs": [], "models": [], "pictures": [], "has_apart": False}
+        return
     ranking = Ranking.from_dict(comparison["ranking"])
-    diagram = picture(
-        "Critical difference",
-        "Mean ranks, 1 is best; bars join models that do not differ significantly.",
-        lambda: figures.critical_difference(ranking),
-        is_wide=True,
-    )
-    return {
-        "words": list(_test_words(ranking)),
-        "models": ranking.models,
-        "pairs": [
-            (model, [_pair(ranking, model, other) for other in ranking.models])
-            for model in ranking.models
-        ],
-        "has_apart": any(p <= ranking.significance for p in ranking.p_values.values()),
-        "pictures": [diagram],
-    }
-
-
-def _test_words(ranking: Ranking) -> Iterator[str]:
-    """The results of the tests as sentences."""
-    level = f"{100.0 * ranking.significance:g} %"
-    if ranking.friedman_p is None or ranking.friedman_statistic is None:
-        yield "For two models there is no Friedman test; the pair is compared directly."
-    else:
-        p = p_value(ranking.friedman_p)
-        numbers = (
-            f"(chi-square {ranking.friedman_statistic:.2f}, p {p if p[0] == '<' else f'= {p}'}, "
-            f"{ranking.n_streams} streams)"
-        )
-        if ranking.friedman_p <= ranking.significance:
-            yield f"Friedman's test finds that the models differ {numbers}."
-        else:
-            yield (
-                f"Friedman's test does not find that the models differ {numbers}: at a level of "
-                f"{level}, all differences below may be due to chance."
-            )
-    test = TESTS.get(ranking.post_hoc, ranking.post_hoc)
-    if ranking.critical_difference is None:
-        yield f"Pairs are compared by {test}, at a level of {level}."
-    else:
-        yield (
-            f"Pairs are compared by {test}: at a level of {level}, models whose mean ranks differ "
-            f"by less than {ranking.critical_difference:.2f} do not differ significantly."
-        )
+    for line in ranking.sentences():
+        yield f"{line}."
     together = "; ".join(", ".join(group) for group in ranking.groups)
     if together:
         yield f"Groups of models that do not differ significantly: {together}."
     else:
         yield "All pairs differ significantly."
+    yield [
+        page.picture(
+            "Critical difference",
+            "Mean ranks, 1 is best; bars join models that do not differ significantly.",
+            figures.critical_difference,
+            ranking,
+            is_wide=True,
+        )
+    ]
+    test = "Nemenyi" if ranking.post_hoc == "nemenyi" else "signed ranks, corrected by Holm"
+    yield (
+        f"p-values of pairs, adjusted ({test}); those that differ significantly, at "
+        f"{ranking.significance:g}, are marked."
+    )
+    rows = [
+        (one, *("" if one == other else _p_value(ranking, one, other) for other in ranking.models))
+        for one in ranking.models
+    ]
+    yield page.table({"": ""} | dict.fromkeys(ranking.models, "number"), rows, "narrow")
 
 
-def _pair(ranking: Ranking, one: str, other: str) -> dict[str, Any]:
-    """The p-value of a pair of models."""
-    if one == other:
-        return {"text": "", "is_apart": False}
-    try:
-        p = ranking.p_value(one, other)
-    except InputError:
-        return {"text": NO_VALUE, "is_apart": False}
-    return {"text": p_value(p), "is_apart": p <= ranking.significance}
+def _p_value(ranking: Ranking, one: str, other: str) -> str:
+    """The p-value of a pair of models; small ones as a bound."""
+    p = ranking.p_value(one, other)
+    text = "< 0.001" if p < 0.001 else f"{p:.3f}"
+    return page.marked(text) if p <= ranking.significance else text
 
 
 # ---- costs and curves
 
 
-def costs(comparison: Comparison) -> list[dict[str, Any]]:
-    """Time, memory, labels and structure of every model; means over its runs."""
+def _costs(comparison: Comparison) -> Iterator[page.Part]:
+    """Time, memory, labels and structure of every model."""
+    yield [
+        page.picture(
+            "Accuracy against speed",
+            "Rows per second, predicting and learning together.",
+            figures.accuracy_against_speed,
+            comparison["cells"],
+            is_wide=True,
+        )
+    ]
     keys = ("seconds_predict", "seconds_learn", "label_fraction", "rules_mean", "layers_mean")
     rows = []
     for model in comparison["models"]:
         cells = [cell for cell in comparison["cells"] if cell["model"] == model]
-        means = {key: mean([cell.get(key) for cell in cells]) for key in keys}
-        totals = {"speed": overall_speed(cells), "model_bytes": largest_size(cells)}
-        rows.append({"model": model} | means | totals)
-    return rows
+        predict, learn, labels, *structure = (mean(cell.get(key) for cell in cells) for key in keys)
+        speed, largest = count(overall_speed(cells)), size(largest_size(cells))
+        times, used = (seconds(predict), seconds(learn)), percent(labels, 1)
+        numbers = (page.decimal(number, 1) for number in structure)
+        rows.append((model, speed, *times, largest, used, *numbers))
+    names = ("rows per second", "predicting", "learning", "largest model", "labels used")
+    yield page.table({"model": ""} | dict.fromkeys((*names, "rules", "layers"), "number"), rows)
+    yield (
+        "Rows per second are over all runs of a model, its size is the largest; all else is the "
+        "mean over its runs."
+    )
 
 
-def _cost_rows(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """The same as texts."""
-    return [
-        (
-            row["model"],
-            count(row["speed"]),
-            seconds(row["seconds_predict"]),
-            seconds(row["seconds_learn"]),
-            size(row["model_bytes"]),
-            percent(row["label_fraction"], 1),
-            decimal(row["rules_mean"], 1),
-            decimal(row["layers_mean"], 1),
-        )
-        for row in rows
-    ]
-
-
-def _curves(comparison: Comparison, results: Sequence[Result]) -> list[Picture]:
+def _curves(comparison: Comparison, results: Sequence[Result]) -> page.Part:
     """The accuracy of all models over each stream, as far as the single runs are there."""
-    pictures = []
+    shown = []
     for stream in comparison["streams"]:
         runs: dict[str, list[Result]] = {model: [] for model in comparison["models"]}
         for each in results:
@@ -272,14 +206,11 @@ def _curves(comparison: Comparison, results: Sequence[Result]) -> list[Picture]:
                 runs[each["model"]].append(each)
         found = {model: each for model, each in runs.items() if each}
         if found:
-            pictures.append(
-                picture(
-                    stream,
-                    "Mean over the latest chunks and over seeds.",
-                    lambda found=found: several_over_time(found, ax=blank(HALF, 3.0)),  # type: ignore[misc]
-                )
-            )
-    return pictures
+            caption = "Mean over the latest chunks and over seeds."
+            shown.append(page.picture(stream, caption, several_over_time, found, height=3.0))
+    if not shown:
+        return "Left out. The results of the single runs are not in the folder of the comparison."
+    return shown
 
 
 # ---- caveats and settings
@@ -288,8 +219,21 @@ def _curves(comparison: Comparison, results: Sequence[Result]) -> list[Picture]:
 def remarks(comparison: Comparison, results: Sequence[Result]) -> Iterator[str]:
     """What limits the comparison."""
     yield from _about_cells(comparison)
-    yield from _about_tests(comparison.get("ranking"))
-    yield from _about_results(results)
+    if comparison.get("ranking"):
+        yield from _about_tests(comparison["ranking"])
+    cut = [
+        f"{each['model']} on {each['stream']}"
+        for each in results
+        if each.get("is_complete") is False
+    ]
+    if cut:
+        yield f"Some runs were interrupted: {listed(cut, MOST_NAMED)}."
+    versions = sorted({str(each.get("version")) for each in results})
+    if len(versions) > 1:
+        yield f"Runs were made by different versions: {listed(versions, MOST_NAMED)}."
+    if differing := _unlike_settings(results):
+        names = listed(differing, MOST_NAMED)
+        yield f"Runs on the same stream and seed differ in their settings: {names}."
 
 
 def _about_cells(comparison: Comparison) -> Iterator[str]:
@@ -307,11 +251,9 @@ def _about_cells(comparison: Comparison) -> Iterator[str]:
     if cells and len({cell.get("seed") for cell in cells}) == 1:
         yield "There is only one seed: how much results vary by chance is not known."
     for key in ("rows", "chunks"):
-        found: dict[str, set[float]] = {}
-        for cell in cells:
-            if cell.get(key) is not None:
-                found.setdefault(cell["stream"], set()).add(cell[key])
-        differing = [stream for stream, values in found.items() if len(values) > 1]
+        found = {(cell["stream"], cell[key]) for cell in cells if cell.get(key) is not None}
+        streams = [stream for stream, _ in found]
+        differing = sorted({stream for stream in streams if streams.count(stream) > 1})
         if differing:
             yield (
                 f"Runs on {listed(differing, MOST_NAMED)} differ in their number of {key}, so "
@@ -325,21 +267,14 @@ def _about_cells(comparison: Comparison) -> Iterator[str]:
         )
 
 
-def _about_tests(ranking: Mapping[str, Any] | None) -> Iterator[str]:
+def _about_tests(ranking: Mapping[str, Any]) -> Iterator[str]:
     """What the tests cannot find with so few streams."""
-    if not ranking:
-        return
     n_streams, difference = ranking["n_streams"], ranking["critical_difference"]
-    if difference is not None and difference >= len(ranking["models"]) - 1:
-        yield (
-            f"With {n_streams} streams no pair can differ significantly, whatever its accuracies: "
-            "the critical difference is as large as ranks can differ."
-        )
-    elif ranking["post_hoc"] == "wilcoxon-holm" and n_streams < FEWEST_SIGNED:
-        yield (
-            f"With {n_streams} streams no pair can differ significantly, whatever its accuracies: "
-            f"the signed-rank test needs at least {FEWEST_SIGNED} streams to reach p < 0.05."
-        )
+    is_signed = ranking["post_hoc"] == "wilcoxon-holm"
+    if (is_signed and n_streams < FEWEST_SIGNED) or (
+        difference is not None and difference >= len(ranking["models"]) - 1
+    ):
+        yield f"With {n_streams} streams no pair can differ significantly, whatever its accuracies."
     elif n_streams < FEW_STREAMS:
         yield (
             f"With {n_streams} streams the tests find only large differences: models that do not "
@@ -347,40 +282,22 @@ def _about_tests(ranking: Mapping[str, Any] | None) -> Iterator[str]:
         )
 
 
-def _about_results(results: Sequence[Result]) -> Iterator[str]:
-    """Runs that were interrupted, or made in different ways."""
-    cut = [
-        f"{each['model']} on {each['stream']}"
-        for each in results
-        if each.get("is_complete") is False
-    ]
-    if cut:
-        yield f"Some runs were interrupted: {listed(cut, MOST_NAMED)}."
-    versions = sorted({str(each.get("version")) for each in results})
-    if len(versions) > 1:
-        yield f"Runs were made by different versions: {listed(versions, MOST_NAMED)}."
-    differing = _unlike_settings(results)
-    if differing:
-        names = listed(differing, MOST_NAMED)
-        yield f"Runs on the same stream and seed differ in their settings: {names}."
-
-
-def _unlike_settings(results: Iterable[Result]) -> list[str]:
+def _unlike_settings(results: Sequence[Result]) -> list[str]:
     """Settings in which runs on the same stream and seed differ, except those of the model."""
-    found: dict[tuple[Any, ...], set[str]] = {}
+    first: dict[tuple[str, Any], dict[str, str]] = {}
+    differing: dict[str, None] = {}
     for result in results:
-        for name, value in flattened(result.get("settings") or {}):
-            if not any(word in name for word in OF_MODELS):
-                place = (name, result["stream"], result.get("seed"))
-                found.setdefault(place, set()).add(plain(value))
-    return list(dict.fromkeys(place[0] for place, values in found.items() if len(values) > 1))
+        own = page.settings_of(result)
+        other = first.setdefault((result["stream"], result.get("seed")), own)
+        differing |= dict.fromkeys(key for key in own | other if own.get(key) != other.get(key))
+    return [name for name in differing if not any(word in name for word in OF_MODELS)]
 
 
-def shared_settings(results: Sequence[Result]) -> list[tuple[str, str]]:
+def _shared_settings(results: Sequence[Result]) -> dict[str, str]:
     """Settings that all runs have in common."""
-    every = [
-        {name: plain(value) for name, value in set_values(result.get("settings") or {})}
-        for result in results
-    ]
-    first, *others = every or [{}]
-    return [item for item in first.items() if all(each.get(item[0]) == item[1] for each in others)]
+    first, *others = [page.settings_of(result) for result in results] or [{}]
+    return {
+        name: value
+        for name, value in first.items()
+        if all(each.get(name) == value for each in others)
+    }

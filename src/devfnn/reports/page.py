@@ -1,82 +1,70 @@
-"""HTML pages that need no other file: templates, figures, and values as text."""
+"""HTML pages that need no other file: sections of text, tables and figures, and values as text."""
 
-import base64
-import dataclasses
-import functools
-import hashlib
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import jinja2
 from markupsafe import Markup
-from matplotlib.axes import Axes
 
 from devfnn.errors import InputError
 from devfnn.figures import as_svg
 from devfnn.figures.style import new_figure, styled
-from devfnn.formatting import NO_VALUE, count, percent, seconds, size
+from devfnn.formatting import NO_VALUE, flat_names
 
 WIDE, HALF = 10.5, 5.1
 """Widths of figures in inches: of the whole page, and of half of it."""
 
-LONGEST_VALUE = 400
-"""Characters of a setting that are shown."""
+Part: TypeAlias = str | dict[str, Any] | list[dict[str, Any]]
+"""A part of a section: a paragraph, what `table` made, or a list of what `picture` made."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Picture:
-    """A figure of a page, or the reason why it is missing."""
+def rendered(sections: Mapping[str, Iterable[Part]], **content: Any) -> str:
+    """A page; the same data give the same page, and all text from data is escaped.
 
-    title: str
-    caption: str
-    svg: Markup | None = None
-    missing: str = ""
-    is_wide: bool = False
-
-
-def picture(title: str, caption: str, draw: Callable[[], Any], *, is_wide: bool = False) -> Picture:
-    """Draw a figure; if the data do not allow it, keep the message that says why."""
-    try:
-        svg = Markup(as_svg(draw(), title))  # whose text is escaped
-    except InputError as error:
-        return Picture(title, caption, missing=sentence(str(error)), is_wide=is_wide)
-    return Picture(title, caption, svg=svg, is_wide=is_wide)
-
-
-def blank(width: float, height: float) -> Axes:
-    """Empty axes of this size in inches, in the style of all figures."""
-    return styled(new_figure(width, height).add_subplot)()
-
-
-def rendered(template: str, context: Mapping[str, Any]) -> str:
-    """A template of this package filled with data; the same data give the same page."""
-    text = _environment().get_template(template).render(context) + "\n"
-    return text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates cannot be written
-
-
-@functools.cache
-def _environment() -> jinja2.Environment:
-    """Templates in which all text from data is escaped."""
+    `content` is what else the template `page.html` names, such as a title and remarks.
+    """
     loader = jinja2.PackageLoader("devfnn.reports")
     environment = jinja2.Environment(
-        loader=loader,
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    style, script = (loader.get_source(environment, name)[0] for name in ("page.css", "page.js"))
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    environment.globals |= {
-        "style": Markup(style),
-        "script": Markup(script),
-        # The page allows this one script, and nothing is loaded from elsewhere.
-        "policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
-        f"script-src 'sha256-{digest}'",
-    }
-    formats = (percent, count, decimal, seconds, size, plain)
-    environment.filters |= {each.__name__: each for each in formats}
-    return environment
+    style = Markup(loader.get_source(environment, "page.css")[0])
+    page = environment.get_template("page.html").render(content, sections=sections, style=style)
+    return f"{page}\n".encode("utf-8", "replace").decode("utf-8")  # no lone surrogates
+
+
+def table(columns: Mapping[str, str], rows: Iterable[Sequence[object]], look: str = "") -> Part:
+    """Rows of text below the names of columns; the first cell of a row is its name.
+
+    Columns and the whole table may have a look, which is a class of `page.css`.
+    """
+    return {"columns": columns, "rows": rows, "look": look}
+
+
+def pairs(kind: str, values: Mapping[str, object]) -> Part:
+    """A table of names and values."""
+    if not values:
+        return f"There is no {kind} in the result."
+    return table({kind: "", "value": "value"}, values.items(), "narrow")
+
+
+def picture(
+    title: str,
+    caption: str,
+    draw: Callable[..., Any],
+    *data: Any,
+    height: float | None = None,
+    is_wide: bool = False,
+) -> dict[str, Any]:
+    """A figure of `data`; if they do not allow it, the message that says why.
+
+    `height` in inches asks for a figure as wide as half the page.
+    """
+    try:
+        how = {} if height is None else {"ax": styled(new_figure(HALF, height).add_subplot)()}
+        svg = Markup(as_svg(draw(*data, **how), title))  # whose text is escaped
+    except InputError as error:
+        svg, caption = None, f"Left out. {sentence(str(error))}"
+    return {"title": title, "caption": caption, "svg": svg, "is_wide": is_wide}
 
 
 def decimal(number: float | None, digits: int = 3) -> str:
@@ -88,13 +76,9 @@ def decimal(number: float | None, digits: int = 3) -> str:
     return NO_VALUE if number is None else f"{round(number, digits) + 0.0:.{digits}f}"
 
 
-def p_value(number: float) -> str:
-    """A p-value; small ones as a bound.
-
-    >>> p_value(0.0421), p_value(0.00001)
-    ('0.042', '< 0.001')
-    """
-    return "< 0.001" if number < 0.001 else f"{number:.3f}"
+def marked(value: object) -> Markup:
+    """A value that stands out."""
+    return Markup("<mark>{}</mark>").format(value)
 
 
 def plain(value: object) -> str:
@@ -108,32 +92,17 @@ def plain(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     text = ", ".join(map(plain, value)) if isinstance(value, list | tuple) else str(value)
-    if value is None or not text:
-        return NO_VALUE
-    return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + " …"
+    return NO_VALUE if value is None or not text else text
 
 
-def flattened(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Names and values of nested settings; inner names follow a point.
+def settings_of(result: Mapping[str, Any]) -> dict[str, str]:
+    """Settings of a run that have a value, as text.
 
-    >>> list(flattened({"a": 1, "stream": {"noise": 0.1}}))
-    [('a', 1), ('stream.noise', 0.1)]
+    >>> settings_of({"settings": {"rows": None, "skip": 0, "stream": {"noise": 0.1}}})
+    {'skip': '0', 'stream.noise': '0.1'}
     """
-    for name, value in values.items():
-        if isinstance(value, Mapping) and value:
-            yield from flattened(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
-
-
-def set_values(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Settings that have a value, flattened.
-
-    >>> set_values({"rows": None, "skip": 0, "changes": {}, "stream": {"noise": 0.1}})
-    [('skip', 0), ('stream.noise', 0.1)]
-    """
-    empty: tuple[object, ...] = (None, "", [], {})
-    return [(name, value) for name, value in flattened(values) if value not in empty]
+    flat = flat_names(result.get("settings") or {})
+    return {name: plain(value) for name, value in flat.items() if value not in (None, "", [])}
 
 
 def sentence(text: str) -> str:

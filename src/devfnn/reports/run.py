@@ -1,31 +1,19 @@
 """The report of a run: key figures, figures, measures, events, rules, settings."""
 
-import collections
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from devfnn import figures
 from devfnn.errors import InputError
-from devfnn.events import Event
+from devfnn.evaluation.results import deviation, mean
 from devfnn.figures.rules import features_by_contrast, features_to_draw, rules_of, rules_to_draw
+from devfnn.figures.runs import SHARES, measure_name
 from devfnn.figures.style import new_figure
-from devfnn.formatting import NO_VALUE, count, flat_names, percent, seconds, size
+from devfnn.formatting import count, flat_names, percent, plural, seconds, size
 from devfnn.model.config import SECTIONS, Config
-from devfnn.reports.measures import measure_rows
-from devfnn.reports.page import (
-    HALF,
-    WIDE,
-    Picture,
-    blank,
-    decimal,
-    picture,
-    plain,
-    rendered,
-    sentence,
-    set_values,
-)
+from devfnn.reports import page
 
 MOST_EVENTS = 1000
 """Events that are listed; of more, the first and the last."""
@@ -39,6 +27,32 @@ MOST_DRAWN = 1000
 MOST_IN_HALF = 6
 """Classes of a confusion matrix that fits into half the page."""
 
+_AS_PUBLISHED = (
+    "As in Table 1 of the paper: class 0 is positive, false positives and false negatives are "
+    "swapped, mean over chunks."
+)
+MEANINGS = {
+    "accuracy": "Share of rows predicted correctly, before they are learned.",
+    "balanced_accuracy": "Mean recall of the classes.",
+    "precision": "Share of the rows predicted as a class that belong to it. Mean over the classes.",
+    "recall": "Share of the rows of a class that were predicted as it. Mean over the classes.",
+    "f1": "Harmonic mean of precision and recall of a class. Mean over the classes.",
+    "precision_weighted": "As precision, but a class counts by its rows.",
+    "recall_weighted": "As recall, but a class counts by its rows.",
+    "f1_weighted": "As F1, but a class counts by its rows.",
+    "g_mean": "Geometric mean of the recalls of the classes: 0 if one class is never predicted.",
+    "kappa": "Gain over guessing with the same class frequencies: 0 is none, 1 is all correct.",
+    "kappa_m": "Gain over always predicting the most frequent class.",
+    "kappa_temporal": "Gain over repeating the previous label: negative if that would be better.",
+    "auc": "Probability that a row of a class is ranked above a row of another; 50 % is guessing.",
+    "log_loss": "Mean negative logarithm of the probability of the true class. Lower is better.",
+    "brier": "Mean squared distance of the probabilities from the truth. Lower is better.",
+    "calibration_error": "Mean gap between confidence and accuracy. Lower is better.",
+    "paper_precision": _AS_PUBLISHED,
+    "paper_recall": _AS_PUBLISHED,
+}
+"""What each measure means, in the order in which they are shown."""
+
 Result = Mapping[str, Any]
 
 
@@ -48,27 +62,24 @@ def run_report(result: Result) -> str:
     `result` is what `devfnn run --json` wrote, as `devfnn.experiments.result_files` reads it. The
     same result gives the same page.
     """
-    classes = result.get("per_class") or []
-    return rendered(
-        "run.html",
-        {
-            "command": result.get("command"),
-            "title": f"{result['model']} on {result['stream']}",
-            "about": _about(result),
-            "remarks": list(_remarks(result)),
-            "tiles": _tiles(result),
-            "pictures": _run_pictures(result),
-            "measures": measure_rows(result),
-            "window_chunks": (result.get("windowed") or {}).get("chunks"),
-            "classes": _class_rows(classes),
-            "n_classes_more": max(len(classes) - MOST_LISTED, 0),
-            "score_pictures": _score_pictures(result),
-            "drift": _drift(result),
-            "events": _events(result),
-            "rules": _rules(result),
-            "settings": set_values(result.get("settings") or {}),
-            "config": _config_rows(result),
-            "versions": {"devfnn": result.get("version")} | (result.get("versions") or {}),
+    versions = {"devfnn": result.get("version")} | (result.get("versions") or {})
+    return page.rendered(
+        kind="Report of a run",
+        title=f"{result['model']} on {result['stream']}",
+        about=_about(result),
+        remarks=list(_remarks(result)),
+        tiles=_tiles(result),
+        command=result.get("command"),
+        sections={
+            "Over time": [_run_pictures(result)],
+            "Measures": _measures(result),
+            "Classes": _classes(result),
+            "Drift": _drift(result),
+            "Events": _events(result),
+            "Rules at the end": _rules(result),
+            "Settings": [page.pairs("setting", page.settings_of(result))],
+            "Parameters": _parameters(result),
+            "Versions": [page.pairs("package", versions)],
         },
     )
 
@@ -108,141 +119,178 @@ def _tiles(result: Result) -> list[tuple[str, str, str]]:
         return "" if last is None else f"on average; {count(last)} at the end"
 
     times = remark("{} predicting, {} learning", "seconds_predict", "seconds_learn", shown=seconds)
-    deviation = remark("± {} over chunks", "accuracy_std", shown=percent)
+    spread = remark("± {} over chunks", "accuracy_std", shown=percent)
+    labels = remark("{} labels", "labels_used")
+    parameters = remark("{} parameters on average", "parameters_mean")
     overall = percent(result.get("accuracy_overall"))
     return [
-        ("accuracy", percent(result.get("accuracy_mean")), deviation),
+        ("accuracy", percent(result.get("accuracy_mean")), spread),
         ("accuracy overall", overall, "over all predicted rows"),
         ("rows per second", count(result.get("rows_per_second")), times),
-        ("rules", decimal(result.get("rules_mean"), 1), at_the_end("rules")),
-        ("layers", decimal(result.get("layers_mean"), 1), at_the_end("layers")),
-        (
-            "labels used",
-            percent(result.get("label_fraction"), 1),
-            remark("{} labels", "labels_used"),
-        ),
-        (
-            "model size",
-            size(result.get("model_bytes")),
-            remark("{} parameters on average", "parameters_mean"),
-        ),
+        ("rules", page.decimal(result.get("rules_mean"), 1), at_the_end("rules")),
+        ("layers", page.decimal(result.get("layers_mean"), 1), at_the_end("layers")),
+        ("labels used", percent(result.get("label_fraction"), 1), labels),
+        ("model size", size(result.get("model_bytes")), parameters),
     ]
 
 
-def _class_rows(classes: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """Name, precision, recall, F1 and rows of each class, the most frequent first."""
-    ordered = sorted(classes, key=lambda row: -(row.get("support") or 0.0))
-    return [
-        (
-            row.get("name") or plain(row.get("label")),
-            *(percent(row.get(key)) for key in ("precision", "recall", "f1")),
-            count(row.get("support")),
-        )
-        for row in ordered[:MOST_LISTED]
-    ]
-
-
-def _run_pictures(result: Result) -> list[Picture]:
+def _run_pictures(result: Result) -> page.Part:
     """Figures over the rows of the stream."""
     has_layers = result.get("layers_mean") is not None
     panels = "Accuracy, layers, rules" if has_layers else "Accuracy"
     n_features = len(result.get("feature_names") or [])
-    mask_height = min(max(1.3 + 0.2 * n_features, 3.0), 8.0)
-    step = -(-len(result["per_chunk"]["rows"]) // MOST_DRAWN)
+    # Every chunk adds to the size of the page: of a long run, only some voting weights are drawn.
+    columns, step = result["per_chunk"], -(-len(result["per_chunk"]["rows"]) // MOST_DRAWN)
+    kept = {key: columns.get(key, [])[step - 1 :: step] for key in ("rows", "voting_weights")}
     every = f", every {step} chunks" if step > 1 else ""
     return [
-        picture(
+        page.picture(
             "Overview",
             f"{panels} and training samples, chunk by chunk.",
-            lambda: figures.run_overview(result, new_figure(WIDE, 8.5 if has_layers else 5.5)),
+            figures.run_overview,
+            result,
+            new_figure(page.WIDE, 8.5 if has_layers else 5.5),
             is_wide=True,
         ),
-        picture(
+        page.picture(
             "Voting weights",
             f"Share of each layer in the vote{every}.",
-            lambda: figures.voting_weights(_thinned(result, step), ax=blank(HALF, 3.0)),
+            figures.voting_weights,
+            {**result, "per_chunk": kept},
+            height=3.0,
         ),
-        picture(
+        page.picture(
             "Features in use",
             "Which features the model used, chunk by chunk.",
-            lambda: figures.feature_mask(result, ax=blank(HALF, mask_height)),
+            figures.feature_mask,
+            result,
+            height=min(max(1.3 + 0.2 * n_features, 3.0), 8.0),
         ),
     ]
 
 
-def _thinned(result: Result, step: int) -> Result:
-    """The voting weights of every so many chunks, since each adds to the size of the page."""
-    per_chunk = result["per_chunk"]
-    kept = {key: per_chunk.get(key, [])[step - 1 :: step] for key in ("rows", "voting_weights")}
-    return {**result, "per_chunk": kept}
+# ---- measures
 
 
-def _score_pictures(result: Result) -> list[Picture]:
-    """Figures of what was predicted."""
-    return [
-        picture(
+def measure_values(result: Result) -> list[dict[str, Any]]:
+    """For each measure that was taken: overall, mean and deviation over chunks, last window."""
+    rows = []
+    for key in MEANINGS:
+        chunks = result["per_chunk"].get(key) or []
+        values = {"overall": result.get(key), "mean": mean(chunks), "std": deviation(chunks)}
+        if key == "accuracy":
+            values = {name: result.get(f"accuracy_{name}") for name in values}
+        values["last_window"] = ((result.get("windowed") or {}).get(key) or [None])[-1]
+        if any(value is not None for value in values.values()):
+            rows.append({"measure": key} | values)
+    return rows
+
+
+def _measures(result: Result) -> Iterator[page.Part]:
+    """A table of all measures with their meaning."""
+    values = measure_values(result)
+    if not values:
+        yield "Nothing was measured: no row was predicted and has a label."
+        return
+    n_window = (result.get("windowed") or {}).get("chunks")
+    window = f", the last window holds the last {count(n_window)} chunks" if n_window else ""
+    yield f"Rows are predicted before they are learned. The mean is over chunks{window}."
+    rows = []
+    for each in values:
+        key = each["measure"]
+        shown = percent if key in SHARES else page.decimal
+        spread = "" if each["std"] is None else f" ± {shown(each['std'])}"
+        middle, last = shown(each["mean"]) + spread, shown(each["last_window"])
+        rows.append((measure_name(key), shown(each["overall"]), middle, last, MEANINGS[key]))
+    numbers = dict.fromkeys(("overall", "mean over chunks", "last window"), "number")
+    yield page.table({"measure": "kind"} | numbers | {"meaning": "words"}, rows)
+
+
+def _classes(result: Result) -> Iterator[page.Part]:
+    """Precision, recall, F1 and rows of each class, and how they were predicted."""
+    classes = result.get("per_class") or []
+    if not classes:
+        yield "The result has no measures by class."
+    else:
+        yield page.table(
+            {"class": ""} | dict.fromkeys(("precision", "recall", "F1", "rows"), "number"),
+            [
+                (
+                    row.get("name") or page.plain(row.get("label")),
+                    *(percent(row.get(key)) for key in ("precision", "recall", "f1")),
+                    count(row.get("support")),
+                )
+                for row in sorted(classes, key=lambda row: -(row.get("support") or 0.0))
+            ][:MOST_LISTED],
+        )
+    if len(classes) > MOST_LISTED:
+        yield f"{count(len(classes) - MOST_LISTED)} more classes with fewer rows are not listed."
+    yield [
+        page.picture(
             "Confusion matrix",
             "True classes against predicted ones.",
-            lambda: figures.confusion_matrix(result),
+            figures.confusion_matrix,
+            result,
             is_wide=len(result.get("classes") or []) > MOST_IN_HALF,
         ),
-        picture(
+        page.picture(
             "Reliability",
             "Accuracy against confidence.",
-            lambda: figures.reliability_curve(result, ax=blank(HALF, 4.2)),
+            figures.reliability_curve,
+            result,
+            height=4.2,
         ),
     ]
 
 
-def _drift(result: Result) -> dict[str, Any]:
+# ---- drift, events and rules
+
+
+def _drift(result: Result) -> Iterator[page.Part]:
     """How well drifts were detected, if the true ones are known."""
     detection, positions = result.get("drift_detection"), result.get("drift_positions") or []
     if not detection:
         n_found = (result.get("events") or {}).get("DriftFound", 0)
-        summary = {0: "No drift was found.", 1: "Drift was found once."}.get(
-            n_found, f"Drift was found {count(n_found)} times."
-        )
-        if not positions:
-            summary += " The true drifts of this stream are not known."
-        return {"summary": summary, "rows": []}
+        unknown = "" if positions else " The true drifts of this stream are not known."
+        yield f"Drift was found {plural(n_found, 'time')}.{unknown}"
+        return
+    later = ""
+    if detection.get("delay_mean") is not None:
+        later = f" On average a drift was found {count(detection['delay_mean'])} rows later."
+    yield (
+        f"Drifts: {detection['drifts']}, of which found: {detection['found']}, missed: "
+        f"{detection['missed']}. False alarms: {detection['false_alarms']}.{later}"
+    )
     rows = [
         (count(position), "missed" if delay is None else f"found {count(delay)} rows later")
         for position, delay in zip(positions, detection.get("delays") or [], strict=False)
     ]
-    summary = (
-        f"Drifts: {detection['drifts']}, of which found: {detection['found']}, missed: "
-        f"{detection['missed']}. False alarms: {detection['false_alarms']}."
-    )
-    if detection.get("delay_mean") is not None:
-        summary += f" On average a drift was found {count(detection['delay_mean'])} rows later."
-    return {"summary": summary, "rows": rows[:MOST_LISTED]}
+    yield page.table({"new concept from row": "", "drift": ""}, rows[:MOST_LISTED], "narrow")
 
 
-def _events(result: Result) -> dict[str, Any]:
+def _events(result: Result) -> Iterator[page.Part]:
     """Events by kind, and listed with their reasons."""
-    log = result.get("event_log") or []
-    counts = result.get("events")
-    if counts is None:
-        counts = collections.Counter(event["kind"] for event in log)
-    half = MOST_EVENTS // 2
-    shown = log if len(log) <= MOST_EVENTS else [*log[:half], *log[-half:]]
+    log, counts = result.get("event_log") or [], result.get("events") or {}
+    if not log:
+        yield "The structure of the model did not change, or the model has no events."
+        return
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return {
-        "counts": [(kind, event_name(kind), number) for kind, number in ordered],
-        "n_all": len(log),
-        "gap_at": half if len(log) > MOST_EVENTS else None,
-        "half": half,
-        "rows": [
-            {
-                "row": count(event.get("row")),
-                "chunk": count(event.get("chunk")),
-                "kind": event["kind"],
-                "name": event_name(event["kind"]),
-                "reason": event_reason(event),
-            }
-            for event in shown
-        ],
-    }
+    yield ", ".join(f"{event_name(kind)} {count(number)}" for kind, number in ordered)
+    rows = [
+        (
+            count(event.get("row")),
+            count(event.get("chunk")),
+            event_name(event["kind"]),
+            page.sentence(event.get("reason") or ""),
+        )
+        for event in log
+    ]
+    if len(rows) > MOST_EVENTS:
+        half = MOST_EVENTS // 2
+        between = f"{count(len(rows) - 2 * half)} events between are not listed."
+        rows[half:-half] = [("…", "…", "…", between)]
+    columns = {"row": "number", "chunk": "number", "event": "kind", "reason": "words"}
+    yield page.table(columns, rows, "tall")
 
 
 def event_name(kind: str) -> str:
@@ -254,78 +302,64 @@ def event_name(kind: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).lower()
 
 
-def event_reason(event: Mapping[str, Any]) -> str:
-    """Why an event happened: as the log says, else as its kind explains it, else its numbers.
-
-    >>> event_reason({"kind": "ClassAdded", "row": 3, "reason": "label up is new"})
-    'Label up is new.'
-    """
-    reason = event.get("reason") or ""
-    if " " in reason.strip():
-        return sentence(reason)
-    fields = {name: value for name, value in event.items() if name != "chunk"}
-    try:
-        return sentence(Event.from_dict(fields).explanation)
-    except ValueError:
-        named = (each for each in fields.items() if each[0] not in ("kind", "row"))
-        return sentence(
-            ", ".join(f"{name.replace('_', ' ')} {plain(value)}" for name, value in named)
-        )
-
-
-def _rules(result: Result) -> dict[str, Any]:
-    """Rules as text, and figures of those that differ most."""
+def _rules(result: Result) -> Iterator[page.Part]:
+    """Figures of the rules that differ most, and all rules as text."""
     try:
         rules = rules_of(result)
         drawn = rules_to_draw(rules)
     except InputError as error:
-        return {"missing": sentence(str(error)), "texts": [], "pictures": [], "n_more": 0}
+        yield page.sentence(str(error))
+        return
     names = features_by_contrast(drawn, result)
     where = f"Active rules of layer {drawn[0].layer}."
-    pictures = [
-        picture(
-            f"Memberships of {name}",
-            where,
-            lambda name=name: figures.membership_curves(drawn, name, ax=blank(HALF, 2.6)),  # type: ignore[misc]
+    shown = [
+        page.picture(
+            f"Memberships of {name}", where, figures.membership_curves, drawn, name, height=2.6
         )
         for name in features_to_draw(drawn, names)
     ]
     if len(names) >= 2:
+        title = f"Rules over {names[0]} and {names[1]}"
         pair = (names[0], names[1])
-        pictures.append(
-            picture(
-                f"Rules over {pair[0]} and {pair[1]}",
-                where,
-                lambda: figures.rule_ellipses(drawn, pair, ax=blank(HALF, 4.2)),
-            )
-        )
-    texts = [
-        (f"{rule.text()}  {rule.remark()}", percent(rule.voting_weight, 1))
+        shown.append(page.picture(title, where, figures.rule_ellipses, drawn, pair, height=4.2))
+    yield shown
+    rows = [
+        (rule.remark().strip("[]"), percent(rule.voting_weight, 1), rule.text())
         for rule in rules[:MOST_LISTED]
     ]
-    n_more = max(len(rules) - MOST_LISTED, 0)
-    return {"missing": "", "texts": texts, "pictures": pictures, "n_more": n_more}
+    yield page.table({"rule": "", "vote of its layer": "number", "text": "value"}, rows)
+    if len(rules) > MOST_LISTED:
+        yield f"{count(len(rules) - MOST_LISTED)} more rules are not listed."
 
 
-def _config_rows(result: Result) -> list[dict[str, Any]]:
+# ---- parameters
+
+
+def _parameters(result: Result) -> Iterator[page.Part]:
     """Parameters of the model, what they mean, and which differ from the default."""
     usual = flat_names(Config().to_dict())
-    rows = []
+    changed: list[tuple[str, ...]] = []
+    others: list[tuple[str, ...]] = []
     for name, value in flat_names(result.get("config") or {}).items():
         about = _about_parameter(name)
-        default = usual.get(name, about.default if about else None)
-        is_known = name in usual or about is not None or name in SECTIONS
-        is_gone = name in SECTIONS and name not in usual  # the default has it
-        rows.append(
-            {
-                "name": name,
-                "value": plain(_named_layers(value)),
-                "default": plain(_named_layers(default)) if is_known else NO_VALUE,
-                "is_changed": is_known and (is_gone or value != default),
-                "meaning": sentence(about.metadata["meaning"]) if about else "",
-            }
-        )
-    return sorted(rows, key=lambda row: not row["is_changed"])
+        # What the default has and this model has not is a section that is None.
+        default = usual.get(name, about.default if about else "set" if name in SECTIONS else value)
+        meaning = page.sentence(about.metadata["meaning"]) if about else ""
+        shown, usually = (page.plain(_named_layers(each)) for each in (value, default))
+        if value == default:
+            others.append((name, shown, usually, meaning))
+        else:
+            changed.append((name, page.marked(shown), usually, meaning))
+    if not changed + others:
+        yield "The model has no such parameters."
+        return
+    yield (
+        "Parameters that differ from the default are marked."
+        if changed
+        else "All parameters have their default values."
+    )
+    columns = {"parameter": "", "value": "value", "default": "value", "meaning": "words"}
+    yield page.table(columns, changed + others, "tall")
 
 
 def _about_parameter(name: str) -> "dataclasses.Field[Any] | None":
