@@ -151,19 +151,17 @@ def hidden(blocks: Iterator[Chunk], rate: float, seed: int) -> Iterator[Chunk]:
 def relabelled(blocks: Iterator[Chunk], names: Mapping[Hashable, Hashable]) -> Iterator[Chunk]:
     """Labels by other names; a label without one keeps its own, and one named None is unknown."""
     for block in blocks:
-        new = np.empty(len(block.y), object)
-        new[:] = [names.get(label, label) for label in block.y.tolist()]
-        yield block._replace(y=_as_integers(new))
+        yield block._replace(y=label_array([names.get(each, each) for each in block.y.tolist()]))
 
 
-def _as_integers(labels: Labels) -> Labels:
-    """Labels as integers, if all of them are and none is too large."""
-    if set(map(type, labels)) != {int}:
-        return labels
+def label_array(labels: Sequence[Hashable]) -> Labels:
+    """Labels as integers, if all of them are and none is too large; else as objects."""
+    array = np.empty(len(labels), object)
+    array[:] = labels
     try:
-        return labels.astype(np.int64)
+        return array.astype(np.int64) if set(map(type, labels)) == {int} else array
     except OverflowError:
-        return labels
+        return array
 
 
 _Pending = tuple[Any, int, npt.NDArray[Any], Chunk]

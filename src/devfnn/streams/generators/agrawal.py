@@ -15,14 +15,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
-import numpy.typing as npt
 
+from devfnn.arrays import Flags, Floats, Ints
 from devfnn.streams.arguments import finite_number, listed, whole_number
-from devfnn.streams.generators.concept import Floats, Ints, Maker, picked
+from devfnn.streams.generators.concept import Maker, picked
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
 from devfnn.streams.stream import Stream
 
-Bools = npt.NDArray[np.bool_]
 Ranges = tuple[tuple[float, float], ...]
 """Lowest and highest value for those under 40, those under 60, and those from 60 on."""
 
@@ -121,11 +120,11 @@ LOANS: Ranges = ((200e3, 400e3), (300e3, 500e3), (100e3, 300e3))
 LOANS_BY_SALARY: Ranges = ((100e3, 300e3), (200e3, 400e3), (300e3, 500e3))
 
 
-def _is_within(values: Any, people: People, ranges: Ranges) -> Bools:
+def _is_within(values: Any, people: People, ranges: Ranges) -> Flags:
     """Whether values are in the range that belongs to the person's age."""
     ages = (people.age >= 40).astype(np.int64) + (people.age >= 60)
     lows, highs = np.array(ranges).T
-    within: Bools = (lows[ages] <= values) & (values <= highs[ages])
+    within: Flags = (lows[ages] <= values) & (values <= highs[ages])
     return within
 
 
@@ -139,7 +138,7 @@ def _equity(people: People) -> Floats:
     return np.asarray(people.hvalue * np.maximum(people.hyears - 20, 0) / 10.0)
 
 
-FUNCTIONS: tuple[Callable[[People], Bools], ...] = (
+FUNCTIONS: tuple[Callable[[People], Flags], ...] = (
     lambda each: np.asarray((each.age < 40) | (each.age >= 60)),
     lambda each: _is_within(each.salary, each, SALARIES),
     lambda each: _is_within(each.elevel, each, LEVELS),
@@ -169,14 +168,10 @@ def agrawal(
     perturbation: float = 0.05,
     **options: Unpack[StreamOptions],
 ) -> Stream:
-    """People in two groups; which group, one function after the other decides.
+    """9 features of people who ask for a loan, up to 10 rules.
 
-    Parameters
-    ----------
-    functions, perturbation
-        As in `Agrawal`; one function for each concept, and after the last comes the first again.
-    n_rows, **options
-        As in `StreamOptions`. By default a concept lasts 10,000 rows.
+    Each function of `Agrawal` is a concept, which lasts 10,000 rows by default. All other options
+    are in `StreamOptions`.
     """
     concepts = [Agrawal(function, perturbation) for function in listed("functions", functions)]
     return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=10_000))

@@ -9,9 +9,10 @@ from typing import Unpack
 
 import numpy as np
 
+from devfnn.arrays import Floats, Ints
 from devfnn.errors import InputError
 from devfnn.streams.arguments import MOST_FEATURES, finite_number, whole_number
-from devfnn.streams.generators.concept import Floats, Ints, Maker, numbered_names
+from devfnn.streams.generators.concept import Maker, numbered_names
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
 from devfnn.streams.stream import Stream
 
@@ -107,20 +108,17 @@ class _Walk:
 
     def __call__(self, draws: Floats) -> tuple[Floats, Ints]:
         n_features = len(self.concept.weights)
-        turns = np.where(
-            draws[:, n_features : self.concept.n_draws] < self.concept.flip_chance, -1, 1
-        )
+        is_turn = draws[:, n_features : self.concept.n_draws] < self.concept.flip_chance
+        turns = np.where(is_turn, -1, 1)
         turned = np.cumprod(np.concatenate([self.directions[None], turns]), axis=0)
         walked = np.cumsum(np.concatenate([self.steps[None], turned[:-1]]), axis=0)
         self.directions, self.steps, self.made_after = turned[-1], walked[-1], walked[:-1]
-        return self._rows(draws, self.made_after)
+        return self.again(draws, slice(None))
 
-    def again(self, draws: Floats, places: Ints) -> tuple[Floats, Ints]:
-        return self._rows(draws, self.made_after[places])
-
-    def _rows(self, draws: Floats, steps: Ints) -> tuple[Floats, Ints]:
+    def again(self, draws: Floats, places: Ints | slice) -> tuple[Floats, Ints]:
         weights = np.tile(self.concept.weights, (len(draws), 1))
-        weights[:, : self.concept.n_drift_features] += self.concept.magnitude * steps
+        moved = self.concept.magnitude * self.made_after[places]
+        weights[:, : self.concept.n_drift_features] += moved
         return _made(draws[:, : weights.shape[1]], weights)
 
 
@@ -134,22 +132,14 @@ def hyperplane(
     flip_chance: float = 0.1,
     **options: Unpack[StreamOptions],
 ) -> Stream:
-    """A hyperplane that moves slowly; with several concepts, it also jumps or turns between them.
+    """4 features on two sides of a plane that turns slowly.
 
     Weights that walk away by themselves are no drift that has a position: with one concept
-    `drift_positions` is empty. For weights that turn from one concept to the next set `magnitude`
-    to 0, and `kind` and `width`.
-
-    Parameters
-    ----------
-    n_features, n_drift_features, magnitude, flip_chance
-        Weights, and how they move, as in `Hyperplane`.
-    n_concepts
-        Planes that take turns. Their weights are drawn with the seeds 0, 1, 2 and so on, whatever
-        the stream's seed; for others give `Hyperplane` concepts to `drifting`.
-    n_rows, **options
-        As in `StreamOptions`. By default `noise` is 0.05, and one of several concepts lasts
-        10,000 rows.
+    `drift_positions` is empty. The weights of several concepts are drawn with the seeds 0, 1, 2 and
+    so on, whatever the stream's seed; for others give `Hyperplane` concepts to `drifting`. To let
+    weights turn from one concept to the next set `magnitude` to 0, and `kind` and `width`. By
+    default one of several concepts lasts 10,000 rows, and `noise` is 0.05. All other options are in
+    `Hyperplane` and `StreamOptions`.
 
     Examples
     --------

@@ -14,9 +14,10 @@ from typing import Unpack
 
 import numpy as np
 
+from devfnn.arrays import Floats, Ints
 from devfnn.errors import InputError
 from devfnn.streams.arguments import finite_number
-from devfnn.streams.generators.concept import Floats, Ints, Maker, Situation, normal_draws, picked
+from devfnn.streams.generators.concept import Maker, normal_draws, picked
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
 from devfnn.streams.stream import Stream
 
@@ -63,7 +64,7 @@ class RFID:
         finite_number("exponent", self.exponent)
         finite_number("offset", self.offset)
 
-    def situation(self) -> Situation:
+    def situation(self) -> "_Walk":
         return _Walk()
 
     def start(self) -> Maker:
@@ -131,26 +132,19 @@ def rfid(
     environments: Sequence[tuple[float, float]] = ((2.2, 0.0), (2.5, -4.0), (2.1, 5.0)),
     **options: Unpack[StreamOptions],
 ) -> Stream:
-    """Signal strengths of a tag that walks between four zones, in a building that changes.
+    """4 zones from one signal strength; a stand-in for the paper's data.
 
-    A stand-in for the paper's RFID data, which was never published: figures on this stream cannot
-    be compared with the paper's. Where thresholds are set halfway between the zones, nine rows in
-    ten are on the right side, as long as the environment stays the same.
-
-    Parameters
-    ----------
-    environments
-        Exponent and offset of each concept, as in `RFID`; after the last comes the first again.
-    n_rows, **options
-        As in `StreamOptions`. By default a concept lasts 10,000 rows. With `class_shares` zones
-        come as the shares draw them, and the tag no longer walks.
+    A tag walks between the zones, in a building that changes. The paper's RFID data was never
+    published: figures on this stream cannot be compared with the paper's. Where thresholds are set
+    halfway between the zones, nine rows in ten are on the right side, as long as the environment
+    stays the same. Each pair of exponent and offset is an environment, as in `RFID`, which lasts
+    10,000 rows by default. All other options are in `StreamOptions`; with `class_shares` zones come
+    as the shares draw them, and the tag no longer walks.
     """
     try:
-        concepts = [RFID(exponent, offset) for exponent, offset in environments]
-    except (TypeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(
-            f"environments must be pairs of exponent and offset, not {environments!r}"
-        ) from None
+        pairs = [(exponent, offset) for exponent, offset in environments]
+    except (TypeError, ValueError):
+        message = f"environments must be pairs of exponent and offset, not {environments!r}"
+        raise InputError(message) from None
+    concepts = [RFID(*pair) for pair in pairs]
     return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=10_000))
