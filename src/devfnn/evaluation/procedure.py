@@ -6,9 +6,7 @@ after a break takes the same steps.
 
 import dataclasses
 import datetime
-import heapq
 import itertools
-import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -16,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from devfnn.errors import InputError
-from devfnn.streams.transforms import check_span, joined, numpy_span
+from devfnn.streams.transforms import Waiting, check_span, numpy_span
 from devfnn.types import Chunk
 
 PerRow = str | Callable[[Chunk], npt.NDArray[Any]]
@@ -160,7 +158,7 @@ def turns(
         n_before += len(chunk.y)
         empty = chunk.rows(slice(0))
     if waiting is not None and empty is not None:
-        rest = waiting.rest(n_before)
+        rest = waiting.come(n_before)
         if rest:
             yield Turn(empty, iter([Step(rest, empty, [])]))
 
@@ -231,20 +229,16 @@ class _Waiting:
         self._delay_of = _per_row("delay", procedure.delay, feature_names)
         self._time_of = _per_row("moment", procedure.moment, feature_names)
         self._by_row = procedure.by_row
-        self._parts: list[tuple[Any, int, npt.NDArray[Any], Chunk]] = []
-        self._n_added = 0
+        self._rows = Waiting()
 
     def steps(self, chunk: Chunk, n_before: int) -> Iterator[Step]:
         """Steps of a chunk whose labels come late."""
         for part in _single_rows(chunk) if self._by_row else [chunk]:
             delay = self._delay if self._delay_of is None else self._delay_of(part)
             times = self._times(part, delay, n_before)
-            yield Step(self._come_by(times[0], n_before), part, [])
-            due, may_learn = _due(times, delay), _may_learn(part)
-            if may_learn.any():
-                rows = Chunk(part.X, part.y, part.times).rows(may_learn)
-                self._put(self._n_added, due[may_learn], rows)
-                self._n_added += 1
+            yield Step(self.come(n_before, times[0]), part, [])
+            rows = Chunk(part.X, part.y, part.times)
+            self._rows.put(n_before, _due(times, delay), rows, _may_learn(part))
             n_before += len(part.y)
 
     def _times(self, part: Chunk, delay: Any, n_before: int) -> npt.NDArray[Any]:
@@ -260,32 +254,13 @@ class _Waiting:
             )
         return part.times
 
-    def rest(self, n_come: int) -> list[Batch]:
-        """All that is left."""
-        return _in_order([(due, number, rows) for _, number, due, rows in self._parts], n_come)
-
-    def _come_by(self, now: Any, n_come: int) -> list[Batch]:
-        """What is due now, taken out."""
-        come = []
-        while self._parts and self._parts[0][0] <= now:
-            _, number, due, rows = heapq.heappop(self._parts)
-            is_due = due <= now
-            come.append((due[is_due], number, rows.rows(is_due)))
-            if not is_due.all():
-                self._put(number, due[~is_due], rows.rows(~is_due))
-        return _in_order(come, n_come)
-
-    def _put(self, number: int, due: npt.NDArray[Any], rows: Chunk) -> None:
-        heapq.heappush(self._parts, (due.min(), number, due, rows))
-
-
-def _in_order(parts: list[tuple[npt.NDArray[Any], int, Chunk]], n_come: int) -> list[Batch]:
-    """One batch of all parts, by the time their labels are due; rows of equal times in order."""
-    if not parts:
-        return []
-    parts.sort(key=operator.itemgetter(1))
-    order = np.argsort(np.concatenate([due for due, _, _ in parts]), kind="stable")
-    return [_late_batch(joined([rows for _, _, rows in parts]).rows(order), n_come)]
+    def come(self, n_come: int, now: Any = None) -> list[Batch]:
+        """What is due now, or all: one batch, by the time labels are due, then by rows."""
+        found = self._rows.come(now)
+        if found is None:
+            return []
+        due, rows = found
+        return [_late_batch(rows.rows(np.argsort(due, kind="stable")), n_come)]
 
 
 def _due(times: npt.NDArray[Any], delay: Any) -> npt.NDArray[Any]:

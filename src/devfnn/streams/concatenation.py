@@ -4,20 +4,13 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Hashable, Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from devfnn.errors import InputError
 from devfnn.streams.arguments import whole_number
-from devfnn.streams.drift import (
-    Positions,
-    Schedule,
-    positions_after,
-    positions_before,
-    positions_behind,
-)
+from devfnn.streams.drift import Positions, Schedule, moved_positions, positions_before
 from devfnn.streams.stream import Blocks, Stream
 from devfnn.streams.transforms import joined
 from devfnn.types import Chunk
@@ -42,7 +35,8 @@ def concatenate(
     Without positions each stream is read to its end and the next begins. With positions, or with
     `rows_per_concept`, the streams take turns: each goes on where it was left, and after the last
     comes the first again. The whole ends when the next row should come from a stream that has
-    none left. Drifts within the streams are known where streams take turns abruptly, at positions.
+    none left. Of streams that take turns nobody knows how many rows come, unless all are endless,
+    and drift positions are where they take turns, not those within them.
 
     Parameters
     ----------
@@ -73,19 +67,22 @@ def concatenate(
         if width != 0:
             raise InputError("a gradual drift needs positions or rows_per_concept")
         blocks: Blocks = functools.partial(chained, starts)
-        extent = _taking_turns(streams, _known_ends(streams[:-1]))
-        extent = extent._replace(is_endless=any(stream.is_endless for stream in streams))
+        is_endless = any(stream.is_endless for stream in streams)
+        n_rows, drifts = _one_after_the_other(streams)
     else:
-        schedule = Schedule(tuple(() if positions is None else positions), rows_per_concept, width)
+        schedule = Schedule(() if positions is None else positions, rows_per_concept, width)
         blocks = functools.partial(switched, starts, schedule, seed)
-        extent = _extent(streams, schedule)
+        is_endless = all(stream.is_endless for stream in streams)
+        n_rows, drifts = None, schedule.drift_positions(range(len(streams)))
     classes = tuple(dict.fromkeys(itertools.chain(*(stream.classes for stream in streams))))
     return dataclasses.replace(
         streams[0],
         blocks=blocks,
         classes=classes,
         class_names=_class_names(streams, classes),
-        **extent._asdict(),
+        n_rows=n_rows,
+        is_endless=is_endless,
+        drift_positions=drifts,
     )
 
 
@@ -111,71 +108,18 @@ def _class_names(streams: Sequence[Stream], classes: Sequence[Hashable]) -> tupl
     return tuple(names.get(label, str(label)) for label in classes) if names else ()
 
 
-class _Extent(NamedTuple):
-    """How long the whole lasts and where it drifts, as far as the sizes of the streams say."""
-
-    n_rows: int | None
-    is_endless: bool
-    drift_positions: Positions
-
-
-def _extent(streams: Sequence[Stream], schedule: Schedule) -> _Extent:
-    """The extent of streams that take turns by a schedule."""
-    every = schedule.rows_per_concept
-    sizes = [stream.n_rows for stream in streams if stream.n_rows is not None]
-    if not any(schedule.widths):
-        if every is None:
-            return _taking_turns(streams, schedule.positions)
-        if len(sizes) == len(streams):
-            return _taking_turns(streams, range(every, sum(sizes) + every + 1, every))
-    joints = schedule.drift_positions(range(len(streams)))
-    return _Extent(None, _never_ends(streams, schedule), joints)
-
-
-def _never_ends(streams: Sequence[Stream], schedule: Schedule) -> bool:
-    """Whether every stream has rows for all its turns, even if chance wants most from it."""
-    if schedule.rows_per_concept is not None:
-        return all(stream.is_endless for stream in streams)
-    n_wanted = [0] * len(streams)
-    starts = (0, *schedule.positions)
-    for number, end in enumerate(schedule.positions):
-        n_wanted[number % len(streams)] += end + schedule.widths[number] - starts[number]
-    return streams[len(schedule.positions) % len(streams)].is_endless and all(
-        stream.is_endless or (stream.n_rows or 0) >= n_needed
-        for stream, n_needed in zip(streams, n_wanted, strict=True)
-    )
-
-
-def _known_ends(streams: Sequence[Stream]) -> list[int]:
-    """Rows at which streams end that follow each other, up to one whose size is not known."""
-    ends = [0]
+def _one_after_the_other(streams: Sequence[Stream]) -> tuple[int | None, Positions]:
+    """Rows in all, and drifts within streams and where they meet, as far as sizes are known."""
+    n_rows, drifts = 0, ()
     for stream in streams:
+        meeting = (n_rows,) if n_rows and stream.n_rows != 0 else ()
+        before = (*drifts, *meeting)
         if stream.n_rows is None:
-            break
-        ends.append(ends[-1] + stream.n_rows)
-    return ends[1:]
-
-
-def _taking_turns(streams: Sequence[Stream], positions: Sequence[int]) -> _Extent:
-    """Turn by turn: each stream goes on where it was left, until one has no rows left."""
-    n_used = [0] * len(streams)
-    found: list[int] = []
-    for number, start in enumerate(itertools.chain([0], positions)):
-        place = number % len(streams)
-        stream = streams[place]
-        inside = positions_after(stream.drift_positions, n_used[place])
-        wanted = positions[number] - start if number < len(positions) else None
-        left = None if stream.n_rows is None else stream.n_rows - n_used[place]
-        if start and len(streams) > 1 and left != 0:
-            found.append(start)
-        if left is not None and (wanted is None or left < wanted):
-            found += (start + position for position in positions_before(inside, left))
-            return _Extent(start + left, False, tuple(found))
-        if wanted is None:
-            break
-        found += (start + position for position in positions_before(inside, wanted))
-        n_used[place] += wanted
-    return _Extent(None, stream.is_endless, positions_behind(found, inside, start))
+            return None, moved_positions(stream.drift_positions, n_rows, before)
+        inside = positions_before(stream.drift_positions, stream.n_rows)
+        drifts = (*before, *(n_rows + position for position in inside))
+        n_rows += stream.n_rows
+    return n_rows, drifts
 
 
 def chained(starts: Sequence[Blocks]) -> Iterator[Chunk]:
