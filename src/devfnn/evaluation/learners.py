@@ -58,17 +58,8 @@ def adapted(
 ) -> Learner:
     """The model behind the common interface; its library is told by its methods.
 
-    Parameters
-    ----------
-    model
-        Has `learn` and `predict` or `predict_proba`; or River's `learn_one`; or CapyMOA's `train`;
-        or scikit-learn's `partial_fit`.
-    by_row
-        Whether it is given one row at a time; a model with `learn_rows` then learns by that.
-    feature_names
-        Keys of the rows that River's models see.
-    classes
-        Labels that may occur: scikit-learn's models must know them in advance.
+    by_row: a model with `learn_rows` learns by that · feature_names: keys of rows for River ·
+    classes: labels that may occur, which scikit-learn must know in advance
     """
     if isinstance(model, type):
         raise InputError(f"a model is needed, not its class: {model.__name__}(...)")
@@ -225,10 +216,12 @@ class _CapyMOA(Learner):
         self._schema = model.schema
         self._instance = Instance.from_array
         self._labelled = LabeledInstance.from_array
-        by_text = {str(label): label for label in classes}
         texts = [str(text) for text in self._schema.get_label_values()]
-        self._classes = [by_text.get(text, text) for text in texts]
-        self._may_be_numbers = not classes
+        by_text: dict[str, Hashable] = {str(label): label for label in classes}
+        if not classes:  # numbers, until a label tells otherwise
+            by_text = {text: int(text) for text in texts if text.removeprefix("-").isdecimal()}
+        self._classes: list[Hashable] = [by_text.get(text, text) for text in texts]
+        self._places = {text: place for place, text in enumerate(texts)}
 
     def predict(self, X: Floats) -> Predictions:
         said = [self._model.predict_proba(self._instance(self._schema, row)) for row in X]
@@ -237,20 +230,13 @@ class _CapyMOA(Learner):
         for place, each in enumerate(said):
             if each is not None:
                 probabilities[place] = each
-        return Predictions(labels, probabilities, self._classes)
+        return Predictions(labels, probabilities, list(self._classes))
 
     def learn(self, X: Floats, y: Labels, chosen: Mask | None = None) -> Sequence[Event]:
         for row, label in zip(X, y.tolist(), strict=True):
-            self._model.train(self._labelled(self._schema, row, self._place(label)))
+            place = self._places.get(str(label))
+            if place is None:
+                raise InputError(f"the schema of the CapyMOA model has no class {label!r}")
+            self._classes[place] = label  # the schema has its text
+            self._model.train(self._labelled(self._schema, row, place))
         return ()
-
-    def _place(self, label: Hashable) -> int:
-        """Number of a label in the schema, whose texts may stand for numbers."""
-        if label not in self._classes and self._may_be_numbers and isinstance(label, int):
-            self._classes = [
-                int(str(text)) if str(text).removeprefix("-").isdecimal() else text
-                for text in self._classes
-            ]
-        if label not in self._classes:
-            raise InputError(f"the schema of the CapyMOA model has no class {label!r}")
-        return self._classes.index(label)

@@ -55,23 +55,19 @@ class Tally:
         return int(self.confusion.trace())
 
 
-def empty_tally(n_classes: int = 0) -> Tally:
-    """A tally of no rows."""
-    confusion = np.zeros((n_classes, n_classes), np.int64)
-    return Tally(confusion, np.zeros(N_TOTALS), np.zeros((3, N_BINS)))
-
-
-def added(tallies: Iterable[Tally], auc: float | None = None) -> Tally:
-    """The sum of tallies; areas under curves cannot be added, so it is given."""
+def added(tallies: Iterable[Tally], auc: float | None = None, n_classes: int = 0) -> Tally:
+    """The sum of tallies, of so many classes or more; areas cannot be added, so it is given."""
     found = list(tallies)
-    total = empty_tally(max((len(tally.confusion) for tally in found), default=0))
+    n_classes = max([n_classes, *(len(tally.confusion) for tally in found)])
+    confusion = np.zeros((n_classes, n_classes), np.int64)
+    totals, calibration = np.zeros(N_TOTALS), np.zeros((3, N_BINS))
     for tally in found:
-        n_classes = len(tally.confusion)
-        total.confusion[:n_classes, :n_classes] += tally.confusion
-        total.totals[:] += tally.totals
-        total.calibration[:] += tally.calibration
+        n_here = len(tally.confusion)
+        confusion[:n_here, :n_here] += tally.confusion
+        totals += tally.totals
+        calibration += tally.calibration
     silence = next((tally.silence for tally in found if tally.silence is not None), None)
-    return dataclasses.replace(total, auc=auc, silence=silence)
+    return Tally(confusion, totals, calibration, auc, silence)
 
 
 def precisions(confusion: Ints) -> Floats:
@@ -119,14 +115,12 @@ def _kappa(tally: Tally) -> float | None:
     return _gain(tally.n_correct * n_rows, by_chance, n_rows * n_rows)
 
 
-def _balanced_accuracy(tally: Tally) -> float | None:
-    found = _recalls_of_present(tally.confusion)
-    return float(found.mean()) if found.size else None
-
-
-def _g_mean(tally: Tally) -> float | None:
-    found = _recalls_of_present(tally.confusion)
-    return math.prod(found.tolist()) ** (1.0 / found.size) if found.size else None
+def _mean_recall(tally: Tally, *, is_geometric: bool) -> float | None:
+    """The mean over classes that occurred."""
+    found = recalls(tally.confusion)[tally.confusion.sum(axis=1) > 0]
+    if not found.size:
+        return None
+    return math.prod(found.tolist()) ** (1.0 / found.size) if is_geometric else float(found.mean())
 
 
 def _brier(tally: Tally) -> float | None:
@@ -155,8 +149,8 @@ MEASURES: dict[str, Measure] = {
     "kappa_m": lambda tally: _gain(tally.n_correct, tally.totals[MAJORITY], tally.n_scored),
     "kappa_temporal": lambda tally: _gain(tally.n_correct, tally.totals[NO_CHANGE], tally.n_scored),
     # Geometric and arithmetic mean of the recalls of the classes that occurred.
-    "g_mean": _g_mean,
-    "balanced_accuracy": _balanced_accuracy,
+    "g_mean": lambda tally: _mean_recall(tally, is_geometric=True),
+    "balanced_accuracy": lambda tally: _mean_recall(tally, is_geometric=False),
     # Mean of minus the logarithm of the probability of the truth.
     "log_loss": lambda tally: _ratio(tally.totals[LOG_LOSS], tally.totals[WITH_PROBABILITIES]),
     # Mean squared error of the probabilities, summed over classes; half of it for two classes.
@@ -201,11 +195,6 @@ def _ratios(parts: npt.NDArray[Any], wholes: npt.NDArray[Any]) -> Floats:
 def _gain(right: float, rival: float, most: float) -> float | None:
     """How much of what a rival got wrong was got right; None if it got nothing wrong."""
     return _ratio(right - rival, most - rival)
-
-
-def _recalls_of_present(confusion: Ints) -> Floats:
-    found: Floats = recalls(confusion)[confusion.sum(axis=1) > 0]
-    return found
 
 
 def _first_of_two(tally: Tally, wholes: Ints) -> float | None:
