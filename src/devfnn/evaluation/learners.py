@@ -1,19 +1,17 @@
 """One interface for models of four libraries: devfnn, scikit-learn, River and CapyMOA."""
 
+import abc
 import dataclasses
 import inspect
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from devfnn.arrays import Floats
+from devfnn.arrays import Flags, Floats
 from devfnn.errors import InputError
 from devfnn.events import Event
-
-Labels: TypeAlias = npt.NDArray[Any]
-Mask: TypeAlias = npt.NDArray[np.bool_]
+from devfnn.types import Labels
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -28,7 +26,7 @@ class Predictions:
     """Labels of the columns of the probabilities."""
 
 
-class Learner:
+class Learner(abc.ABC):
     """Any model, as the test-then-train loop uses it."""
 
     asks_itself = False
@@ -40,21 +38,21 @@ class Learner:
     can_ask = False
     """Whether it can choose labels."""
 
+    @abc.abstractmethod
     def predict(self, X: Floats) -> Predictions:
         """Predict rows; the model does not change."""
-        raise NotImplementedError
 
-    def wanted(self, X: Floats) -> Mask | None:
+    def wanted(self, X: Floats) -> Flags | None:
         """Rows whose labels the model chooses to have; None if it cannot choose."""
         return None
 
-    def learn(self, X: Floats, y: Labels, chosen: Mask | None = None) -> Sequence[Event]:
+    @abc.abstractmethod
+    def learn(self, X: Floats, y: Labels, chosen: Flags | None = None) -> Sequence[Event]:
         """Learn rows, all or those chosen."""
-        raise NotImplementedError
 
 
 def adapted(
-    model: Any, *, by_row: bool, feature_names: Sequence[str], classes: Sequence[Hashable]
+    model: Any, feature_names: Sequence[str], classes: Sequence[Hashable], *, by_row: bool
 ) -> Learner:
     """The model behind the common interface; its library is told by its methods.
 
@@ -97,10 +95,10 @@ class _Native(Learner):
             return Predictions(None, probabilities, list(self._model.classes))
         return Predictions(self._model.predict(X))
 
-    def wanted(self, X: Floats) -> Mask | None:
+    def wanted(self, X: Floats) -> Flags | None:
         return np.asarray(self._model.wants_label(X), np.bool_) if self.can_ask else None
 
-    def learn(self, X: Floats, y: Labels, chosen: Mask | None = None) -> Sequence[Event]:
+    def learn(self, X: Floats, y: Labels, chosen: Flags | None = None) -> Sequence[Event]:
         if chosen is None:
             return self._learn(X, y) or ()
         if self._takes_chosen:
@@ -127,7 +125,7 @@ class _ScikitLearn(Learner):
             return Predictions(None, self._model.predict_proba(X), self._model.classes_.tolist())
         return Predictions(self._model.predict(X))
 
-    def learn(self, X: Floats, y: Labels, chosen: Mask | None = None) -> Sequence[Event]:
+    def learn(self, X: Floats, y: Labels, chosen: Flags | None = None) -> Sequence[Event]:
         labels = y.tolist()
         if unknown := [label for label in labels if label not in self._known]:
             raise InputError(
@@ -184,7 +182,7 @@ class _River(Learner):
                 probabilities[place] = np.nan
         return probabilities
 
-    def wanted(self, X: Floats) -> Mask | None:
+    def wanted(self, X: Floats) -> Flags | None:
         if not self.asks_itself:
             return None
         predicted, asked = self._asked
@@ -192,7 +190,7 @@ class _River(Learner):
             asked = [self._predict(row)[1] for row in self._rows(X)]
         return np.array(asked, np.bool_)
 
-    def learn(self, X: Floats, y: Labels, chosen: Mask | None = None) -> Sequence[Event]:
+    def learn(self, X: Floats, y: Labels, chosen: Flags | None = None) -> Sequence[Event]:
         for place, (row, label) in enumerate(zip(self._rows(X), y.tolist(), strict=True)):
             if chosen is None or chosen[place]:
                 self._model.learn_one(row, label)
@@ -232,7 +230,7 @@ class _CapyMOA(Learner):
                 probabilities[place] = each
         return Predictions(labels, probabilities, list(self._classes))
 
-    def learn(self, X: Floats, y: Labels, chosen: Mask | None = None) -> Sequence[Event]:
+    def learn(self, X: Floats, y: Labels, chosen: Flags | None = None) -> Sequence[Event]:
         for row, label in zip(X, y.tolist(), strict=True):
             place = self._places.get(str(label))
             if place is None:

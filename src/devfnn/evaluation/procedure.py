@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from devfnn.errors import InputError
+from devfnn.streams.arguments import finite_number, whole_number
 from devfnn.streams.transforms import Waiting, check_span, numpy_span
 from devfnn.types import Chunk
 
@@ -55,16 +56,13 @@ class Procedure:
     """Chunks over which windowed measures are taken."""
 
     def __post_init__(self) -> None:
-        _check_count("warm_up_chunks", self.warm_up_chunks, least=0)
-        _check_count("window_chunks", self.window_chunks, least=1)
+        whole_number("warm_up_chunks", self.warm_up_chunks, low=0)
+        whole_number("window_chunks", self.window_chunks, low=1)
         if self.holdout_every is not None:
-            _check_count("holdout_every", self.holdout_every, least=2)
-        if not isinstance(self.by_row, bool):
-            raise InputError(f"by_row is True or False, not {self.by_row!r}")
+            whole_number("holdout_every", self.holdout_every, low=2)
         budget = self.label_budget
-        is_number = isinstance(budget, int | float) and not isinstance(budget, bool)
-        if budget is not None and not (is_number and 0.0 < budget <= 1.0):
-            raise InputError(f"label_budget is a share above 0, at most 1, not {budget}")
+        if budget is not None and not finite_number("label_budget", budget, low=0, high=1):
+            raise InputError("label_budget is a share above 0, at most 1, not 0")
         if self.unpredicted not in get_args(Unpredicted):
             known = ", ".join(get_args(Unpredicted))
             raise InputError(f"unpredicted is one of {known}, not {self.unpredicted!r}")
@@ -93,20 +91,15 @@ class Procedure:
 
     def to_dict(self) -> dict[str, Any]:
         """The procedure as plain data; functions by their names."""
-        return {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
+        return {name: _plain(value) for name, value in vars(self).items()}
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, datetime.timedelta | np.timedelta64):
         return str(value)
-    if isinstance(value, np.generic):
-        return value.item()
-    return getattr(value, "__name__", "a function") if callable(value) else value
-
-
-def _check_count(name: str, value: Any, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InputError(f"{name} is a whole number of {least} or more, not {value!r}")
+    if callable(value):
+        return getattr(value, "__name__", "a function")
+    return value.item() if isinstance(value, np.generic) else value
 
 
 class Batch(NamedTuple):
@@ -148,8 +141,10 @@ def turns(
         if not len(chunk.y) and chunk.late is None:
             continue
         is_delayed = is_delayed or chunk.late is not None
-        if is_delayed:
-            _check_can_be_late(procedure)
+        if is_delayed and procedure.delay is not None:
+            raise InputError("the stream delays its labels itself; leave one of the delays out")
+        if is_delayed and procedure.holdout_every is not None:
+            raise InputError("holdout_every and a stream that delays its labels do not go together")
         if waiting is not None:
             steps = waiting.steps(chunk, n_before)
         else:
@@ -157,10 +152,8 @@ def turns(
         yield Turn(chunk, steps)
         n_before += len(chunk.y)
         empty = chunk.rows(slice(0))
-    if waiting is not None and empty is not None:
-        rest = waiting.come(n_before)
-        if rest:
-            yield Turn(empty, iter([Step(rest, empty, [])]))
+    if waiting is not None and empty is not None and (rest := waiting.come(n_before)):
+        yield Turn(empty, iter([Step(rest, empty, [])]))
 
 
 def skipped(planned: Iterator[Turn], n_turns: int) -> Iterator[Turn]:
@@ -169,13 +162,6 @@ def skipped(planned: Iterator[Turn], n_turns: int) -> Iterator[Turn]:
         for _ in turn.steps:
             pass
     return planned
-
-
-def _check_can_be_late(procedure: Procedure) -> None:
-    if procedure.delay is not None:
-        raise InputError("the stream delays its labels itself; leave one of the delays out")
-    if procedure.holdout_every is not None:
-        raise InputError("holdout_every and a stream that delays its labels do not go together")
 
 
 def _single_rows(chunk: Chunk) -> Iterator[Chunk]:
@@ -248,11 +234,11 @@ class _Waiting:
         kind = np.asarray(delay).dtype.kind
         if kind in "iu" or (kind == "f" and self._delay_of is not None):
             return np.arange(n_before, n_before + len(part.y))
-        if part.times is None:
-            raise InputError(
-                "a delay in time needs a stream with times, or moment to say when rows come"
-            )
-        return part.times
+        if part.times is not None:
+            return part.times
+        raise InputError(
+            "a delay in time needs a stream with times, or moment to say when rows come"
+        )
 
     def come(self, n_come: int, now: Any = None) -> list[Batch]:
         """What is due now, or all: one batch, by the time labels are due, then by rows."""
@@ -268,10 +254,8 @@ def _due(times: npt.NDArray[Any], delay: Any) -> npt.NDArray[Any]:
     try:
         due: npt.NDArray[Any] = times + delay
     except TypeError:
-        kind = np.asarray(delay).dtype
-        raise InputError(
-            f"a delay that is {kind} does not fit rows that come at {times.dtype}"
-        ) from None
+        kinds = f"a delay that is {np.asarray(delay).dtype} does not fit rows that come at"
+        raise InputError(f"{kinds} {times.dtype}") from None
     if np.isnan(due).any():
         raise InputError("for every row it must be known when it comes, and when its label does")
     return due
@@ -284,8 +268,7 @@ def _per_row(
     if isinstance(value, str):
         if value not in feature_names:
             raise InputError(f"{name} names a feature, but there is no {value!r}")
-        place = list(feature_names).index(value)
-        return lambda chunk: chunk.X[:, place]
+        return lambda chunk: chunk.X[:, list(feature_names).index(value)]
     return (lambda chunk: _checked(name, value(chunk), chunk)) if callable(value) else None
 
 

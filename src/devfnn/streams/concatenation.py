@@ -32,25 +32,15 @@ def concatenate(
 ) -> Stream:
     """Several streams as one.
 
-    Without positions each stream is read to its end and the next begins. With positions, or with
-    `rows_per_concept`, the streams take turns: each goes on where it was left, and after the last
+    Without positions each stream is read to its end and the next begins. With positions, at which
+    the next stream begins to come in, or with `rows_per_concept`, after which it takes over again
+    and again, the streams take turns: each goes on where it was left, and after the last
     comes the first again. The whole ends when the next row should come from a stream that has
     none left. Of streams that take turns nobody knows how many rows come, unless all are endless,
     and drift positions are where they take turns, not those within them.
 
-    Parameters
-    ----------
-    streams
-        With the same features.
-    positions
-        Rows at which the next stream begins to come in.
-    rows_per_concept
-        Instead of positions: rows after which the next stream takes over, again and again.
-    width
-        Rows during which both come, the new one more and more: gradual drift. Needs positions or
-        `rows_per_concept`.
-    seed
-        Decides which stream each row of a gradual drift comes from.
+    During `width` rows both come, the new one more and more, as the seed decides: gradual drift.
+    All streams must have the same features.
 
     Examples
     --------

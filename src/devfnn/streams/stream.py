@@ -265,16 +265,9 @@ def from_arrays(
 ) -> Stream:
     """Arrays, or a table with named columns, as a stream.
 
-    Parameters
-    ----------
-    X
-        Numbers, (n_rows, n_features): an array, or a data frame, whose column names are used.
-    y
-        Labels, (n_rows,); None for a label nobody knows.
-    feature_names
-        Names of the columns; x1, x2, ... if there are none.
-    times
-        When each row came, (n_rows,): dates or numbers.
+    X holds numbers, (n_rows, n_features), y labels, (n_rows,), None for a label nobody knows, and
+    times, (n_rows,), dates or numbers. Features are called as given, as the columns of a data
+    frame, or x1, x2, ...
 
     Examples
     --------

@@ -42,18 +42,12 @@ class People(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Agrawal:
-    """Label by one of ten functions of salary, commission, age, education, house and loan.
-
-    Parameters
-    ----------
-    function
-        From 1 to 10, as the paper counts them.
-    perturbation
-        How far numbers are moved at random after the label was found, as a share of their range.
-    """
+    """Label by one of ten functions of salary, commission, age, education, house and loan."""
 
     function: int
+    """From 1 to 10, as the paper counts them."""
     perturbation: float = 0.0
+    """How far numbers are moved at random after the label was found, as a share of their range."""
 
     feature_names = People._fields
     classes = (0, 1)

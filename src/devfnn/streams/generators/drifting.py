@@ -29,40 +29,29 @@ Shares = Mapping[Hashable, float | tuple[float, float]]
 
 
 class StreamOptions(TypedDict, total=False):
-    """What every generated stream takes, besides `n_rows` (None for a stream without end).
-
-    Parameters
-    ----------
-    positions
-        Rows with which the next concept begins to appear; after the last concept comes the first.
-    rows_per_concept
-        Instead of positions: rows after which the next concept takes over, again and again.
-    width
-        Rows a drift takes; 0, the default, is abrupt. One for all drifts, or one for each position.
-    kind
-        What happens during a drift that takes a while. `gradual`, the default: rows come from the
-        old or the new concept, more and more from the new one. `incremental`: the concept itself
-        moves. One for all drifts, or one for each position.
-    noise
-        Share of labels that are replaced by another class.
-    class_shares
-        How often a class comes, before noise: `{1: 0.05}`, or `{1: (0.05, 0.25)}` for a share that
-        swings between two values. Classes not named share the rest as they would by themselves.
-    chunk_rows
-        Rows in a chunk, 500 by default.
-    seed
-        Seed of everything random. Features, noise, imbalance and gradual drift have random numbers
-        of their own, so that changing one leaves the others as they are.
-    """
+    """What every generated stream takes, besides `n_rows` (None for a stream without end)."""
 
     positions: Sequence[int]
+    """Rows with which the next concept begins to appear; after the last concept comes the first."""
     rows_per_concept: int | None
+    """Instead of positions: rows after which the next concept takes over, again and again."""
     width: int | Sequence[int]
+    """Rows a drift takes; 0, the default, is abrupt. One for all drifts, or one for each
+    position."""
     kind: str | Sequence[str]
+    """What happens during a drift that takes a while. `gradual`, the default: rows come from the
+    old or the new concept, more and more from the new one. `incremental`: the concept itself moves.
+    One for all drifts, or one for each position."""
     noise: float
+    """Share of labels that are replaced by another class."""
     class_shares: Shares | None
+    """How often a class comes, before noise: `{1: 0.05}`, or `{1: (0.05, 0.25)}` for a share that
+    swings between two values. Classes not named share the rest as they would by themselves."""
     chunk_rows: int
+    """Rows in a chunk, 500 by default."""
     seed: int
+    """Seed of everything random. Features, noise, imbalance and gradual drift have random numbers
+    of their own, so that changing one leaves the others as they are."""
 
 
 def with_defaults(options: StreamOptions, **defaults: Unpack[StreamOptions]) -> StreamOptions:

@@ -22,17 +22,12 @@ class Sine:
     """Label 1 if f1 is below a curve of f2, or with functions 2 and 4 if it is not.
 
     Functions 1 and 2 are the paper's SINE1 and its reverse, 3 and 4 its SINE2 and its reverse.
-
-    Parameters
-    ----------
-    function
-        1 and 2: the curve is sin(f2); 3 and 4: it is 0.5 + 0.3 sin(3 π f2).
-    has_irrelevant
-        Whether there are two more features, which say nothing: the paper's SINIRREL1 and 2.
     """
 
     function: int
+    """1 and 2: the curve is sin(f2); 3 and 4: it is 0.5 + 0.3 sin(3 π f2)."""
     has_irrelevant: bool = False
+    """Whether there are two more features, which say nothing: the paper's SINIRREL1 and 2."""
 
     classes = (0, 1)
 

@@ -22,23 +22,16 @@ class Hyperplane:
     """Label 1 if the weighted sum of the features is at least half the sum of the weights.
 
     Features are uniform from 0 to 1, so half of the rows are on either side.
-
-    Parameters
-    ----------
-    weights
-        One for each feature.
-    n_drift_features
-        How many weights move, the first ones.
-    magnitude
-        By how much these weights move after every row, all of them up at first.
-    flip_chance
-        Chance that a moving weight turns round after a row.
     """
 
     weights: tuple[float, ...]
+    """One for each feature."""
     n_drift_features: int = 0
+    """How many weights move, the first ones."""
     magnitude: float = 0.0
+    """By how much these weights move after every row, all of them up at first."""
     flip_chance: float = 0.1
+    """Chance that a moving weight turns round after a row."""
 
     classes = (0, 1)
 

@@ -28,21 +28,14 @@ N_SEGMENTS = len(SEGMENTS[0])
 
 @dataclasses.dataclass(frozen=True)
 class LED:
-    """The digit that seven segments show; every feature is 0 or 1.
-
-    Parameters
-    ----------
-    n_swapped
-        Segments that change places with useless features: the first with the first, and so on.
-    attribute_noise
-        Chance of each segment to be inverted.
-    n_irrelevant
-        Features that say nothing, after the segments.
-    """
+    """The digit that seven segments show; every feature is 0 or 1."""
 
     n_swapped: int = 0
+    """Segments that change places with useless features: the first with the first, and so on."""
     attribute_noise: float = 0.1
+    """Chance of each segment to be inverted."""
     n_irrelevant: int = 17
+    """Features that say nothing, after the segments."""
 
     classes = tuple(range(len(SEGMENTS)))
 

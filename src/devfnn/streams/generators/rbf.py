@@ -35,30 +35,20 @@ class Clouds(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class RandomRBF:
-    """A row is near a random centre and has its class.
-
-    Parameters
-    ----------
-    n_features
-        Features; most rows are between 0 and 1.
-    n_classes
-        Classes, which go to the centres in turn.
-    n_centroids
-        Centres, at least one for each class.
-    seed
-        Decides centres, spreads, weights and the directions in which centres move.
-    speed
-        Distance a centre moves with every row. It turns back at 0 and at 1.
-    n_moving
-        How many centres move, the first ones; None for all.
-    """
+    """A row is near a random centre and has its class."""
 
     n_features: int = 10
+    """Features; most rows are between 0 and 1."""
     n_classes: int = 2
+    """Classes, which go to the centres in turn."""
     n_centroids: int = 50
+    """Centres, at least one for each class."""
     seed: int = 0
+    """Decides centres, spreads, weights and the directions in which centres move."""
     speed: float = 0.0
+    """Distance a centre moves with every row. It turns back at 0 and at 1."""
     n_moving: int | None = None
+    """How many centres move, the first ones; None for all."""
 
     def __post_init__(self) -> None:
         whole_number("n_features", self.n_features, low=1, high=MOST_FEATURES)

@@ -43,17 +43,12 @@ class RFID:
 
     The signal loses 10 times `exponent` dB with each tenfold distance. Shadowing stays for a while
     and then changes, so that its correlation falls off exponentially with time.
-
-    Parameters
-    ----------
-    exponent
-        How fast the signal fades with the distance: 2 in the open, more indoors.
-    offset
-        Change of the transmitted power, in dB.
     """
 
     exponent: float = 2.2
+    """How fast the signal fades with the distance: 2 in the open, more indoors."""
     offset: float = 0.0
+    """Change of the transmitted power, in dB."""
 
     feature_names = ("signal_strength",)
     classes = (0, 1, 2, 3)
