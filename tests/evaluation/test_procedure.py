@@ -130,8 +130,8 @@ def steps(source, procedure, names=NAMES):
     """Of every step, what is learned before, what is predicted, and what is learned after."""
     return [
         (numbers(step.before), step.rows.X[:, 0].astype(int).tolist(), numbers(step.after))
-        for turn in turns(source, procedure, names)
-        for step in turn.steps
+        for _, planned in turns(source, procedure, names)
+        for step in planned
     ]
 
 
@@ -145,10 +145,8 @@ def test_without_delay_a_chunk_is_predicted_and_then_learned():
 
 def test_by_row_each_row_is_predicted_and_then_learned():
     assert steps(numbered(3, 2), Procedure(by_row=True)) == [([], [row], [row]) for row in range(3)]
-    assert [len(turn.chunk.y) for turn in turns(numbered(3, 2), Procedure(by_row=True), NAMES)] == [
-        2,
-        1,
-    ]
+    planned = turns(numbered(3, 2), Procedure(by_row=True), NAMES)
+    assert [len(chunk.y) for chunk, _ in planned] == [2, 1]
 
 
 def test_delayed_labels_have_come_at_the_end_of_a_chunk_and_not_before():
@@ -342,8 +340,8 @@ def places(source, procedure):
     """Where batches stand in the stream, of all steps."""
     return [
         [batch.places.tolist() for batch in [*step.before, *step.after]]
-        for turn in turns(source, procedure, NAMES)
-        for step in turn.steps
+        for _, planned in turns(source, procedure, NAMES)
+        for step in planned
     ]
 
 
@@ -372,7 +370,7 @@ def test_late_rows_are_learned_where_their_labels_come():
 def test_turns_that_are_skipped_leave_the_others_as_they_are(procedure, n_turns):
     def told(planned):
         return [
-            [(numbers(step.before), numbers(step.after)) for step in turn.steps] for turn in planned
+            [(numbers(step.before), numbers(step.after)) for step in steps] for _, steps in planned
         ]
 
     source = numbered(23, 5)

@@ -88,6 +88,8 @@ def f1_scores(confusion: Ints) -> Floats:
 Measure = Callable[[Tally], float | None]
 PerClass = Callable[[Ints], Floats]
 
+PER_CLASS: dict[str, PerClass] = {"precision": precisions, "recall": recalls, "f1": f1_scores}
+
 
 def _macro(scores: PerClass) -> Measure:
     """The mean over classes."""
@@ -137,12 +139,8 @@ MEASURES: dict[str, Measure] = {
     # Share of rows predicted right: the classification rate.
     "accuracy": lambda tally: _ratio(tally.n_correct, tally.n_scored),
     # Means over classes, and weighted by their rows.
-    "precision": _macro(precisions),
-    "recall": _macro(recalls),
-    "f1": _macro(f1_scores),
-    "precision_weighted": _weighted(precisions),
-    "recall_weighted": _weighted(recalls),
-    "f1_weighted": _weighted(f1_scores),
+    **{name: _macro(scores) for name, scores in PER_CLASS.items()},
+    **{f"{name}_weighted": _weighted(scores) for name, scores in PER_CLASS.items()},
     # How much better than predictions of the same frequencies by chance (Cohen), than the majority
     # class so far, and than repeating the label of the row before.
     "kappa": _kappa,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from devfnn.arrays import Floats, Ints
 from devfnn.errors import InputError
 from devfnn.evaluation.learners import Predictions, adapted
-from devfnn.evaluation.procedure import Batch, Procedure, Step, Turn, skipped, turns
+from devfnn.evaluation.procedure import Batch, Procedure, Step, skipped, turns
 from devfnn.evaluation.results import ChunkResult
 from devfnn.evaluation.scoring import ChunkPredictions, Scorer, Scores
 from devfnn.events import ClassAdded, Event, RuleBorn, RuleRecalled, RuleSplit
@@ -89,8 +89,8 @@ class Prequential:
 
     def __iter__(self) -> Iterator[ChunkResult]:
         planned = turns(self.source, self.procedure, self._names)
-        for turn in skipped(planned, self.n_chunks):
-            yield self._take(turn)
+        for chunk, steps in skipped(planned, self.n_chunks):
+            yield self._take(chunk, steps)
 
     # ---- storing
 
@@ -116,15 +116,15 @@ class Prequential:
 
     # ---- one chunk
 
-    def _take(self, turn: Turn) -> ChunkResult:
+    def _take(self, chunk: Chunk, steps: Iterator[Step]) -> ChunkResult:
         """Predict and learn a chunk."""
         self.is_between_chunks = False
-        index, n_rows = self.n_chunks, len(turn.chunk.y)
+        index, n_rows = self.n_chunks, len(chunk.y)
         is_tested, is_learned = self.procedure.is_tested(index), self.procedure.is_learned(index)
         predictions = ChunkPredictions(self.scorer)
         events: list[Event] = []
         seconds_predict = seconds_learn = 0.0
-        for step in turn.steps:
+        for step in steps:
             start = time.perf_counter()
             if step.before:
                 events += self._learn(step.before)
@@ -142,7 +142,7 @@ class Prequential:
             seconds_predict += predicted - middle
         self.n_chunks += 1
         self.n_rows += n_rows
-        scores = predictions.scored(turn.chunk, self.procedure.unpredicted, is_tested)
+        scores = predictions.scored(chunk, self.procedure.unpredicted, is_tested)
         self.is_between_chunks = True
         return self._result(n_rows, events, (seconds_predict, seconds_learn), scores)
 

@@ -4,6 +4,7 @@ The order depends on the stream and the procedure alone, not on the model; so a 
 after a break takes the same steps.
 """
 
+import collections
 import dataclasses
 import datetime
 import itertools
@@ -15,14 +16,11 @@ import numpy.typing as npt
 
 from devfnn.errors import InputError
 from devfnn.streams.arguments import finite_number, whole_number
-from devfnn.streams.transforms import Waiting, check_span, numpy_span
+from devfnn.streams.transforms import Span, Waiting, check_span, numpy_span
 from devfnn.types import Chunk
 
 PerRow = str | Callable[[Chunk], npt.NDArray[Any]]
 """A number or a time for every row: a feature by name, or a function of the chunk."""
-
-Span = int | float | datetime.timedelta | np.timedelta64
-"""A stretch of rows or of time."""
 
 Unpredicted = Literal["wrong", "skip", "first"]
 
@@ -119,11 +117,8 @@ class Step(NamedTuple):
     after: list[Batch]
 
 
-class Turn(NamedTuple):
-    """A chunk and its steps: one, or one for each row."""
-
-    chunk: Chunk
-    steps: Iterator[Step]
+Turn = tuple[Chunk, Iterator[Step]]
+"""A chunk and its steps: one, or one for each row."""
 
 
 def turns(
@@ -146,21 +141,19 @@ def turns(
         if is_delayed and procedure.holdout_every is not None:
             raise InputError("holdout_every and a stream that delays its labels do not go together")
         if waiting is not None:
-            steps = waiting.steps(chunk, n_before)
+            yield chunk, waiting.steps(chunk, n_before)
         else:
-            steps = _steps(chunk, n_before, procedure.by_row, is_delayed)
-        yield Turn(chunk, steps)
+            yield chunk, _steps(chunk, n_before, procedure.by_row, is_delayed)
         n_before += len(chunk.y)
         empty = chunk.rows(slice(0))
     if waiting is not None and empty is not None and (rest := waiting.come(n_before)):
-        yield Turn(empty, iter([Step(rest, empty, [])]))
+        yield empty, iter([Step(rest, empty, [])])
 
 
 def skipped(planned: Iterator[Turn], n_turns: int) -> Iterator[Turn]:
     """The turns after the first ones, which are taken without a model."""
-    for turn in itertools.islice(planned, n_turns):
-        for _ in turn.steps:
-            pass
+    for _, steps in itertools.islice(planned, n_turns):
+        collections.deque(steps, maxlen=0)
     return planned
 
 

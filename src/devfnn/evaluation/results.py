@@ -11,13 +11,11 @@ import numpy as np
 
 from devfnn.evaluation.measures import (
     MEASURES,
+    PER_CLASS,
     Tally,
     added,
     calibration_table,
-    f1_scores,
     measures,
-    precisions,
-    recalls,
 )
 from devfnn.events import Event
 
@@ -269,9 +267,7 @@ def _per_class(
     columns = {
         "label": [_plain(label) for label in classes],
         "name": names,
-        "precision": precisions(total.confusion).tolist(),
-        "recall": recalls(total.confusion).tolist(),
-        "f1": f1_scores(total.confusion).tolist(),
+        **{name: scores(total.confusion).tolist() for name, scores in PER_CLASS.items()},
         "support": total.confusion.sum(axis=1).tolist(),
     }
     rows = zip(*columns.values(), strict=True)

@@ -3,11 +3,11 @@
 import dataclasses
 import functools
 import itertools
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from devfnn.arrays import Ints
 from devfnn.errors import InputError
 from devfnn.streams.arguments import whole_number
 from devfnn.streams.drift import Positions, Schedule, moved_positions, positions_before
@@ -64,12 +64,11 @@ def concatenate(
         blocks = functools.partial(switched, starts, schedule, seed)
         is_endless = all(stream.is_endless for stream in streams)
         n_rows, drifts = None, schedule.drift_positions(range(len(streams)))
-    classes = tuple(dict.fromkeys(itertools.chain(*(stream.classes for stream in streams))))
+    classes = dict.fromkeys(itertools.chain(*(stream.classes for stream in streams)))
     return dataclasses.replace(
         streams[0],
         blocks=blocks,
-        classes=classes,
-        class_names=_class_names(streams, classes),
+        classes=tuple(classes),
         n_rows=n_rows,
         is_endless=is_endless,
         drift_positions=drifts,
@@ -81,21 +80,14 @@ def _check_alike(streams: Sequence[Stream]) -> None:
         raise InputError("concatenate needs one or more streams")
     if any(stream.feature_names != streams[0].feature_names for stream in streams):
         raise InputError("streams can be concatenated only if their features are the same")
+    kinds = {(stream.classes, stream.class_names) for stream in streams}
+    if len(kinds) > 1 and any(names for _, names in kinds):
+        raise InputError(
+            "streams whose classes have names must all have the same classes and names; "
+            "use stream.relabel(stream.class_names) on each first"
+        )
     if any(stream.label_delay is not None for stream in streams):
         raise InputError("delay labels after concatenating, not before")
-
-
-def _class_names(streams: Sequence[Stream], classes: Sequence[Hashable]) -> tuple[str, ...]:
-    """What the classes of all streams are called, if they agree on it."""
-    names: dict[Hashable, str] = {}
-    for stream in streams:
-        for label, name in zip(stream.classes, stream.class_names, strict=False):
-            if names.setdefault(label, name) != name:
-                raise InputError(
-                    f"label {label!r} is {names[label]!r} in one stream and {name!r} in another; "
-                    "use stream.relabel(stream.class_names) on both first"
-                )
-    return tuple(names.get(label, str(label)) for label in classes) if names else ()
 
 
 def _one_after_the_other(streams: Sequence[Stream]) -> tuple[int | None, Positions]:
@@ -124,57 +116,42 @@ def switched(starts: Sequence[Blocks], schedule: Schedule, seed: int) -> Iterato
     A source is started and read only when the next row is to come from it.
     """
     rng = np.random.default_rng([seed, MIXING])
-    sources = [_Source(chained([start])) for start in starts]
+    sources = [chained([start]) for start in starts]
+    ready: dict[int, Chunk] = {}
     for first in itertools.count(step=PLANNED_ROWS):
         turnover = schedule.turnover(first, PLANNED_ROWS)
         planned = turnover.mixed(rng.random(PLANNED_ROWS)) % len(sources)
         while len(planned):
-            n_ready = _n_ready(sources, planned)
+            n_ready = _n_ready(ready, planned)
             if n_ready:
-                yield _drawn(sources, planned[:n_ready])
+                yield _drawn(ready, planned[:n_ready])
                 planned = planned[n_ready:]
-            elif not sources[planned[0]].refill():
+                continue
+            number = int(planned[0])
+            ready.pop(number, None)
+            ready.update(zip([number], sources[number], strict=False))  # its next block, if any
+            if number not in ready:
                 return
 
 
-def _n_ready(sources: Sequence["_Source"], planned: npt.NDArray[np.int64]) -> int:
+def _n_ready(ready: Mapping[int, Chunk], planned: Ints) -> int:
     """How many of the planned rows are there before a source has to be read."""
     n_ready = len(planned)
-    for number, source in enumerate(sources):
+    for number in np.unique(planned).tolist():
         places = np.flatnonzero(planned == number)
-        if len(places) > source.n_rows:
-            n_ready = min(n_ready, int(places[source.n_rows]))
+        n_rows = len(ready[number].y) if number in ready else 0
+        if len(places) > n_rows:
+            n_ready = min(n_ready, int(places[n_rows]))
     return n_ready
 
 
-def _drawn(sources: Sequence["_Source"], planned: npt.NDArray[np.int64]) -> Chunk:
-    """The next row of each planned source, in this order."""
-    numbers = np.unique(planned).tolist()
-    places = [np.flatnonzero(planned == number) for number in numbers]
-    parts = [sources[n].draw(len(rows)) for n, rows in zip(numbers, places, strict=True)]
+def _drawn(ready: dict[int, Chunk], planned: Ints) -> Chunk:
+    """The next row of each planned source, in this order, taken out of what is ready."""
+    parts, places = [], []
+    for number in np.unique(planned).tolist():
+        rows, block = np.flatnonzero(planned == number), ready.pop(number)
+        places.append(rows)
+        parts.append(block.rows(slice(len(rows))))
+        if len(rows) < len(block.y):
+            ready[number] = block.rows(slice(len(rows), None))
     return parts[0] if len(parts) == 1 else joined(parts).rows(np.argsort(np.concatenate(places)))
-
-
-class _Source:
-    """A stream from which any number of rows can be drawn."""
-
-    def __init__(self, blocks: Iterator[Chunk]) -> None:
-        self._blocks = blocks
-        self._block: Chunk | None = None
-
-    @property
-    def n_rows(self) -> int:
-        """Rows that are there."""
-        return 0 if self._block is None else len(self._block.y)
-
-    def refill(self) -> bool:
-        """Read the next rows, in place of what is left; False if there are no more."""
-        self._block = next(self._blocks, None)
-        return self._block is not None
-
-    def draw(self, n_rows: int) -> Chunk:
-        """The next rows, no more than are there."""
-        assert self._block is not None
-        drawn = self._block.rows(slice(n_rows))
-        self._block = self._block.rows(slice(n_rows, None)) if n_rows < self.n_rows else None
-        return drawn

@@ -90,35 +90,23 @@ class _Walk:
 
     def __call__(self, draws: Floats) -> Floats:
         """Zone, distance from the reader, and dB lost or won by chance, (n_rows, 3)."""
-        is_first = self.place < 0
+        is_first, n_places = self.place < 0, 2 * len(DISTANCES)
         if is_first:
-            self.place = int(picked(draws[0, 1], 2 * len(DISTANCES)))
-        normal = normal_draws(draws[:, 3:7])
-        zones = self._zones(draws)
-        shadows = self._shadows(draws[:, 0], SHADOWING * normal[:, 0], is_first)
-        distances = np.array(DISTANCES)[zones] * (1.0 + WANDERING * (2.0 * draws[:, 2] - 1.0))
-        return np.stack([zones, distances, shadows + MEASURING_ERROR * normal[:, 1]], axis=1)
-
-    def _zones(self, draws: Floats) -> Ints:
-        """Zones in which the tag is, (n_rows,).
-
-        At the first and the last zone it stays as often as it leaves; folding a walk that goes
-        round in a circle of 8 places does that, and makes all zones equally frequent.
-        """
+            self.place = int(picked(draws[0, 1], n_places))
+        # At the first and the last zone the tag stays as often as it leaves. Folding a walk that
+        # goes round in a circle of 8 places does that, and makes all zones equally frequent.
         steps = np.where(draws[:, 1] < 0.5, -1, 1) * (draws[:, 0] < MOVE_CHANCE)
-        places = (self.place + np.cumsum(steps)) % (2 * len(DISTANCES))
-        self.place = int(places[-1])
-        zones: Ints = np.minimum(places, 2 * len(DISTANCES) - 1 - places)
-        return zones
-
-    def _shadows(self, draws: Floats, fresh: Floats, is_first: bool) -> Floats:
-        """Shadowing of every row: a fresh one, or still that of the row before."""
-        is_changed = draws < CHANGE_CHANCE
+        places = (self.place + np.cumsum(steps)) % n_places
+        zones = np.minimum(places, n_places - 1 - places)
+        # Shadowing is a fresh one, or still that of the row before.
+        normal = normal_draws(draws[:, 3:7])
+        is_changed = draws[:, 0] < CHANGE_CHANCE
         is_changed[0] |= is_first
         latest = np.maximum.accumulate(np.where(is_changed, np.arange(len(draws)), -1))
-        shadows = np.where(latest < 0, self.shadow, fresh[latest])
-        self.shadow = float(shadows[-1])
-        return shadows
+        shadows = np.where(latest < 0, self.shadow, (SHADOWING * normal[:, 0])[latest])
+        self.place, self.shadow = int(places[-1]), float(shadows[-1])
+        distances = np.array(DISTANCES)[zones] * (1.0 + WANDERING * (2.0 * draws[:, 2] - 1.0))
+        return np.stack([zones, distances, shadows + MEASURING_ERROR * normal[:, 1]], axis=1)
 
 
 def rfid(
