@@ -115,10 +115,7 @@ class _ScikitLearn(Learner):
         self._classes = np.array(list(classes))
         self._known = set(classes)
         if not len(classes):
-            raise InputError(
-                f"{self._name} must know all classes in advance, and the stream does not know "
-                "them: use a stream with classes"
-            )
+            raise InputError(f"{self._name} must know all classes in advance: the stream does not")
 
     def predict(self, X: Floats) -> Predictions:
         if hasattr(self._model, "predict_proba"):
@@ -127,7 +124,7 @@ class _ScikitLearn(Learner):
 
     def learn(self, X: Floats, y: Labels, chosen: Flags | None = None) -> Sequence[Event]:
         labels = y.tolist()
-        if unknown := [label for label in labels if label not in self._known]:
+        if unknown := [each for each in labels if each not in self._known]:
             raise InputError(
                 f"{self._name} cannot learn a class it was not told of: {unknown[0]!r}"
             )

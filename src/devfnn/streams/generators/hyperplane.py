@@ -5,7 +5,7 @@ themselves, and flip_chance, is as in MOA: Bifet et al., JMLR 11, 2010.
 """
 
 import dataclasses
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -45,11 +45,11 @@ class Hyperplane:
         finite_number("flip_chance", self.flip_chance, low=0, high=1)
 
     @classmethod
-    def from_seed(cls, n_features: int, seed: int) -> "Hyperplane":
-        """A plane that stands still, its weights uniform from 0 to 1."""
+    def from_seed(cls, n_features: int, seed: int, **motion: Any) -> "Hyperplane":
+        """A plane whose weights are uniform from 0 to 1; it stands still by default."""
         n_features = whole_number("n_features", n_features, low=1, high=MOST_FEATURES)
         seed = whole_number("seed", seed, low=0)
-        return cls(tuple(np.random.default_rng(seed).random(n_features).tolist()))
+        return cls(tuple(np.random.default_rng(seed).random(n_features).tolist()), **motion)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -144,13 +144,9 @@ def hyperplane(
     >>> turning.drift_positions
     (8000,)
     """
+    motion = {"magnitude": magnitude, "flip_chance": flip_chance}
     concepts = [
-        dataclasses.replace(
-            Hyperplane.from_seed(n_features, seed),
-            n_drift_features=n_drift_features,
-            magnitude=magnitude,
-            flip_chance=flip_chance,
-        )
+        Hyperplane.from_seed(n_features, seed, n_drift_features=n_drift_features, **motion)
         for seed in range(whole_number("n_concepts", n_concepts, low=1))
     ]
     return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=10_000, noise=0.05))
