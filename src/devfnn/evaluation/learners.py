@@ -3,7 +3,7 @@
 import abc
 import dataclasses
 import inspect
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -152,7 +152,6 @@ class _River(Learner):
         # Probabilities where the labels follow from them; else labels.
         own = getattr(type(last_step), "predict_one", None)
         follows = own is None or own.__qualname__ == "Classifier.predict_one" or self.asks_itself
-        self._predict: Callable[[dict[str, float]], Any]
         self._predict = model.predict_proba_one if follows else model.predict_one
         self._asked: tuple[Floats, list[bool]] = (np.empty((0, 0)), [])
 

@@ -13,15 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from devfnn.arrays import Floats, Ints
-from devfnn.kernels.state import (
-    LOG_LOSS,
-    MAJORITY,
-    N_BINS,
-    N_TOTALS,
-    NO_CHANGE,
-    SQUARES,
-    WITH_PROBABILITIES,
-)
+from devfnn.kernels import state
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +52,7 @@ def added(tallies: Iterable[Tally], auc: float | None = None, n_classes: int = 0
     found = list(tallies)
     n_classes = max([n_classes, *(len(tally.confusion) for tally in found)])
     confusion = np.zeros((n_classes, n_classes), np.int64)
-    totals, calibration = np.zeros(N_TOTALS), np.zeros((3, N_BINS))
+    totals, calibration = np.zeros(state.N_TOTALS), np.zeros((3, state.N_BINS))
     for tally in found:
         n_here = len(tally.confusion)
         confusion[:n_here, :n_here] += tally.confusion
@@ -126,7 +118,7 @@ def _mean_recall(tally: Tally, *, is_geometric: bool) -> float | None:
 
 
 def _brier(tally: Tally) -> float | None:
-    share = _ratio(tally.totals[SQUARES], tally.totals[WITH_PROBABILITIES])
+    share = _ratio(tally.totals[state.SQUARES], tally.totals[state.WITH_PROBABILITIES])
     return share / 2.0 if share is not None and tally.n_classes == 2 else share
 
 
@@ -144,13 +136,17 @@ MEASURES: dict[str, Measure] = {
     # How much better than predictions of the same frequencies by chance (Cohen), than the majority
     # class so far, and than repeating the label of the row before.
     "kappa": _kappa,
-    "kappa_m": lambda tally: _gain(tally.n_correct, tally.totals[MAJORITY], tally.n_scored),
-    "kappa_temporal": lambda tally: _gain(tally.n_correct, tally.totals[NO_CHANGE], tally.n_scored),
+    "kappa_m": lambda tally: _gain(tally.n_correct, tally.totals[state.MAJORITY], tally.n_scored),
+    "kappa_temporal": lambda tally: _gain(
+        tally.n_correct, tally.totals[state.NO_CHANGE], tally.n_scored
+    ),
     # Geometric and arithmetic mean of the recalls of the classes that occurred.
     "g_mean": lambda tally: _mean_recall(tally, is_geometric=True),
     "balanced_accuracy": lambda tally: _mean_recall(tally, is_geometric=False),
     # Mean of minus the logarithm of the probability of the truth.
-    "log_loss": lambda tally: _ratio(tally.totals[LOG_LOSS], tally.totals[WITH_PROBABILITIES]),
+    "log_loss": lambda tally: _ratio(
+        tally.totals[state.LOG_LOSS], tally.totals[state.WITH_PROBABILITIES]
+    ),
     # Mean squared error of the probabilities, summed over classes; half of it for two classes.
     "brier": _brier,
     # Mean gap between confidence and accuracy over ten bins of the confidence.
@@ -168,13 +164,13 @@ def measures(tally: Tally) -> dict[str, float | None]:
     return {name: measure(tally) for name, measure in MEASURES.items()}
 
 
-def calibration_table(tally: Tally) -> dict[str, Any] | None:
+def calibration(tally: Tally) -> dict[str, Any] | None:
     """Rows, mean confidence and accuracy by bins of the confidence; None without probabilities."""
     n_rows, confidence, n_right = tally.calibration.tolist()
     if not sum(n_rows):
         return None
     return {
-        "edges": [place / N_BINS for place in range(N_BINS + 1)],
+        "edges": [place / state.N_BINS for place in range(state.N_BINS + 1)],
         "rows": [int(each) for each in n_rows],
         "confidence": [_ratio(*pair) for pair in zip(confidence, n_rows, strict=True)],
         "accuracy": [_ratio(*pair) for pair in zip(n_right, n_rows, strict=True)],

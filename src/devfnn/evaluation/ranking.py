@@ -11,15 +11,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from devfnn.arrays import Floats
 from devfnn.errors import InputError
 
 PostHoc = Literal["nemenyi", "wilcoxon-holm"]
 """Tests of pairs."""
 
 _Pairs = dict[tuple[str, str], float]
-_Matrix = npt.NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -162,7 +161,7 @@ def critical_difference(n_models: int, n_streams: int, significance: float = 0.0
     return float(quantile) / math.sqrt(2.0) * _rank_error(n_models, n_streams)
 
 
-def _as_table(scores: Mapping[str, Sequence[float | None]]) -> _Matrix:
+def _as_table(scores: Mapping[str, Sequence[float | None]]) -> Floats:
     """Scores as a matrix (models x streams); all must be there."""
     lengths = {model: len(values) for model, values in scores.items()}
     if len(set(lengths.values())) > 1:
@@ -177,7 +176,7 @@ def _as_table(scores: Mapping[str, Sequence[float | None]]) -> _Matrix:
     return np.array([list(values) for values in scores.values()], np.float64)
 
 
-def _friedman(table: _Matrix) -> tuple[float | None, float | None]:
+def _friedman(table: Floats) -> tuple[float | None, float | None]:
     """Statistic and p of Friedman's test; None for two models."""
     from scipy import stats
 
@@ -206,7 +205,7 @@ def _rank_error(n_models: int, n_streams: int) -> float:
     return math.sqrt(n_models * (n_models + 1) / (6.0 * n_streams))
 
 
-def signed_rank_p(differences: _Matrix) -> float:
+def signed_rank_p(differences: Floats) -> float:
     """p of Wilcoxon's signed-rank test; zeros count half for either side, as Demšar has it."""
     from scipy import stats
 

@@ -9,14 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from devfnn.evaluation.measures import (
-    MEASURES,
-    PER_CLASS,
-    Tally,
-    added,
-    calibration_table,
-    measures,
-)
+from devfnn.evaluation.measures import MEASURES, PER_CLASS, Tally, added, calibration, measures
 from devfnn.events import Event
 
 NO_PREDICTION = "no prediction"
@@ -197,7 +190,7 @@ def run_record(
         **overall,
         "per_class": _per_class(total, classes, names),
         "confusion": total.confusion.tolist(),
-        "calibration": calibration_table(total),
+        "calibration": calibration(total),
         "rules_mean": summary.rules_mean,
         "layers_mean": summary.layers_mean,
         "layers_total_mean": mean(per_chunk["layers_total"]),

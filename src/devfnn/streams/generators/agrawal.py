@@ -10,9 +10,10 @@ and its houses in zipcode 8 are worth nothing. Perturbed house values stay withi
 zipcode; MOA cuts them at 135,000, and River sets them to one value for each zipcode, or to 0.
 """
 
+import collections
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -26,18 +27,10 @@ Ranges = tuple[tuple[float, float], ...]
 """Lowest and highest value for those under 40, those under 60, and those from 60 on."""
 
 
-class People(NamedTuple):
-    """One array for each feature, (n_rows,)."""
+FEATURES = "salary commission age elevel car zipcode hvalue hyears loan"
 
-    salary: Floats
-    commission: Floats
-    age: Any
-    elevel: Any
-    car: Any
-    zipcode: Any
-    hvalue: Floats
-    hyears: Any
-    loan: Floats
+People = collections.namedtuple("People", FEATURES)
+"""One array for each feature, (n_rows,)."""
 
 
 @dataclasses.dataclass(frozen=True)
