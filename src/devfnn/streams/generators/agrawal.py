@@ -10,8 +10,8 @@ and its houses in zipcode 8 are worth nothing. Perturbed house values stay withi
 zipcode; MOA cuts them at 135,000, and River sets them to one value for each zipcode, or to 0.
 """
 
-import collections
 import dataclasses
+from collections import namedtuple
 from collections.abc import Callable, Sequence
 from typing import Any, Unpack
 
@@ -27,9 +27,7 @@ Ranges = tuple[tuple[float, float], ...]
 """Lowest and highest value for those under 40, those under 60, and those from 60 on."""
 
 
-FEATURES = "salary commission age elevel car zipcode hvalue hyears loan"
-
-People = collections.namedtuple("People", FEATURES)
+People = namedtuple("People", "salary commission age elevel car zipcode hvalue hyears loan")
 """One array for each feature, (n_rows,)."""
 
 
@@ -115,18 +113,18 @@ def _is_within(values: Any, people: People, ranges: Ranges) -> Flags:
     return within
 
 
-def _spare(people: People, reserve: float) -> Floats:
+def _spare(people: People, reserve: float) -> Any:
     """Two thirds of the income, less a reserve."""
     return 2.0 * (people.salary + people.commission) / 3.0 - reserve
 
 
-def _equity(people: People) -> Floats:
+def _equity(people: People) -> Any:
     """How much of the house is paid."""
-    return np.asarray(people.hvalue * np.maximum(people.hyears - 20, 0) / 10.0)
+    return people.hvalue * np.maximum(people.hyears - 20, 0) / 10.0
 
 
 FUNCTIONS: tuple[Callable[[People], Flags], ...] = (
-    lambda each: np.asarray((each.age < 40) | (each.age >= 60)),
+    lambda each: (each.age < 40) | (each.age >= 60),
     lambda each: _is_within(each.salary, each, SALARIES),
     lambda each: _is_within(each.elevel, each, LEVELS),
     lambda each: np.where(
@@ -141,9 +139,9 @@ FUNCTIONS: tuple[Callable[[People], Flags], ...] = (
     ),
     lambda each: _is_within(each.salary + each.commission, each, SALARIES),
     lambda each: _spare(each, 20e3) - each.loan / 5.0 > 0.0,
-    lambda each: np.asarray(_spare(each, 20e3) - 5e3 * each.elevel > 0.0),
-    lambda each: np.asarray(_spare(each, 10e3) - 5e3 * each.elevel - each.loan / 5.0 > 0.0),
-    lambda each: np.asarray(_spare(each, 10e3) - 5e3 * each.elevel + _equity(each) / 5.0 > 0.0),
+    lambda each: _spare(each, 20e3) - 5e3 * each.elevel > 0.0,
+    lambda each: _spare(each, 10e3) - 5e3 * each.elevel - each.loan / 5.0 > 0.0,
+    lambda each: _spare(each, 10e3) - 5e3 * each.elevel + _equity(each) / 5.0 > 0.0,
 )
 """Who is in group A, by the functions 1 to 10."""
 
