@@ -15,8 +15,7 @@ from devfnn.evaluation.learners import Predictions
 from devfnn.evaluation.measures import (
     Tally,
     added,
-    calibration_table,
-    empty_tally,
+    calibration,
     f1_scores,
     measures,
     precisions,
@@ -154,12 +153,12 @@ def test_without_probabilities_nothing_is_said_about_them():
     found = measures(tally)
     unknown = ("log_loss", "brier", "calibration_error", "auc")
     assert all(found[name] is None for name in unknown)
-    assert calibration_table(tally) is None
+    assert calibration(tally) is None
     assert found["accuracy"] == pytest.approx(2 / 3)
 
 
 def test_of_no_rows_every_measure_is_none():
-    assert set(measures(empty_tally(3)).values()) == {None}
+    assert set(measures(added([], n_classes=3)).values()) == {None}
     assert set(measures(added([])).values()) == {None}
 
 
@@ -194,7 +193,7 @@ def test_the_calibration_error_is_the_mean_gap_over_ten_bins(rng, n_classes):
     tally = tally_of(truth, predicted, probabilities, n_classes)
     expected = plain_calibration_error(truth, predicted, probabilities)
     assert MEASURES["calibration_error"](tally) == pytest.approx(expected)
-    table = calibration_table(tally)
+    table = calibration(tally)
     assert sum(table["rows"]) == len(truth)
     assert table["edges"] == [place / 10 for place in range(11)]
     for rows, confidence, accuracy, low in zip(

@@ -43,14 +43,14 @@ def test_holdout_begins_after_the_warm_up():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"warm_up_chunks": -1}, "warm_up_chunks is a whole number of 0 or more, not -1"),
-        ({"warm_up_chunks": 1.5}, "warm_up_chunks is a whole number of 0 or more, not 1.5"),
-        ({"warm_up_chunks": True}, "warm_up_chunks is a whole number of 0 or more, not True"),
-        ({"window_chunks": 0}, "window_chunks is a whole number of 1 or more, not 0"),
-        ({"holdout_every": 1}, "holdout_every is a whole number of 2 or more, not 1"),
+        ({"warm_up_chunks": -1}, "warm_up_chunks must be a whole number from 0 on, not -1"),
+        ({"warm_up_chunks": 1.5}, "warm_up_chunks must be a whole number from 0 on, not 1.5"),
+        ({"window_chunks": 0}, "window_chunks must be a whole number from 1 on, not 0"),
+        ({"holdout_every": 1}, "holdout_every must be a whole number from 2 on, not 1"),
         ({"label_budget": 0.0}, "label_budget is a share above 0, at most 1, not 0"),
-        ({"label_budget": 1.1}, "label_budget is a share above 0, at most 1, not 1.1"),
-        ({"label_budget": float("nan")}, "label_budget is a share above 0, at most 1, not nan"),
+        ({"label_budget": 1.1}, "label_budget must be between 0 and 1, not 1.1"),
+        ({"label_budget": float("nan")}, "label_budget must be between 0 and 1, not nan"),
+        ({"label_budget": "half"}, "label_budget must be between 0 and 1, not 'half'"),
         ({"unpredicted": "right"}, "unpredicted is one of wrong, skip, first, not 'right'"),
         ({"moment": "time"}, "moment says when rows come, which matters only with a delay"),
         ({"holdout_every": 5, "delay": 1}, "holdout_every and delay do not go together"),
@@ -130,8 +130,8 @@ def steps(source, procedure, names=NAMES):
     """Of every step, what is learned before, what is predicted, and what is learned after."""
     return [
         (numbers(step.before), step.rows.X[:, 0].astype(int).tolist(), numbers(step.after))
-        for turn in turns(source, procedure, names)
-        for step in turn.steps
+        for _, planned in turns(source, procedure, names)
+        for step in planned
     ]
 
 
@@ -145,10 +145,8 @@ def test_without_delay_a_chunk_is_predicted_and_then_learned():
 
 def test_by_row_each_row_is_predicted_and_then_learned():
     assert steps(numbered(3, 2), Procedure(by_row=True)) == [([], [row], [row]) for row in range(3)]
-    assert [len(turn.chunk.y) for turn in turns(numbered(3, 2), Procedure(by_row=True), NAMES)] == [
-        2,
-        1,
-    ]
+    planned = turns(numbered(3, 2), Procedure(by_row=True), NAMES)
+    assert [len(chunk.y) for chunk, _ in planned] == [2, 1]
 
 
 def test_delayed_labels_have_come_at_the_end_of_a_chunk_and_not_before():
@@ -342,8 +340,8 @@ def places(source, procedure):
     """Where batches stand in the stream, of all steps."""
     return [
         [batch.places.tolist() for batch in [*step.before, *step.after]]
-        for turn in turns(source, procedure, NAMES)
-        for step in turn.steps
+        for _, planned in turns(source, procedure, NAMES)
+        for step in planned
     ]
 
 
@@ -372,7 +370,7 @@ def test_late_rows_are_learned_where_their_labels_come():
 def test_turns_that_are_skipped_leave_the_others_as_they_are(procedure, n_turns):
     def told(planned):
         return [
-            [(numbers(step.before), numbers(step.after)) for step in turn.steps] for turn in planned
+            [(numbers(step.before), numbers(step.after)) for step in steps] for _, steps in planned
         ]
 
     source = numbered(23, 5)

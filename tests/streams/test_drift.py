@@ -11,9 +11,8 @@ from devfnn.errors import InputError
 from devfnn.streams.drift import (
     EndlessPositions,
     Schedule,
-    positions_after,
+    moved_positions,
     positions_before,
-    positions_behind,
     repeated_positions,
 )
 
@@ -147,14 +146,10 @@ def shown(positions):
 def endless(draw):
     """Positions without end, and many of them as a list."""
     period = draw(st.integers(1, 30))
-    first = draw(st.integers(1, 50))
-    inside = st.lists(st.integers(first, first + period - 1), min_size=1, max_size=4)
-    cycle = sorted(set(draw(inside)))
-    once = draw(st.lists(st.integers(1, 50), max_size=4))
-    once = sorted({position for position in once if position < cycle[0]})
+    cycle = sorted(set(draw(st.lists(st.integers(1, period), min_size=1, max_size=4))))
     rounds = range(1000 // period + SHOWN)  # further than any test looks
-    plain = once + [position + turn * period for turn in rounds for position in cycle]
-    return EndlessPositions(tuple(cycle), period, tuple(once)), plain
+    plain = [position + turn * period for turn in rounds for position in cycle]
+    return repeated_positions(tuple(cycle), period), plain
 
 
 finite = st.lists(st.integers(1, 100), max_size=6).map(
@@ -166,13 +161,8 @@ any_positions = st.one_of(finite, endless())
 @given(both=endless())
 def test_endless_positions_repeat_with_their_period(both):
     positions, plain = both
-    assert shown(positions) == plain[:SHOWN]
+    assert shown(positions) == shown(positions) == plain[:SHOWN]
     assert positions
-
-
-def test_a_large_step_takes_no_time():
-    positions = EndlessPositions((10, 15), period=20)
-    assert shown(positions_after(positions, 10**15 + 11))[:3] == [4, 19, 24]
 
 
 @given(both=any_positions, n_rows=st.integers(0, 200))
@@ -181,34 +171,15 @@ def test_positions_before_a_row_are_those_below_it(both, n_rows):
     assert positions_before(positions, n_rows) == tuple(p for p in plain if p < n_rows)
 
 
-@given(both=any_positions, n_rows=st.integers(0, 300))
-def test_positions_are_counted_anew_when_rows_are_left_out(both, n_rows):
-    positions, plain = both
-    left = [position - n_rows for position in plain if position > n_rows]
-    assert shown(positions_after(positions, n_rows)) == left[:SHOWN]
-
-
 @given(both=any_positions, n_rows=st.integers(100, 150), n_skipped=st.integers(0, 300))
-def test_positions_are_counted_on_when_rows_are_put_in_front(both, n_rows, n_skipped):
+def test_positions_are_counted_anew_when_rows_are_put_in_front_or_left_out(both, n_rows, n_skipped):
     positions, plain = both
     moved = [20, 30, *(position + n_rows for position in plain)]
-    behind = positions_behind((20, 30), positions, n_rows)
+    behind = moved_positions(positions, n_rows, before=(20, 30))
     assert shown(behind) == moved[:SHOWN]
     left = [position - n_skipped for position in moved if position > n_skipped]
-    assert shown(positions_after(behind, n_skipped)) == left[:SHOWN]
+    assert shown(moved_positions(behind, -n_skipped)) == left[:SHOWN]
 
 
-@given(both=finite, n_rows=st.integers(101, 150), times=st.integers(1, 5))
-def test_where_a_repeated_stream_drifts_its_new_start_is_a_drift_too(both, n_rows, times):
-    positions, expected = both[0], []
-    for turn in range(times if positions else 0):
-        expected += [turn * n_rows] if turn else []
-        expected += [turn * n_rows + position for position in positions]
-    assert repeated_positions(positions, n_rows, times) == tuple(expected)
-    endless = repeated_positions(positions, n_rows, None)
-    assert positions_before(endless, n_rows * times) == tuple(expected)
-
-
-def test_a_stream_without_drift_has_none_when_repeated():
-    assert repeated_positions((), 10, 3) == ()
-    assert repeated_positions((), 10, None) == ()
+def test_what_never_drifts_does_not_when_repeated():
+    assert repeated_positions((), 10) == ()

@@ -136,13 +136,13 @@ def _data_set_facts(data_set: DataSet, data_dir: Folder, target: str | None) -> 
 def _generator_facts(name: str, stream: Stream) -> list[Fact]:
     """All that is known about a generator with its options."""
     generator = GENERATORS[name]
-    document = inspect.getdoc(generator.make) or ""
+    more = (inspect.getdoc(generator.make) or "").partition("\n\n")[2].partition("\n\nExamples")[0]
     return [
         Fact("what", generator.summary),
         Fact("citation", generator.citation),
         *_stream_facts(stream),
         _options(name),
-        Fact("more", document.partition("\n\nParameters")[0].replace("\n", " ")),
+        Fact("more", more.replace("\n", " ")),
     ]
 
 

@@ -1,19 +1,17 @@
 """One interface for models of four libraries: devfnn, scikit-learn, River and CapyMOA."""
 
+import abc
 import dataclasses
 import inspect
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from devfnn.arrays import Floats
+from devfnn.arrays import Flags, Floats
 from devfnn.errors import InputError
 from devfnn.events import Event
-
-Labels: TypeAlias = npt.NDArray[Any]
-Mask: TypeAlias = npt.NDArray[np.bool_]
+from devfnn.types import Labels
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -28,7 +26,7 @@ class Predictions:
     """Labels of the columns of the probabilities."""
 
 
-class Learner:
+class Learner(abc.ABC):
     """Any model, as the test-then-train loop uses it."""
 
     asks_itself = False
@@ -40,35 +38,26 @@ class Learner:
     can_ask = False
     """Whether it can choose labels."""
 
+    @abc.abstractmethod
     def predict(self, X: Floats) -> Predictions:
         """Predict rows; the model does not change."""
-        raise NotImplementedError
 
-    def wanted(self, X: Floats) -> Mask | None:
+    def wanted(self, X: Floats) -> Flags | None:
         """Rows whose labels the model chooses to have; None if it cannot choose."""
         return None
 
-    def learn(self, X: Floats, y: Labels, chosen: Mask | None = None) -> Sequence[Event]:
+    @abc.abstractmethod
+    def learn(self, X: Floats, y: Labels, chosen: Flags | None = None) -> Sequence[Event]:
         """Learn rows, all or those chosen."""
-        raise NotImplementedError
 
 
 def adapted(
-    model: Any, *, by_row: bool, feature_names: Sequence[str], classes: Sequence[Hashable]
+    model: Any, feature_names: Sequence[str], classes: Sequence[Hashable], *, by_row: bool
 ) -> Learner:
     """The model behind the common interface; its library is told by its methods.
 
-    Parameters
-    ----------
-    model
-        Has `learn` and `predict` or `predict_proba`; or River's `learn_one`; or CapyMOA's `train`;
-        or scikit-learn's `partial_fit`.
-    by_row
-        Whether it is given one row at a time; a model with `learn_rows` then learns by that.
-    feature_names
-        Keys of the rows that River's models see.
-    classes
-        Labels that may occur: scikit-learn's models must know them in advance.
+    by_row: a model with `learn_rows` learns by that · feature_names: keys of rows for River ·
+    classes: labels that may occur, which scikit-learn must know in advance
     """
     if isinstance(model, type):
         raise InputError(f"a model is needed, not its class: {model.__name__}(...)")
@@ -106,10 +95,10 @@ class _Native(Learner):
             return Predictions(None, probabilities, list(self._model.classes))
         return Predictions(self._model.predict(X))
 
-    def wanted(self, X: Floats) -> Mask | None:
+    def wanted(self, X: Floats) -> Flags | None:
         return np.asarray(self._model.wants_label(X), np.bool_) if self.can_ask else None
 
-    def learn(self, X: Floats, y: Labels, chosen: Mask | None = None) -> Sequence[Event]:
+    def learn(self, X: Floats, y: Labels, chosen: Flags | None = None) -> Sequence[Event]:
         if chosen is None:
             return self._learn(X, y) or ()
         if self._takes_chosen:
@@ -126,19 +115,16 @@ class _ScikitLearn(Learner):
         self._classes = np.array(list(classes))
         self._known = set(classes)
         if not len(classes):
-            raise InputError(
-                f"{self._name} must know all classes in advance, and the stream does not know "
-                "them: use a stream with classes"
-            )
+            raise InputError(f"{self._name} must know all classes in advance: the stream does not")
 
     def predict(self, X: Floats) -> Predictions:
         if hasattr(self._model, "predict_proba"):
             return Predictions(None, self._model.predict_proba(X), self._model.classes_.tolist())
         return Predictions(self._model.predict(X))
 
-    def learn(self, X: Floats, y: Labels, chosen: Mask | None = None) -> Sequence[Event]:
+    def learn(self, X: Floats, y: Labels, chosen: Flags | None = None) -> Sequence[Event]:
         labels = y.tolist()
-        if unknown := [label for label in labels if label not in self._known]:
+        if unknown := [each for each in labels if each not in self._known]:
             raise InputError(
                 f"{self._name} cannot learn a class it was not told of: {unknown[0]!r}"
             )
@@ -166,7 +152,6 @@ class _River(Learner):
         # Probabilities where the labels follow from them; else labels.
         own = getattr(type(last_step), "predict_one", None)
         follows = own is None or own.__qualname__ == "Classifier.predict_one" or self.asks_itself
-        self._predict: Callable[[dict[str, float]], Any]
         self._predict = model.predict_proba_one if follows else model.predict_one
         self._asked: tuple[Floats, list[bool]] = (np.empty((0, 0)), [])
 
@@ -193,7 +178,7 @@ class _River(Learner):
                 probabilities[place] = np.nan
         return probabilities
 
-    def wanted(self, X: Floats) -> Mask | None:
+    def wanted(self, X: Floats) -> Flags | None:
         if not self.asks_itself:
             return None
         predicted, asked = self._asked
@@ -201,7 +186,7 @@ class _River(Learner):
             asked = [self._predict(row)[1] for row in self._rows(X)]
         return np.array(asked, np.bool_)
 
-    def learn(self, X: Floats, y: Labels, chosen: Mask | None = None) -> Sequence[Event]:
+    def learn(self, X: Floats, y: Labels, chosen: Flags | None = None) -> Sequence[Event]:
         for place, (row, label) in enumerate(zip(self._rows(X), y.tolist(), strict=True)):
             if chosen is None or chosen[place]:
                 self._model.learn_one(row, label)
@@ -225,10 +210,12 @@ class _CapyMOA(Learner):
         self._schema = model.schema
         self._instance = Instance.from_array
         self._labelled = LabeledInstance.from_array
-        by_text = {str(label): label for label in classes}
         texts = [str(text) for text in self._schema.get_label_values()]
-        self._classes = [by_text.get(text, text) for text in texts]
-        self._may_be_numbers = not classes
+        by_text: dict[str, Hashable] = {str(label): label for label in classes}
+        if not classes:  # numbers, until a label tells otherwise
+            by_text = {text: int(text) for text in texts if text.removeprefix("-").isdecimal()}
+        self._classes: list[Hashable] = [by_text.get(text, text) for text in texts]
+        self._places = {text: place for place, text in enumerate(texts)}
 
     def predict(self, X: Floats) -> Predictions:
         said = [self._model.predict_proba(self._instance(self._schema, row)) for row in X]
@@ -237,20 +224,13 @@ class _CapyMOA(Learner):
         for place, each in enumerate(said):
             if each is not None:
                 probabilities[place] = each
-        return Predictions(labels, probabilities, self._classes)
+        return Predictions(labels, probabilities, list(self._classes))
 
-    def learn(self, X: Floats, y: Labels, chosen: Mask | None = None) -> Sequence[Event]:
+    def learn(self, X: Floats, y: Labels, chosen: Flags | None = None) -> Sequence[Event]:
         for row, label in zip(X, y.tolist(), strict=True):
-            self._model.train(self._labelled(self._schema, row, self._place(label)))
+            place = self._places.get(str(label))
+            if place is None:
+                raise InputError(f"the schema of the CapyMOA model has no class {label!r}")
+            self._classes[place] = label  # the schema has its text
+            self._model.train(self._labelled(self._schema, row, place))
         return ()
-
-    def _place(self, label: Hashable) -> int:
-        """Number of a label in the schema, whose texts may stand for numbers."""
-        if label not in self._classes and self._may_be_numbers and isinstance(label, int):
-            self._classes = [
-                int(str(text)) if str(text).removeprefix("-").isdecimal() else text
-                for text in self._classes
-            ]
-        if label not in self._classes:
-            raise InputError(f"the schema of the CapyMOA model has no class {label!r}")
-        return self._classes.index(label)

@@ -13,15 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from devfnn.arrays import Floats, Ints
-from devfnn.kernels.state import (
-    LOG_LOSS,
-    MAJORITY,
-    N_BINS,
-    N_TOTALS,
-    NO_CHANGE,
-    SQUARES,
-    WITH_PROBABILITIES,
-)
+from devfnn.kernels import state
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -55,23 +47,19 @@ class Tally:
         return int(self.confusion.trace())
 
 
-def empty_tally(n_classes: int = 0) -> Tally:
-    """A tally of no rows."""
-    confusion = np.zeros((n_classes, n_classes), np.int64)
-    return Tally(confusion, np.zeros(N_TOTALS), np.zeros((3, N_BINS)))
-
-
-def added(tallies: Iterable[Tally], auc: float | None = None) -> Tally:
-    """The sum of tallies; areas under curves cannot be added, so it is given."""
+def added(tallies: Iterable[Tally], auc: float | None = None, n_classes: int = 0) -> Tally:
+    """The sum of tallies, of so many classes or more; areas cannot be added, so it is given."""
     found = list(tallies)
-    total = empty_tally(max((len(tally.confusion) for tally in found), default=0))
+    n_classes = max([n_classes, *(len(tally.confusion) for tally in found)])
+    confusion = np.zeros((n_classes, n_classes), np.int64)
+    totals, calibration = np.zeros(state.N_TOTALS), np.zeros((3, state.N_BINS))
     for tally in found:
-        n_classes = len(tally.confusion)
-        total.confusion[:n_classes, :n_classes] += tally.confusion
-        total.totals[:] += tally.totals
-        total.calibration[:] += tally.calibration
+        n_here = len(tally.confusion)
+        confusion[:n_here, :n_here] += tally.confusion
+        totals += tally.totals
+        calibration += tally.calibration
     silence = next((tally.silence for tally in found if tally.silence is not None), None)
-    return dataclasses.replace(total, auc=auc, silence=silence)
+    return Tally(confusion, totals, calibration, auc, silence)
 
 
 def precisions(confusion: Ints) -> Floats:
@@ -91,6 +79,8 @@ def f1_scores(confusion: Ints) -> Floats:
 
 Measure = Callable[[Tally], float | None]
 PerClass = Callable[[Ints], Floats]
+
+PER_CLASS: dict[str, PerClass] = {"precision": precisions, "recall": recalls, "f1": f1_scores}
 
 
 def _macro(scores: PerClass) -> Measure:
@@ -119,18 +109,16 @@ def _kappa(tally: Tally) -> float | None:
     return _gain(tally.n_correct * n_rows, by_chance, n_rows * n_rows)
 
 
-def _balanced_accuracy(tally: Tally) -> float | None:
-    found = _recalls_of_present(tally.confusion)
-    return float(found.mean()) if found.size else None
-
-
-def _g_mean(tally: Tally) -> float | None:
-    found = _recalls_of_present(tally.confusion)
-    return math.prod(found.tolist()) ** (1.0 / found.size) if found.size else None
+def _mean_recall(tally: Tally, *, is_geometric: bool) -> float | None:
+    """The mean over classes that occurred."""
+    found = recalls(tally.confusion)[tally.confusion.sum(axis=1) > 0]
+    if not found.size:
+        return None
+    return math.prod(found.tolist()) ** (1.0 / found.size) if is_geometric else float(found.mean())
 
 
 def _brier(tally: Tally) -> float | None:
-    share = _ratio(tally.totals[SQUARES], tally.totals[WITH_PROBABILITIES])
+    share = _ratio(tally.totals[state.SQUARES], tally.totals[state.WITH_PROBABILITIES])
     return share / 2.0 if share is not None and tally.n_classes == 2 else share
 
 
@@ -143,22 +131,22 @@ MEASURES: dict[str, Measure] = {
     # Share of rows predicted right: the classification rate.
     "accuracy": lambda tally: _ratio(tally.n_correct, tally.n_scored),
     # Means over classes, and weighted by their rows.
-    "precision": _macro(precisions),
-    "recall": _macro(recalls),
-    "f1": _macro(f1_scores),
-    "precision_weighted": _weighted(precisions),
-    "recall_weighted": _weighted(recalls),
-    "f1_weighted": _weighted(f1_scores),
+    **{name: _macro(scores) for name, scores in PER_CLASS.items()},
+    **{f"{name}_weighted": _weighted(scores) for name, scores in PER_CLASS.items()},
     # How much better than predictions of the same frequencies by chance (Cohen), than the majority
     # class so far, and than repeating the label of the row before.
     "kappa": _kappa,
-    "kappa_m": lambda tally: _gain(tally.n_correct, tally.totals[MAJORITY], tally.n_scored),
-    "kappa_temporal": lambda tally: _gain(tally.n_correct, tally.totals[NO_CHANGE], tally.n_scored),
+    "kappa_m": lambda tally: _gain(tally.n_correct, tally.totals[state.MAJORITY], tally.n_scored),
+    "kappa_temporal": lambda tally: _gain(
+        tally.n_correct, tally.totals[state.NO_CHANGE], tally.n_scored
+    ),
     # Geometric and arithmetic mean of the recalls of the classes that occurred.
-    "g_mean": _g_mean,
-    "balanced_accuracy": _balanced_accuracy,
+    "g_mean": lambda tally: _mean_recall(tally, is_geometric=True),
+    "balanced_accuracy": lambda tally: _mean_recall(tally, is_geometric=False),
     # Mean of minus the logarithm of the probability of the truth.
-    "log_loss": lambda tally: _ratio(tally.totals[LOG_LOSS], tally.totals[WITH_PROBABILITIES]),
+    "log_loss": lambda tally: _ratio(
+        tally.totals[state.LOG_LOSS], tally.totals[state.WITH_PROBABILITIES]
+    ),
     # Mean squared error of the probabilities, summed over classes; half of it for two classes.
     "brier": _brier,
     # Mean gap between confidence and accuracy over ten bins of the confidence.
@@ -176,13 +164,13 @@ def measures(tally: Tally) -> dict[str, float | None]:
     return {name: measure(tally) for name, measure in MEASURES.items()}
 
 
-def calibration_table(tally: Tally) -> dict[str, Any] | None:
+def calibration(tally: Tally) -> dict[str, Any] | None:
     """Rows, mean confidence and accuracy by bins of the confidence; None without probabilities."""
     n_rows, confidence, n_right = tally.calibration.tolist()
     if not sum(n_rows):
         return None
     return {
-        "edges": [place / N_BINS for place in range(N_BINS + 1)],
+        "edges": [place / state.N_BINS for place in range(state.N_BINS + 1)],
         "rows": [int(each) for each in n_rows],
         "confidence": [_ratio(*pair) for pair in zip(confidence, n_rows, strict=True)],
         "accuracy": [_ratio(*pair) for pair in zip(n_right, n_rows, strict=True)],
@@ -201,11 +189,6 @@ def _ratios(parts: npt.NDArray[Any], wholes: npt.NDArray[Any]) -> Floats:
 def _gain(right: float, rival: float, most: float) -> float | None:
     """How much of what a rival got wrong was got right; None if it got nothing wrong."""
     return _ratio(right - rival, most - rival)
-
-
-def _recalls_of_present(confusion: Ints) -> Floats:
-    found: Floats = recalls(confusion)[confusion.sum(axis=1) > 0]
-    return found
 
 
 def _first_of_two(tally: Tally, wholes: Ints) -> float | None:

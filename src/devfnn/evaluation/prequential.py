@@ -11,7 +11,7 @@ import numpy.typing as npt
 from devfnn.arrays import Floats, Ints
 from devfnn.errors import InputError
 from devfnn.evaluation.learners import Predictions, adapted
-from devfnn.evaluation.procedure import Batch, Procedure, Step, Turn, skipped, turns
+from devfnn.evaluation.procedure import Batch, Procedure, Step, skipped, turns
 from devfnn.evaluation.results import ChunkResult
 from devfnn.evaluation.scoring import ChunkPredictions, Scorer, Scores
 from devfnn.events import ClassAdded, Event, RuleBorn, RuleRecalled, RuleSplit
@@ -39,16 +39,9 @@ def iter_prequential(
     labels have come are learned: `Chunk.lessons`. Nothing is predicted before something was
     learned. A label that is None is neither scored nor learned.
 
-    Parameters
-    ----------
-    model
-        Changed by what it learns. DEVFNN, or anything with `learn` and `predict`; a model of River,
-        CapyMOA, or of scikit-learn with `partial_fit`. If it has `n_rules`, `n_live_layers`,
-        `n_labels_used`, ..., the results carry them.
-    source
-        The chunks, in order.
-    procedure
-        Row by row, warm-up, holdout, delays, a label budget.
+    The model is changed by what it learns. It is DEVFNN, or anything with `learn` and `predict`; a
+    model of River, CapyMOA, or of scikit-learn with `partial_fit`. If it has `n_rules`,
+    `n_live_layers`, `n_labels_used`, ..., the results carry them.
 
     Examples
     --------
@@ -81,9 +74,7 @@ class Prequential:
         self._names: Sequence[str] = getattr(source, "feature_names", ())
         classes = getattr(source, "classes", ())
         self.scorer = Scorer(classes, self.procedure.window_chunks)
-        self._learner = adapted(
-            model, by_row=self.procedure.by_row, feature_names=self._names, classes=classes
-        )
+        self._learner = adapted(model, self._names, classes, by_row=self.procedure.by_row)
         if self.procedure.label_budget is not None and not self._learner.can_ask:
             raise InputError(
                 f"{type(model).__name__} cannot say which labels it wants, so it has no use for a "
@@ -98,8 +89,8 @@ class Prequential:
 
     def __iter__(self) -> Iterator[ChunkResult]:
         planned = turns(self.source, self.procedure, self._names)
-        for turn in skipped(planned, self.n_chunks):
-            yield self._take(turn)
+        for chunk, steps in skipped(planned, self.n_chunks):
+            yield self._take(chunk, steps)
 
     # ---- storing
 
@@ -120,20 +111,20 @@ class Prequential:
             setattr(self, name, int(plain[name]))
         self._has_learned = bool(plain["has_learned"])
         self._structure = dict(plain["structure"])
-        if self._structure:
-            self._structure["feature_mask"] = _tupled(self._structure["feature_mask"])
+        if mask := self._structure.get("feature_mask"):
+            self._structure["feature_mask"] = tuple(mask)
 
     # ---- one chunk
 
-    def _take(self, turn: Turn) -> ChunkResult:
+    def _take(self, chunk: Chunk, steps: Iterator[Step]) -> ChunkResult:
         """Predict and learn a chunk."""
         self.is_between_chunks = False
-        index, n_rows = self.n_chunks, len(turn.chunk.y)
+        index, n_rows = self.n_chunks, len(chunk.y)
         is_tested, is_learned = self.procedure.is_tested(index), self.procedure.is_learned(index)
         predictions = ChunkPredictions(self.scorer)
         events: list[Event] = []
         seconds_predict = seconds_learn = 0.0
-        for step in turn.steps:
+        for step in steps:
             start = time.perf_counter()
             if step.before:
                 events += self._learn(step.before)
@@ -151,7 +142,7 @@ class Prequential:
             seconds_predict += predicted - middle
         self.n_chunks += 1
         self.n_rows += n_rows
-        scores = predictions.scored(turn.chunk, self.procedure.unpredicted, is_tested)
+        scores = predictions.scored(chunk, self.procedure.unpredicted, is_tested)
         self.is_between_chunks = True
         return self._result(n_rows, events, (seconds_predict, seconds_learn), scores)
 
@@ -192,8 +183,9 @@ class Prequential:
         self, chunk_rows: int, events: list[Event], seconds: tuple[float, float], scores: Scores
     ) -> ChunkResult:
         tally, auc_windowed = scores
-        if events or not self._structure or self.n_chunks % SIZE_EVERY == 0:
-            self._structure = self._measured()
+        is_due = not self._structure or self.n_chunks % SIZE_EVERY == 0
+        if self._has_learned and (events or is_due):
+            self._structure = self._measured(is_due)
         used = getattr(self.model, "n_labels_used", None)
         return ChunkResult(
             index=self.n_chunks - 1,
@@ -211,33 +203,28 @@ class Prequential:
             **self._structure,
         )
 
-    def _measured(self) -> dict[str, Any]:
+    def _measured(self, is_size_due: bool) -> dict[str, Any]:
         """The structure of the model. It changes only with events, so it is not read every time.
 
         The size is not part of the structure, and takes longest: measured now and then.
         """
-        if not self._has_learned:
-            return {}
         model = self.model
         n_layers = getattr(model, "n_layers", None)
-        is_due = not self._structure or self.n_chunks % SIZE_EVERY == 0
         return {
             "n_rules": getattr(model, "n_rules", None),
             "n_layers": getattr(model, "n_live_layers", n_layers),
             "n_layers_total": n_layers,
             "n_parameters": getattr(model, "n_parameters", None),
             "feature_mask": self._listed("feature_mask"),
-            "n_bytes": getattr(model, "nbytes", None) if is_due else self._structure["n_bytes"],
+            "n_bytes": getattr(model, "nbytes", None)
+            if is_size_due
+            else self._structure["n_bytes"],
         }
 
     def _listed(self, name: str) -> tuple[Any, ...] | None:
         """An array of the model; None if it has none, or has not learned."""
         values = getattr(self.model, name, None) if self._has_learned else None
-        return None if values is None else _tupled(np.asarray(values).tolist())
-
-
-def _tupled(values: Sequence[Any] | None) -> tuple[Any, ...] | None:
-    return None if values is None else tuple(values)
+        return None if values is None else tuple(np.asarray(values).tolist())
 
 
 def _by_rows_of_the_stream(events: Sequence[Event], n_before: int, places: Ints) -> Iterator[Event]:

@@ -4,11 +4,10 @@ The order depends on the stream and the procedure alone, not on the model; so a 
 after a break takes the same steps.
 """
 
+import collections
 import dataclasses
 import datetime
-import heapq
 import itertools
-import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -16,14 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from devfnn.errors import InputError
-from devfnn.streams.transforms import check_span, joined, numpy_span
+from devfnn.streams.arguments import finite_number, whole_number
+from devfnn.streams.transforms import Span, Waiting, check_span, numpy_span
 from devfnn.types import Chunk
 
 PerRow = str | Callable[[Chunk], npt.NDArray[Any]]
 """A number or a time for every row: a feature by name, or a function of the chunk."""
-
-Span = int | float | datetime.timedelta | np.timedelta64
-"""A stretch of rows or of time."""
 
 Unpredicted = Literal["wrong", "skip", "first"]
 
@@ -57,16 +54,13 @@ class Procedure:
     """Chunks over which windowed measures are taken."""
 
     def __post_init__(self) -> None:
-        _check_count("warm_up_chunks", self.warm_up_chunks, least=0)
-        _check_count("window_chunks", self.window_chunks, least=1)
+        whole_number("warm_up_chunks", self.warm_up_chunks, low=0)
+        whole_number("window_chunks", self.window_chunks, low=1)
         if self.holdout_every is not None:
-            _check_count("holdout_every", self.holdout_every, least=2)
-        if not isinstance(self.by_row, bool):
-            raise InputError(f"by_row is True or False, not {self.by_row!r}")
+            whole_number("holdout_every", self.holdout_every, low=2)
         budget = self.label_budget
-        is_number = isinstance(budget, int | float) and not isinstance(budget, bool)
-        if budget is not None and not (is_number and 0.0 < budget <= 1.0):
-            raise InputError(f"label_budget is a share above 0, at most 1, not {budget}")
+        if budget is not None and not finite_number("label_budget", budget, low=0, high=1):
+            raise InputError("label_budget is a share above 0, at most 1, not 0")
         if self.unpredicted not in get_args(Unpredicted):
             known = ", ".join(get_args(Unpredicted))
             raise InputError(f"unpredicted is one of {known}, not {self.unpredicted!r}")
@@ -95,20 +89,15 @@ class Procedure:
 
     def to_dict(self) -> dict[str, Any]:
         """The procedure as plain data; functions by their names."""
-        return {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
+        return {name: _plain(value) for name, value in vars(self).items()}
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, datetime.timedelta | np.timedelta64):
         return str(value)
-    if isinstance(value, np.generic):
-        return value.item()
-    return getattr(value, "__name__", "a function") if callable(value) else value
-
-
-def _check_count(name: str, value: Any, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InputError(f"{name} is a whole number of {least} or more, not {value!r}")
+    if callable(value):
+        return getattr(value, "__name__", "a function")
+    return value.item() if isinstance(value, np.generic) else value
 
 
 class Batch(NamedTuple):
@@ -128,11 +117,8 @@ class Step(NamedTuple):
     after: list[Batch]
 
 
-class Turn(NamedTuple):
-    """A chunk and its steps: one, or one for each row."""
-
-    chunk: Chunk
-    steps: Iterator[Step]
+Turn = tuple[Chunk, Iterator[Step]]
+"""A chunk and its steps: one, or one for each row."""
 
 
 def turns(
@@ -150,34 +136,25 @@ def turns(
         if not len(chunk.y) and chunk.late is None:
             continue
         is_delayed = is_delayed or chunk.late is not None
-        if is_delayed:
-            _check_can_be_late(procedure)
+        if is_delayed and procedure.delay is not None:
+            raise InputError("the stream delays its labels itself; leave one of the delays out")
+        if is_delayed and procedure.holdout_every is not None:
+            raise InputError("holdout_every and a stream that delays its labels do not go together")
         if waiting is not None:
-            steps = waiting.steps(chunk, n_before)
+            yield chunk, waiting.steps(chunk, n_before)
         else:
-            steps = _steps(chunk, n_before, procedure.by_row, is_delayed)
-        yield Turn(chunk, steps)
+            yield chunk, _steps(chunk, n_before, procedure.by_row, is_delayed)
         n_before += len(chunk.y)
         empty = chunk.rows(slice(0))
-    if waiting is not None and empty is not None:
-        rest = waiting.rest(n_before)
-        if rest:
-            yield Turn(empty, iter([Step(rest, empty, [])]))
+    if waiting is not None and empty is not None and (rest := waiting.come(n_before)):
+        yield empty, iter([Step(rest, empty, [])])
 
 
 def skipped(planned: Iterator[Turn], n_turns: int) -> Iterator[Turn]:
     """The turns after the first ones, which are taken without a model."""
-    for turn in itertools.islice(planned, n_turns):
-        for _ in turn.steps:
-            pass
+    for _, steps in itertools.islice(planned, n_turns):
+        collections.deque(steps, maxlen=0)
     return planned
-
-
-def _check_can_be_late(procedure: Procedure) -> None:
-    if procedure.delay is not None:
-        raise InputError("the stream delays its labels itself; leave one of the delays out")
-    if procedure.holdout_every is not None:
-        raise InputError("holdout_every and a stream that delays its labels do not go together")
 
 
 def _single_rows(chunk: Chunk) -> Iterator[Chunk]:
@@ -231,20 +208,16 @@ class _Waiting:
         self._delay_of = _per_row("delay", procedure.delay, feature_names)
         self._time_of = _per_row("moment", procedure.moment, feature_names)
         self._by_row = procedure.by_row
-        self._parts: list[tuple[Any, int, npt.NDArray[Any], Chunk]] = []
-        self._n_added = 0
+        self._rows = Waiting()
 
     def steps(self, chunk: Chunk, n_before: int) -> Iterator[Step]:
         """Steps of a chunk whose labels come late."""
         for part in _single_rows(chunk) if self._by_row else [chunk]:
             delay = self._delay if self._delay_of is None else self._delay_of(part)
             times = self._times(part, delay, n_before)
-            yield Step(self._come_by(times[0], n_before), part, [])
-            due, may_learn = _due(times, delay), _may_learn(part)
-            if may_learn.any():
-                rows = Chunk(part.X, part.y, part.times).rows(may_learn)
-                self._put(self._n_added, due[may_learn], rows)
-                self._n_added += 1
+            yield Step(self.come(n_before, times[0]), part, [])
+            rows = Chunk(part.X, part.y, part.times)
+            self._rows.put(n_before, _due(times, delay), rows, _may_learn(part))
             n_before += len(part.y)
 
     def _times(self, part: Chunk, delay: Any, n_before: int) -> npt.NDArray[Any]:
@@ -254,38 +227,19 @@ class _Waiting:
         kind = np.asarray(delay).dtype.kind
         if kind in "iu" or (kind == "f" and self._delay_of is not None):
             return np.arange(n_before, n_before + len(part.y))
-        if part.times is None:
-            raise InputError(
-                "a delay in time needs a stream with times, or moment to say when rows come"
-            )
-        return part.times
+        if part.times is not None:
+            return part.times
+        raise InputError(
+            "a delay in time needs a stream with times, or moment to say when rows come"
+        )
 
-    def rest(self, n_come: int) -> list[Batch]:
-        """All that is left."""
-        return _in_order([(due, number, rows) for _, number, due, rows in self._parts], n_come)
-
-    def _come_by(self, now: Any, n_come: int) -> list[Batch]:
-        """What is due now, taken out."""
-        come = []
-        while self._parts and self._parts[0][0] <= now:
-            _, number, due, rows = heapq.heappop(self._parts)
-            is_due = due <= now
-            come.append((due[is_due], number, rows.rows(is_due)))
-            if not is_due.all():
-                self._put(number, due[~is_due], rows.rows(~is_due))
-        return _in_order(come, n_come)
-
-    def _put(self, number: int, due: npt.NDArray[Any], rows: Chunk) -> None:
-        heapq.heappush(self._parts, (due.min(), number, due, rows))
-
-
-def _in_order(parts: list[tuple[npt.NDArray[Any], int, Chunk]], n_come: int) -> list[Batch]:
-    """One batch of all parts, by the time their labels are due; rows of equal times in order."""
-    if not parts:
-        return []
-    parts.sort(key=operator.itemgetter(1))
-    order = np.argsort(np.concatenate([due for due, _, _ in parts]), kind="stable")
-    return [_late_batch(joined([rows for _, _, rows in parts]).rows(order), n_come)]
+    def come(self, n_come: int, now: Any = None) -> list[Batch]:
+        """What is due now, or all: one batch, by the time labels are due, then by rows."""
+        found = self._rows.come(now)
+        if found is None:
+            return []
+        due, rows = found
+        return [_late_batch(rows.rows(np.argsort(due, kind="stable")), n_come)]
 
 
 def _due(times: npt.NDArray[Any], delay: Any) -> npt.NDArray[Any]:
@@ -293,10 +247,8 @@ def _due(times: npt.NDArray[Any], delay: Any) -> npt.NDArray[Any]:
     try:
         due: npt.NDArray[Any] = times + delay
     except TypeError:
-        kind = np.asarray(delay).dtype
-        raise InputError(
-            f"a delay that is {kind} does not fit rows that come at {times.dtype}"
-        ) from None
+        kinds = f"a delay that is {np.asarray(delay).dtype} does not fit rows that come at"
+        raise InputError(f"{kinds} {times.dtype}") from None
     if np.isnan(due).any():
         raise InputError("for every row it must be known when it comes, and when its label does")
     return due
@@ -309,8 +261,7 @@ def _per_row(
     if isinstance(value, str):
         if value not in feature_names:
             raise InputError(f"{name} names a feature, but there is no {value!r}")
-        place = list(feature_names).index(value)
-        return lambda chunk: chunk.X[:, place]
+        return lambda chunk: chunk.X[:, list(feature_names).index(value)]
     return (lambda chunk: _checked(name, value(chunk), chunk)) if callable(value) else None
 
 

@@ -11,15 +11,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from devfnn.arrays import Floats
 from devfnn.errors import InputError
 
 PostHoc = Literal["nemenyi", "wilcoxon-holm"]
 """Tests of pairs."""
 
 _Pairs = dict[tuple[str, str], float]
-_Matrix = npt.NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,9 +26,7 @@ class Ranking:
     """Models compared over several streams."""
 
     models: tuple[str, ...]
-    """The models, in the order they were given."""
     n_streams: int
-    """Streams on which they were compared."""
     mean_ranks: tuple[float, ...]
     """Mean rank of every model; 1 is best, ties share the mean of their ranks."""
     friedman_statistic: float | None
@@ -39,9 +36,7 @@ class Ranking:
     critical_difference: float | None
     """Nemenyi: mean ranks that differ by less cannot be told apart; None with another test."""
     significance: float
-    """Level of the tests."""
     post_hoc: PostHoc
-    """The test of pairs that was used."""
     p_values: _Pairs
     """Adjusted p of every pair, each pair once, in the order of `models`."""
     groups: tuple[tuple[str, ...], ...]
@@ -58,8 +53,7 @@ class Ranking:
         """What the tests say, in words."""
         lines = []
         if self.friedman_p is not None:
-            p = self.friedman_p
-            lines.append(f"Friedman test over {self.n_streams} streams: p = {p:.3g}")
+            lines.append(f"Friedman test over {self.n_streams} streams: p = {self.friedman_p:.3g}")
         if self.critical_difference is not None:
             lines.append(
                 f"Nemenyi: mean ranks that differ by {self.critical_difference:.2f} or more "
@@ -96,16 +90,10 @@ def rank(
 ) -> Ranking:
     """Rank models by their scores on the same streams, and say which can be told apart.
 
-    Parameters
-    ----------
-    scores
-        For every model, one score for each stream, in the same order; higher is better.
-    significance
-        Level of the tests.
-    post_hoc
-        "nemenyi" compares mean ranks, all pairs at once. "wilcoxon-holm" compares the scores of
-        every pair by the signed-rank test, with Holm's correction; what it says of two models does
-        not depend on the ranks of the others. Two models are always compared this way.
+    Every model has one score for each stream, in the same order; higher is better. "nemenyi"
+    compares mean ranks, all pairs at once. "wilcoxon-holm" compares the scores of every pair by the
+    signed-rank test, with Holm's correction; what it says of two models does not depend on the
+    ranks of the others. Two models are always compared this way.
 
     Examples
     --------
@@ -122,17 +110,17 @@ def rank(
         raise InputError(f"post_hoc must be one of {choices}, not {post_hoc!r}")
     if not 0.0 < significance < 1.0:
         raise InputError(f"significance must lie between 0 and 1, not {significance!r}")
-    models = tuple(scores)
-    n_streams = table.shape[1]
+    models, n_streams = tuple(scores), table.shape[1]
     ranks = mean_ranks(scores)
     statistic, p = _friedman(table)
-    difference = None
+    pairs = list(itertools.combinations(models, 2))
     if post_hoc == "nemenyi" and len(models) > 2:
         difference = critical_difference(len(models), n_streams, significance)
-        p_values = _nemenyi(models, ranks, n_streams)
+        p_values = _nemenyi(pairs, ranks, n_streams)
     else:
-        post_hoc = "wilcoxon-holm"
-        p_values = _wilcoxon_holm(models, table)
+        post_hoc, difference = "wilcoxon-holm", None
+        rows = dict(zip(models, table, strict=True))
+        p_values = holm({pair: signed_rank_p(rows[pair[0]] - rows[pair[1]]) for pair in pairs})
     by_rank = sorted(models, key=lambda model: ranks[model])
     return Ranking(
         models=models,
@@ -173,7 +161,7 @@ def critical_difference(n_models: int, n_streams: int, significance: float = 0.0
     return float(quantile) / math.sqrt(2.0) * _rank_error(n_models, n_streams)
 
 
-def _as_table(scores: Mapping[str, Sequence[float | None]]) -> _Matrix:
+def _as_table(scores: Mapping[str, Sequence[float | None]]) -> Floats:
     """Scores as a matrix (models x streams); all must be there."""
     lengths = {model: len(values) for model, values in scores.items()}
     if len(set(lengths.values())) > 1:
@@ -188,7 +176,7 @@ def _as_table(scores: Mapping[str, Sequence[float | None]]) -> _Matrix:
     return np.array([list(values) for values in scores.values()], np.float64)
 
 
-def _friedman(table: _Matrix) -> tuple[float | None, float | None]:
+def _friedman(table: Floats) -> tuple[float | None, float | None]:
     """Statistic and p of Friedman's test; None for two models."""
     from scipy import stats
 
@@ -200,14 +188,15 @@ def _friedman(table: _Matrix) -> tuple[float | None, float | None]:
     return float(result.statistic), float(result.pvalue)
 
 
-def _nemenyi(models: Sequence[str], ranks: Mapping[str, float], n_streams: int) -> _Pairs:
+def _nemenyi(
+    pairs: Sequence[tuple[str, str]], ranks: Mapping[str, float], n_streams: int
+) -> _Pairs:
     """p of every pair, adjusted for all pairs by the studentized range."""
     from scipy import stats
 
-    pairs = list(itertools.combinations(models, 2))
     gaps = np.array([abs(ranks[one] - ranks[other]) for one, other in pairs])
-    quantiles = gaps * math.sqrt(2.0) / _rank_error(len(models), n_streams)
-    p_values = stats.studentized_range.sf(quantiles, len(models), math.inf)
+    quantiles = gaps * math.sqrt(2.0) / _rank_error(len(ranks), n_streams)
+    p_values = stats.studentized_range.sf(quantiles, len(ranks), math.inf)
     return dict(zip(pairs, p_values.clip(0.0, 1.0).tolist(), strict=True))
 
 
@@ -216,14 +205,7 @@ def _rank_error(n_models: int, n_streams: int) -> float:
     return math.sqrt(n_models * (n_models + 1) / (6.0 * n_streams))
 
 
-def _wilcoxon_holm(models: Sequence[str], table: _Matrix) -> _Pairs:
-    """p of every pair by the signed-rank test, adjusted by Holm's step-down method."""
-    rows = dict(zip(models, table, strict=True))
-    pairs = list(itertools.combinations(models, 2))
-    return holm({pair: signed_rank_p(rows[pair[0]] - rows[pair[1]]) for pair in pairs})
-
-
-def signed_rank_p(differences: _Matrix) -> float:
+def signed_rank_p(differences: Floats) -> float:
     """p of Wilcoxon's signed-rank test; zeros count half for either side, as Demšar has it."""
     from scipy import stats
 

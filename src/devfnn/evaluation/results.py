@@ -9,16 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from devfnn.evaluation.measures import (
-    MEASURES,
-    Tally,
-    added,
-    calibration_table,
-    f1_scores,
-    measures,
-    precisions,
-    recalls,
-)
+from devfnn.evaluation.measures import MEASURES, PER_CLASS, Tally, added, calibration, measures
 from devfnn.events import Event
 
 NO_PREDICTION = "no prediction"
@@ -33,9 +24,7 @@ class ChunkResult:
     """One chunk, predicted and then learned. None stands for what was not measured."""
 
     index: int
-    """Number of the chunk, from 0."""
     chunk_rows: int
-    """Rows in the chunk."""
     n_rows: int
     """Rows so far, this chunk included."""
     n_correct: int | None
@@ -45,13 +34,10 @@ class ChunkResult:
     events: tuple[Event, ...]
     """What learning the chunk changed in the structure of the model, by rows of the stream."""
     seconds_predict: float
-    """Time to predict the chunk."""
     seconds_learn: float
-    """Time to learn the chunk."""
     n_rules: int | None = None
-    """Rules after learning, if the model counts them."""
     n_layers: int | None = None
-    """Layers that vote after learning, if the model counts them."""
+    """Layers that vote after learning."""
     n_labels: int | None = None
     """Labels the model has used so far in this run, or was given if it does not count them."""
     n_layers_total: int | None = None
@@ -59,9 +45,7 @@ class ChunkResult:
     n_parameters: int | None = None
     """Numbers that define the live rules."""
     n_bytes: int | None = None
-    """Size of what was learned."""
     voting_weights: tuple[float, ...] | None = None
-    """Voting weight of every layer."""
     feature_mask: tuple[bool, ...] | None = None
     """Which features are in use."""
     tally: Tally | None = dataclasses.field(default=None, compare=False)
@@ -90,19 +74,14 @@ class Summary:
     """
 
     n_chunks: int
-    """Chunks, the first included."""
     n_rows: int
-    """Rows of all chunks."""
     accuracy: float | None
     """Share of all scored rows that were predicted right."""
     accuracy_mean: float | None
-    """Mean of the chunks' accuracies."""
     accuracy_std: float | None
-    """Their standard deviation (with n - 1)."""
+    """Of the chunks' accuracies, with n - 1."""
     rules_mean: float | None
-    """Rules, mean over chunks."""
     layers_mean: float | None
-    """Layers that vote, mean over chunks."""
     n_labels: int | None
     """Labels the model used."""
     rows_per_second: float | None
@@ -157,18 +136,8 @@ def drift_detection(alarms: Sequence[int], positions: Iterable[int], n_rows: int
 
     A drift is found by the first alarm after its beginning and not after the beginning of the next.
     All other alarms are false: those before the first drift, and later ones for the same drift.
+    Positions may have no end; those after the rows of the run do not count.
 
-    Parameters
-    ----------
-    alarms
-        Rows that had come when drift was said to have happened, in order.
-    positions
-        Rows with which a new concept begins, rising; there may be no end of them.
-    n_rows
-        Rows of the run; later drifts do not count.
-
-    Examples
-    --------
     >>> drift_detection([300, 1200, 1700], [1000, 2000], 3000)["delays"]
     [200, None]
     """
@@ -199,21 +168,12 @@ def run_record(
 ) -> dict[str, Any]:
     """All that was measured in a run: what `devfnn run --json` writes, less its settings.
 
-    Parameters
-    ----------
-    results
-        The chunks, in order.
-    classes
-        Labels in the order of their codes; `Prequential.scorer.codes.labels`.
-    class_names
-        What they are called, if not by their labels.
-    auc
-        Area under the curve over all rows; `Prequential.scorer.auc`.
-    window_chunks
-        Scored chunks in a window.
+    Classes are in the order of their codes, and the area is that of all rows, as they are in
+    `Prequential.scorer`.
     """
     summary = Summary.of(results)
-    total = _total(results, len(classes), auc)
+    tallies = (each.tally for each in results if each.tally is not None)
+    total = added(tallies, auc, n_classes=len(classes))
     per_chunk = _per_chunk(results)
     more = [NO_PREDICTION if label is None else str(label) for label in classes]
     names = [*class_names, *more[len(class_names) :]]
@@ -230,7 +190,7 @@ def run_record(
         **overall,
         "per_class": _per_class(total, classes, names),
         "confusion": total.confusion.tolist(),
-        "calibration": calibration_table(total),
+        "calibration": calibration(total),
         "rules_mean": summary.rules_mean,
         "layers_mean": summary.layers_mean,
         "layers_total_mean": mean(per_chunk["layers_total"]),
@@ -260,13 +220,6 @@ def drift_record(results: Sequence[ChunkResult], positions: Sequence[int]) -> di
     return drift_detection(alarms, positions, results[-1].n_rows)
 
 
-def _total(results: Sequence[ChunkResult], n_classes: int, auc: float | None) -> Tally:
-    """The tally of all chunks, with a row and a column also for classes that never came."""
-    total = added((each.tally for each in results if each.tally is not None), auc)
-    more = max(0, n_classes - len(total.confusion))
-    return dataclasses.replace(total, confusion=np.pad(total.confusion, (0, more)))
-
-
 def _per_chunk(results: Sequence[ChunkResult]) -> dict[str, list[Any]]:
     """Measures and sizes of every chunk."""
     of_chunks = [{} if each.tally is None else measures(each.tally) for each in results]
@@ -283,8 +236,8 @@ def _per_chunk(results: Sequence[ChunkResult]) -> dict[str, list[Any]]:
         "seconds_predict": [each.seconds_predict for each in results],
         "seconds_learn": [each.seconds_learn for each in results],
         "model_bytes": [each.n_bytes for each in results],
-        "voting_weights": [_listed(each.voting_weights) for each in results],
-        "feature_mask": [_listed(each.feature_mask) for each in results],
+        "voting_weights": [each.voting_weights and list(each.voting_weights) for each in results],
+        "feature_mask": [each.feature_mask and list(each.feature_mask) for each in results],
     }
 
 
@@ -304,23 +257,14 @@ def _windowed(results: Sequence[ChunkResult], window_chunks: int) -> dict[str, A
 def _per_class(
     total: Tally, classes: Sequence[Hashable], names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    confusion = total.confusion
-    columns = (precisions(confusion), recalls(confusion), f1_scores(confusion))
-    return [
-        {
-            "label": _plain(label),
-            "name": names[code],
-            "precision": float(columns[0][code]),
-            "recall": float(columns[1][code]),
-            "f1": float(columns[2][code]),
-            "support": int(confusion[code].sum()),
-        }
-        for code, label in enumerate(classes)
-    ]
-
-
-def _listed(values: Sequence[Any] | None) -> list[Any] | None:
-    return None if values is None else list(values)
+    columns = {
+        "label": [_plain(label) for label in classes],
+        "name": names,
+        **{name: scores(total.confusion).tolist() for name, scores in PER_CLASS.items()},
+        "support": total.confusion.sum(axis=1).tolist(),
+    }
+    rows = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def _plain(label: Any) -> Any:

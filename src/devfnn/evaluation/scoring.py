@@ -78,12 +78,8 @@ class Codes:
 class Scorer:
     """Scores chunks, and keeps what measures of many chunks need.
 
-    Parameters
-    ----------
-    classes
-        Labels in the order in which they are to be counted, as far as they are known.
-    window_chunks
-        Scored chunks over which the windowed area under the curve is taken.
+    Classes are counted in the order given, then as they come. The windowed area under the curve is
+    taken over so many scored chunks.
     """
 
     def __init__(self, classes: Iterable[Hashable], window_chunks: int) -> None:
@@ -102,11 +98,11 @@ class Scorer:
             labels = said.labels
             if labels is None:
                 labels = [None] * (0 if said.probabilities is None else len(said.probabilities))
-            return self._predicted(labels), NO_PROBABILITIES, FIRST
+            return self.coded(labels, SILENT), NO_PROBABILITIES, FIRST
         if self._columns[0] != said.classes:
             known = list(said.classes)
             self._columns = (known, self.codes.encode(known))
-        predicted = NOTHING if said.labels is None else self._predicted(said.labels)
+        predicted = NOTHING if said.labels is None else self.coded(said.labels, SILENT)
         probabilities, columns = said.probabilities, self._columns[1]
         if not math.isfinite(np.vdot(probabilities, probabilities)):
             is_silent: Flags = np.any(~np.isfinite(probabilities), axis=1)
@@ -116,13 +112,13 @@ class Scorer:
             probabilities = np.where(is_silent[:, None], np.nan, probabilities)
         return predicted, probabilities, columns
 
-    def _predicted(self, labels: Sequence[Any] | npt.NDArray[Any]) -> Ints:
-        """Codes of predicted labels, SILENT for None."""
+    def coded(self, labels: Sequence[Any] | npt.NDArray[Any], missing: int) -> Ints:
+        """Codes of labels, with another number in place of None."""
         if isinstance(labels, np.ndarray) and labels.dtype != object:
             return self.codes.encode(labels)
-        has_said = np.array([label is not None for label in labels], np.bool_)
-        codes: Ints = np.full(len(labels), SILENT)
-        codes[has_said] = self.codes.encode([label for label in labels if label is not None])
+        is_known = np.array([label is not None for label in labels], np.bool_)
+        codes: Ints = np.full(len(labels), missing)
+        codes[is_known] = self.codes.encode([label for label in labels if label is not None])
         return codes
 
     def score(self, truth: Ints, predicted: Ints, probabilities: Floats, columns: Ints) -> Scores:
@@ -231,19 +227,11 @@ class ChunkPredictions:
 
     def scored(self, chunk: Chunk, unpredicted: str, is_tested: bool) -> Scores:
         """Compare with the truth."""
-        truth = self._truth(chunk)
+        truth = self._scorer.coded(chunk.y, UNSCORED)
         predicted, probabilities, columns = self._joined()
         if is_tested and len(predicted):
             predicted = self._without_silence(predicted, unpredicted, truth)
         return self._scorer.score(truth, predicted, probabilities, columns)
-
-    def _truth(self, chunk: Chunk) -> Ints:
-        if chunk.y.dtype != object:
-            return self._scorer.codes.encode(chunk.y)
-        known = chunk.is_known()
-        truth: Ints = np.full(len(chunk.y), UNSCORED)
-        truth[known] = self._scorer.codes.encode(chunk.y[known])
-        return truth
 
     def _joined(self) -> Encoded:
         """All parts as one, with columns for all classes known by now."""
@@ -277,13 +265,9 @@ class ChunkPredictions:
 
 def _check_shape(said: Predictions, n_rows: int) -> None:
     """Refuse predictions that do not belong to the rows."""
-    if said.labels is not None:
-        shape = np.shape(said.labels)
-        if shape != (n_rows,):
-            raise InputError(f"predictions have shape {shape}, labels {(n_rows,)}")
-    if said.probabilities is not None:
-        expected = (n_rows, len(said.classes))
-        if said.probabilities.shape != expected:
-            raise InputError(
-                f"probabilities have shape {said.probabilities.shape}, rows and classes {expected}"
-            )
+    if said.labels is not None and np.shape(said.labels) != (n_rows,):
+        raise InputError(f"predictions have shape {np.shape(said.labels)}, labels {(n_rows,)}")
+    shape = (n_rows, len(said.classes))
+    if said.probabilities is not None and said.probabilities.shape != shape:
+        found = said.probabilities.shape
+        raise InputError(f"probabilities have shape {found}, rows and classes {shape}")

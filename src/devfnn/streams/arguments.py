@@ -17,8 +17,6 @@ MOST_FEATURES = 100_000
 def whole_number(name: str, value: SupportsIndex, low: int, high: int = LARGEST) -> int:
     """The value as an int, if it is a whole number within the limits; else an InputError.
 
-    >>> whole_number("chunk_rows", 500, low=1)
-    500
     >>> whole_number("chunk_rows", 0, low=1)
     Traceback (most recent call last):
     ...
@@ -29,8 +27,7 @@ def whole_number(name: str, value: SupportsIndex, low: int, high: int = LARGEST)
     except TypeError:
         number = low - 1
     if not low <= number <= high:
-        is_open = high == LARGEST and number < low
-        limits = f"from {low} on" if is_open else f"from {low} to {high:,}"
+        limits = f"from {low} on" if high == LARGEST else f"from {low} to {high:,}"
         raise InputError(f"{name} must be a whole number {limits}, not {value!r}")
     return number
 

@@ -3,21 +3,14 @@
 import dataclasses
 import functools
 import itertools
-from collections.abc import Hashable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from devfnn.arrays import Ints
 from devfnn.errors import InputError
 from devfnn.streams.arguments import whole_number
-from devfnn.streams.drift import (
-    Positions,
-    Schedule,
-    positions_after,
-    positions_before,
-    positions_behind,
-)
+from devfnn.streams.drift import Positions, Schedule, moved_positions, positions_before
 from devfnn.streams.stream import Blocks, Stream
 from devfnn.streams.transforms import joined
 from devfnn.types import Chunk
@@ -39,24 +32,15 @@ def concatenate(
 ) -> Stream:
     """Several streams as one.
 
-    Without positions each stream is read to its end and the next begins. With positions, or with
-    `rows_per_concept`, the streams take turns: each goes on where it was left, and after the last
+    Without positions each stream is read to its end and the next begins. With positions, at which
+    the next stream begins to come in, or with `rows_per_concept`, after which it takes over again
+    and again, the streams take turns: each goes on where it was left, and after the last
     comes the first again. The whole ends when the next row should come from a stream that has
-    none left. Drifts within the streams are known where streams take turns abruptly, at positions.
+    none left. Of streams that take turns nobody knows how many rows come, unless all are endless,
+    and drift positions are where they take turns, not those within them.
 
-    Parameters
-    ----------
-    streams
-        With the same features.
-    positions
-        Rows at which the next stream begins to come in.
-    rows_per_concept
-        Instead of positions: rows after which the next stream takes over, again and again.
-    width
-        Rows during which both come, the new one more and more: gradual drift. Needs positions or
-        `rows_per_concept`.
-    seed
-        Decides which stream each row of a gradual drift comes from.
+    During `width` rows both come, the new one more and more, as the seed decides: gradual drift.
+    All streams must have the same features.
 
     Examples
     --------
@@ -73,19 +57,21 @@ def concatenate(
         if width != 0:
             raise InputError("a gradual drift needs positions or rows_per_concept")
         blocks: Blocks = functools.partial(chained, starts)
-        extent = _taking_turns(streams, _known_ends(streams[:-1]))
-        extent = extent._replace(is_endless=any(stream.is_endless for stream in streams))
+        is_endless = any(stream.is_endless for stream in streams)
+        n_rows, drifts = _one_after_the_other(streams)
     else:
-        schedule = Schedule(tuple(() if positions is None else positions), rows_per_concept, width)
+        schedule = Schedule(() if positions is None else positions, rows_per_concept, width)
         blocks = functools.partial(switched, starts, schedule, seed)
-        extent = _extent(streams, schedule)
-    classes = tuple(dict.fromkeys(itertools.chain(*(stream.classes for stream in streams))))
+        is_endless = all(stream.is_endless for stream in streams)
+        n_rows, drifts = None, schedule.drift_positions(range(len(streams)))
+    classes = dict.fromkeys(itertools.chain(*(stream.classes for stream in streams)))
     return dataclasses.replace(
         streams[0],
         blocks=blocks,
-        classes=classes,
-        class_names=_class_names(streams, classes),
-        **extent._asdict(),
+        classes=tuple(classes),
+        n_rows=n_rows,
+        is_endless=is_endless,
+        drift_positions=drifts,
     )
 
 
@@ -94,88 +80,28 @@ def _check_alike(streams: Sequence[Stream]) -> None:
         raise InputError("concatenate needs one or more streams")
     if any(stream.feature_names != streams[0].feature_names for stream in streams):
         raise InputError("streams can be concatenated only if their features are the same")
+    kinds = {(stream.classes, stream.class_names) for stream in streams}
+    if len(kinds) > 1 and any(names for _, names in kinds):
+        raise InputError(
+            "streams whose classes have names must all have the same classes and names; "
+            "use stream.relabel(stream.class_names) on each first"
+        )
     if any(stream.label_delay is not None for stream in streams):
         raise InputError("delay labels after concatenating, not before")
 
 
-def _class_names(streams: Sequence[Stream], classes: Sequence[Hashable]) -> tuple[str, ...]:
-    """What the classes of all streams are called, if they agree on it."""
-    names: dict[Hashable, str] = {}
+def _one_after_the_other(streams: Sequence[Stream]) -> tuple[int | None, Positions]:
+    """Rows in all, and drifts within streams and where they meet, as far as sizes are known."""
+    n_rows, drifts = 0, ()
     for stream in streams:
-        for label, name in zip(stream.classes, stream.class_names, strict=False):
-            if names.setdefault(label, name) != name:
-                raise InputError(
-                    f"label {label!r} is {names[label]!r} in one stream and {name!r} in another; "
-                    "use stream.relabel(stream.class_names) on both first"
-                )
-    return tuple(names.get(label, str(label)) for label in classes) if names else ()
-
-
-class _Extent(NamedTuple):
-    """How long the whole lasts and where it drifts, as far as the sizes of the streams say."""
-
-    n_rows: int | None
-    is_endless: bool
-    drift_positions: Positions
-
-
-def _extent(streams: Sequence[Stream], schedule: Schedule) -> _Extent:
-    """The extent of streams that take turns by a schedule."""
-    every = schedule.rows_per_concept
-    sizes = [stream.n_rows for stream in streams if stream.n_rows is not None]
-    if not any(schedule.widths):
-        if every is None:
-            return _taking_turns(streams, schedule.positions)
-        if len(sizes) == len(streams):
-            return _taking_turns(streams, range(every, sum(sizes) + every + 1, every))
-    joints = schedule.drift_positions(range(len(streams)))
-    return _Extent(None, _never_ends(streams, schedule), joints)
-
-
-def _never_ends(streams: Sequence[Stream], schedule: Schedule) -> bool:
-    """Whether every stream has rows for all its turns, even if chance wants most from it."""
-    if schedule.rows_per_concept is not None:
-        return all(stream.is_endless for stream in streams)
-    n_wanted = [0] * len(streams)
-    starts = (0, *schedule.positions)
-    for number, end in enumerate(schedule.positions):
-        n_wanted[number % len(streams)] += end + schedule.widths[number] - starts[number]
-    return streams[len(schedule.positions) % len(streams)].is_endless and all(
-        stream.is_endless or (stream.n_rows or 0) >= n_needed
-        for stream, n_needed in zip(streams, n_wanted, strict=True)
-    )
-
-
-def _known_ends(streams: Sequence[Stream]) -> list[int]:
-    """Rows at which streams end that follow each other, up to one whose size is not known."""
-    ends = [0]
-    for stream in streams:
+        meeting = (n_rows,) if n_rows and stream.n_rows != 0 else ()
+        before = (*drifts, *meeting)
         if stream.n_rows is None:
-            break
-        ends.append(ends[-1] + stream.n_rows)
-    return ends[1:]
-
-
-def _taking_turns(streams: Sequence[Stream], positions: Sequence[int]) -> _Extent:
-    """Turn by turn: each stream goes on where it was left, until one has no rows left."""
-    n_used = [0] * len(streams)
-    found: list[int] = []
-    for number, start in enumerate(itertools.chain([0], positions)):
-        place = number % len(streams)
-        stream = streams[place]
-        inside = positions_after(stream.drift_positions, n_used[place])
-        wanted = positions[number] - start if number < len(positions) else None
-        left = None if stream.n_rows is None else stream.n_rows - n_used[place]
-        if start and len(streams) > 1 and left != 0:
-            found.append(start)
-        if left is not None and (wanted is None or left < wanted):
-            found += (start + position for position in positions_before(inside, left))
-            return _Extent(start + left, False, tuple(found))
-        if wanted is None:
-            break
-        found += (start + position for position in positions_before(inside, wanted))
-        n_used[place] += wanted
-    return _Extent(None, stream.is_endless, positions_behind(found, inside, start))
+            return None, moved_positions(stream.drift_positions, n_rows, before)
+        inside = positions_before(stream.drift_positions, stream.n_rows)
+        drifts = (*before, *(n_rows + position for position in inside))
+        n_rows += stream.n_rows
+    return n_rows, drifts
 
 
 def chained(starts: Sequence[Blocks]) -> Iterator[Chunk]:
@@ -190,57 +116,42 @@ def switched(starts: Sequence[Blocks], schedule: Schedule, seed: int) -> Iterato
     A source is started and read only when the next row is to come from it.
     """
     rng = np.random.default_rng([seed, MIXING])
-    sources = [_Source(chained([start])) for start in starts]
+    sources = [chained([start]) for start in starts]
+    ready: dict[int, Chunk] = {}
     for first in itertools.count(step=PLANNED_ROWS):
         turnover = schedule.turnover(first, PLANNED_ROWS)
         planned = turnover.mixed(rng.random(PLANNED_ROWS)) % len(sources)
         while len(planned):
-            n_ready = _n_ready(sources, planned)
+            n_ready = _n_ready(ready, planned)
             if n_ready:
-                yield _drawn(sources, planned[:n_ready])
+                yield _drawn(ready, planned[:n_ready])
                 planned = planned[n_ready:]
-            elif not sources[planned[0]].refill():
+                continue
+            number = int(planned[0])
+            ready.pop(number, None)
+            ready.update(zip([number], sources[number], strict=False))  # its next block, if any
+            if number not in ready:
                 return
 
 
-def _n_ready(sources: Sequence["_Source"], planned: npt.NDArray[np.int64]) -> int:
+def _n_ready(ready: Mapping[int, Chunk], planned: Ints) -> int:
     """How many of the planned rows are there before a source has to be read."""
     n_ready = len(planned)
-    for number, source in enumerate(sources):
+    for number in np.unique(planned).tolist():
         places = np.flatnonzero(planned == number)
-        if len(places) > source.n_rows:
-            n_ready = min(n_ready, int(places[source.n_rows]))
+        n_rows = len(ready[number].y) if number in ready else 0
+        if len(places) > n_rows:
+            n_ready = min(n_ready, int(places[n_rows]))
     return n_ready
 
 
-def _drawn(sources: Sequence["_Source"], planned: npt.NDArray[np.int64]) -> Chunk:
-    """The next row of each planned source, in this order."""
-    numbers = np.unique(planned).tolist()
-    places = [np.flatnonzero(planned == number) for number in numbers]
-    parts = [sources[n].draw(len(rows)) for n, rows in zip(numbers, places, strict=True)]
+def _drawn(ready: dict[int, Chunk], planned: Ints) -> Chunk:
+    """The next row of each planned source, in this order, taken out of what is ready."""
+    parts, places = [], []
+    for number in np.unique(planned).tolist():
+        rows, block = np.flatnonzero(planned == number), ready.pop(number)
+        places.append(rows)
+        parts.append(block.rows(slice(len(rows))))
+        if len(rows) < len(block.y):
+            ready[number] = block.rows(slice(len(rows), None))
     return parts[0] if len(parts) == 1 else joined(parts).rows(np.argsort(np.concatenate(places)))
-
-
-class _Source:
-    """A stream from which any number of rows can be drawn."""
-
-    def __init__(self, blocks: Iterator[Chunk]) -> None:
-        self._blocks = blocks
-        self._block: Chunk | None = None
-
-    @property
-    def n_rows(self) -> int:
-        """Rows that are there."""
-        return 0 if self._block is None else len(self._block.y)
-
-    def refill(self) -> bool:
-        """Read the next rows, in place of what is left; False if there are no more."""
-        self._block = next(self._blocks, None)
-        return self._block is not None
-
-    def draw(self, n_rows: int) -> Chunk:
-        """The next rows, no more than are there."""
-        assert self._block is not None
-        drawn = self._block.rows(slice(n_rows))
-        self._block = self._block.rows(slice(n_rows, None)) if n_rows < self.n_rows else None
-        return drawn

@@ -10,9 +10,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from devfnn.arrays import Floats, Ints
 from devfnn.types import Chunk
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,7 +21,7 @@ class Description:
     n_rows: int
     class_counts: dict[Hashable, int]
     """Rows of each class; None stands for unknown labels."""
-    n_present: npt.NDArray[np.int64]
+    n_present: Ints
     """Values that are there, for each feature."""
     lows: Floats
     """Lowest value of each feature; NaN if all are missing."""
@@ -40,14 +39,12 @@ class Description:
         n_present = present.sum(axis=0)
         means = _divided(np.where(present, chunk.X, 0.0).sum(axis=0), n_present)
         distances = np.where(present, chunk.X - means, 0.0)
-        lows = np.where(present, chunk.X, np.inf).min(axis=0, initial=np.inf)
-        highs = np.where(present, chunk.X, -np.inf).max(axis=0, initial=-np.inf)
         return cls(
             n_rows=len(chunk.y),
             class_counts=dict(collections.Counter(chunk.y.tolist())),
             n_present=n_present,
-            lows=np.where(np.isinf(lows), np.nan, lows),
-            highs=np.where(np.isinf(highs), np.nan, highs),
+            lows=np.fmin.reduce(chunk.X, axis=0, initial=np.nan),
+            highs=np.fmax.reduce(chunk.X, axis=0, initial=np.nan),
             means=means,
             squares=(distances**2).sum(axis=0),
             n_hidden=0 if chunk.labelled is None else int((~chunk.labelled).sum()),
@@ -76,7 +73,7 @@ class Description:
         return np.sqrt(_divided(self.squares, self.n_present))
 
     @property
-    def n_missing(self) -> npt.NDArray[np.int64]:
+    def n_missing(self) -> Ints:
         """Missing values of each feature."""
         return np.asarray(self.n_rows - self.n_present)
 
@@ -88,23 +85,21 @@ class Description:
     def to_dict(self, feature_names: Sequence[str]) -> dict[str, Any]:
         """Plain data, for JSON; what is not known is None."""
         numbers = {"min": self.lows, "max": self.highs, "mean": self.means, "std": self.stds}
-        features = {
-            name: {
-                key: None if np.isnan(values[place]) else float(values[place])
-                for key, values in numbers.items()
-            }
-            | {"missing": int(self.n_missing[place])}
-            for place, name in enumerate(feature_names)
-        }
+        columns = {
+            key: [None if np.isnan(value) else float(value) for value in values]
+            for key, values in numbers.items()
+        } | {"missing": self.n_missing.tolist()}
+        rows = zip(*columns.values(), strict=True)
+        features = [dict(zip(columns, row, strict=True)) for row in rows]
         return {
             "rows": self.n_rows,
             "classes": {str(label): count for label, count in self.class_counts.items()},
             "hidden_labels": self.n_hidden,
-            "features": features,
+            "features": dict(zip(feature_names, features, strict=True)),
         }
 
 
-def _divided(values: npt.NDArray[Any], counts: npt.NDArray[np.int64]) -> Floats:
+def _divided(values: npt.NDArray[Any], counts: Ints) -> Floats:
     """Values by counts; NaN where there are none."""
     quotients = np.full(len(counts), np.nan)
     np.divide(values, counts, where=counts > 0, out=quotients)
@@ -117,15 +112,8 @@ def describe(chunks: Iterable[Chunk]) -> Iterator[Description]:
 
 
 class Overview:
-    """A stream in a bounded number of descriptions: neighbours are put together as it goes on.
+    """A stream in so many descriptions at most: neighbours are put together as it goes on.
 
-    Parameters
-    ----------
-    most
-        Parts that are kept at most; from then on each stands for twice as many chunks.
-
-    Examples
-    --------
     >>> overview = Overview(most=4)
     >>> for chunk in [Chunk(np.zeros((10, 1)), np.zeros(10, int))] * 9:
     ...     overview.add(Description.of(chunk))

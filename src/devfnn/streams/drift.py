@@ -1,8 +1,9 @@
 """When one concept takes over from another, and at which rows a stream drifts."""
 
 import dataclasses
+import functools
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,34 +17,12 @@ KINDS = ("gradual", "incremental")
 
 @dataclasses.dataclass(frozen=True)
 class EndlessPositions:
-    """Drift positions of a stream without end: iterating over them never ends.
+    """Drift positions of a stream without end: iterating over them never ends."""
 
-    >>> list(itertools.islice(EndlessPositions((100, 150), period=100), 5))
-    [100, 150, 200, 250, 300]
-    """
-
-    cycle: tuple[int, ...]
-    """The positions of one period, rising, at most one period apart."""
-    period: int
-    """Rows after which they come again."""
-    once: tuple[int, ...] = ()
-    """Positions before the first of the cycle."""
+    start: Callable[[], Iterator[int]]
 
     def __iter__(self) -> Iterator[int]:
-        yield from self.once
-        for start in itertools.count(step=self.period):
-            yield from (start + position for position in self.cycle)
-
-    def moved(self, n_rows: int) -> "EndlessPositions":
-        """Counted from this many rows earlier, or later if negative; none is left before row 1."""
-        once = tuple(position + n_rows for position in self.once if position + n_rows > 0)
-        start = max(0, -n_rows - self.cycle[-1]) // self.period * self.period + n_rows
-        cycle = itertools.count(start, self.period)
-        later = (first + position for first in cycle for position in self.cycle)
-        visible = itertools.dropwhile(lambda position: position <= 0, later)
-        return EndlessPositions(
-            tuple(itertools.islice(visible, len(self.cycle))), self.period, once
-        )
+        return self.start()
 
 
 Positions = tuple[int, ...] | EndlessPositions
@@ -55,35 +34,33 @@ def positions_before(positions: Iterable[int], n_rows: int) -> tuple[int, ...]:
     return tuple(itertools.takewhile(lambda position: position < n_rows, positions))
 
 
-def positions_after(positions: Positions, n_rows: int) -> Positions:
-    """Positions as counted after the first rows were left out.
+def moved_positions(positions: Positions, n_rows: int, before: Sequence[int] = ()) -> Positions:
+    """Positions when rows were put in front, which have some of their own, or left out if negative.
 
-    >>> positions_after((100, 200, 300), 150)
-    (50, 150)
+    >>> moved_positions((100, 200), 50, before=(20,)), moved_positions((100, 200), -150)
+    ((20, 150, 250), (50,))
     """
-    if isinstance(positions, EndlessPositions):
-        return positions.moved(-n_rows)
-    return tuple(position - n_rows for position in positions if position > n_rows)
+    moved = functools.partial(_moved, positions, n_rows, before)
+    return tuple(moved()) if isinstance(positions, tuple) else EndlessPositions(moved)
 
 
-def positions_behind(first: Sequence[int], positions: Positions, n_rows: int) -> Positions:
-    """Positions as counted after rows were put in front, which have positions of their own.
+def _moved(positions: Iterable[int], n_rows: int, before: Sequence[int]) -> Iterator[int]:
+    yield from before
+    yield from (position + n_rows for position in positions if position + n_rows > 0)
 
-    >>> positions_behind((100,), (50, 70), 200)
-    (100, 250, 270)
+
+def repeated_positions(positions: Sequence[int], period: int) -> Positions:
+    """Positions that come again and again, after so many rows.
+
+    >>> list(itertools.islice(repeated_positions((30, 100), 100), 5))
+    [30, 100, 130, 200, 230]
     """
-    if isinstance(positions, EndlessPositions):
-        moved = positions.moved(n_rows)
-        return dataclasses.replace(moved, once=(*first, *moved.once))
-    return (*first, *(position + n_rows for position in positions))
+    return EndlessPositions(functools.partial(_repeated, positions, period)) if positions else ()
 
 
-def repeated_positions(positions: tuple[int, ...], n_rows: int, times: int | None) -> Positions:
-    """Positions of a stream that is repeated; where it drifts, its new start is a drift too."""
-    if not positions:
-        return ()
-    endless = EndlessPositions((*positions, n_rows), period=n_rows)
-    return endless if times is None else positions_before(endless, n_rows * times)
+def _repeated(positions: Sequence[int], period: int) -> Iterator[int]:
+    for start in itertools.count(step=period):
+        yield from (start + position for position in positions)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,68 +79,47 @@ class Turnover:
         return np.where(draws < self.shares, self.concepts, self.concepts - 1)
 
 
-@dataclasses.dataclass(frozen=True)
 class Schedule:
-    """When one concept takes over from another; `StreamOptions` says what the fields mean."""
+    """When one concept takes over from another; `StreamOptions` says what the arguments mean."""
 
-    positions: tuple[int, ...] = ()
-    rows_per_concept: int | None = None
-    width: int | Sequence[int] = 0
-    kind: str | Sequence[str] = "gradual"
+    def __init__(
+        self,
+        positions: Sequence[int] = (),
+        rows_per_concept: int | None = None,
+        width: int | Sequence[int] = 0,
+        kind: str | Sequence[str] = "gradual",
+    ) -> None:
+        self.positions = tuple(whole_number("positions", each, low=1) for each in positions)
+        self.rows_per_concept = rows_per_concept
+        starts, n_drifts = (0, *self.positions), len(self.positions)
+        if rows_per_concept is not None:
+            if self.positions:
+                raise InputError("give positions or rows_per_concept, not both")
+            if isinstance(width, Sequence) or not isinstance(kind, str):
+                raise InputError("with rows_per_concept, width and kind are one for all drifts")
+            every = whole_number("rows_per_concept", rows_per_concept, low=1)
+            self.rows_per_concept, starts, n_drifts = every, (0, every, 2 * every), 1
+        widths = _for_each("width", width, n_drifts)
+        self.widths = tuple(whole_number("width", each, low=0) for each in widths)
+        self.kinds = _for_each("kind", kind, n_drifts)
+        """One width and one kind for each position, or one for all if they never end."""
+        self._check(starts)
+        drifts = zip(starts[1:], self.widths, self.kinds, strict=False)
+        self.is_incremental = any(width and kind == "incremental" for _, width, kind in drifts)
+        """Whether a concept ever moves."""
 
-    def __post_init__(self) -> None:
-        positions = tuple(whole_number("positions", each, low=1) for each in self.positions)
-        object.__setattr__(self, "positions", positions)
-        if self.rows_per_concept is None:
-            self._check_drifts((0, *positions))
-            return
-        n_rows = whole_number("rows_per_concept", self.rows_per_concept, low=1)
-        object.__setattr__(self, "rows_per_concept", n_rows)
-        if positions:
-            raise InputError("give positions or rows_per_concept, not both")
-        if isinstance(self.width, Sequence) or not isinstance(self.kind, str):
-            raise InputError("with rows_per_concept, width and kind are one for all drifts")
-        self._check_drifts((0, n_rows, 2 * n_rows))
-
-    def _check_drifts(self, starts: Sequence[int]) -> None:
+    def _check(self, starts: Sequence[int]) -> None:
         """Refuse drifts of no kind, and drifts that do not end before the next one starts."""
         for kind in self.kinds:
             if kind not in KINDS:
                 raise InputError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
-        widths = [0, *(whole_number("width", width, low=0) for width in self.widths)]
-        for (start, end), width in zip(itertools.pairwise(starts), widths, strict=False):
+        for (start, end), width in zip(itertools.pairwise(starts), (0, *self.widths), strict=False):
             if end <= start:
                 raise InputError(f"positions must rise, {end} does not come after {start}")
             if end - start < width:
                 raise InputError(
                     f"the drift at row {start} takes {width} rows, but the next begins at row {end}"
                 )
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        """One width for each position, or one for all if they never end."""
-        return self._for_each("width", self.width)
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """One kind for each position, or one for all if they never end."""
-        return self._for_each("kind", self.kind)
-
-    def _for_each(self, name: str, value: Any) -> tuple[Any, ...]:
-        n_needed = 1 if self.rows_per_concept is not None else len(self.positions)
-        if isinstance(value, str) or not isinstance(value, Sequence):
-            return (value,) * max(n_needed, 1)  # checked even if nothing drifts
-        if len(value) != n_needed:
-            raise InputError(f"{name} needs one value for each of {n_needed} positions")
-        return tuple(value)
-
-    @property
-    def is_incremental(self) -> bool:
-        """Whether a concept ever moves."""
-        if self.rows_per_concept is None and not self.positions:
-            return False
-        drifts = zip(self.widths, self.kinds, strict=True)
-        return any(width and kind == "incremental" for width, kind in drifts)
 
     def turnover(self, first: int, n_rows: int) -> Turnover:
         """Concepts and shares of some rows, from row `first` on."""
@@ -194,6 +150,12 @@ class Schedule:
             for number, position in enumerate(planned, start=1)
             if concepts[number % n_concepts] != concepts[(number - 1) % n_concepts]
         )
-        if every is None or not changes:
-            return changes
-        return EndlessPositions(changes, period=n_concepts * every)
+        return changes if every is None else repeated_positions(changes, n_concepts * every)
+
+
+def _for_each(name: str, value: Any, n_drifts: int) -> tuple[Any, ...]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return (value,) * max(n_drifts, 1)  # checked even if nothing drifts
+    if len(value) != n_drifts:
+        raise InputError(f"{name} needs one value for each of {n_drifts} positions")
+    return tuple(value)

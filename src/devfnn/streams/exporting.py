@@ -29,24 +29,10 @@ def export_parquet(
     label: str = "class",
     progress: Callable[[int], object] | None = None,
 ) -> int:
-    """Write a stream to a Parquet file, in bounded memory, at once or not at all.
+    """Write a stream that ends to a Parquet file, which is replaced at once or not at all.
 
-    Labels that may not be learned are left empty, delays are left out.
-
-    Parameters
-    ----------
-    stream
-        One that ends.
-    file
-        Replaced if it is there.
-    label
-        Name of the label's column.
-    progress
-        Called now and then with the rows written so far.
-
-    Returns
-    -------
-    Rows written.
+    Labels that may not be learned are left empty, delays are left out. Memory is bounded.
+    `progress` is called now and then with the rows written so far. Returns the rows written.
     """
     import pyarrow.parquet as pq
 
@@ -61,8 +47,7 @@ def export_parquet(
         raise InputError(f"the folder of {str(path)!r} does not exist")
     n_rows = 0
     chunks = cut_by_rows(stream.blocks(), GROUP_ROWS)
-    nothing = Chunk(np.empty((0, len(stream.feature_names))), np.empty(0, np.int64))
-    first = next(chunks, nothing)
+    first = next(chunks, Chunk(np.empty((0, len(stream.feature_names))), np.empty(0, np.int64)))
     schema = _table(stream, first, label, None).schema
     with _replacing(path) as draft, pq.ParquetWriter(draft, schema) as writer:
         for chunk in itertools.chain([first], chunks):
@@ -85,14 +70,11 @@ def _table(stream: Stream, chunk: Chunk, label: str, schema: Any) -> Any:
     """Rows as an arrow table; labels of the type that those before them had."""
     import pyarrow as pa
 
-    columns: dict[str, Any] = {
-        name: pa.array(np.ascontiguousarray(chunk.X[:, place]))
-        for place, name in enumerate(stream.feature_names)
-    }
+    columns: dict[str, Any] = dict(zip(stream.feature_names, chunk.X.T.copy(), strict=True))
     if chunk.times is not None:
         if TIME_COLUMN in columns or label == TIME_COLUMN:
             raise InputError(f"a column is called {TIME_COLUMN!r}: rename it first")
-        columns[TIME_COLUMN] = pa.array(chunk.times)
+        columns[TIME_COLUMN] = chunk.times
     hidden = None if chunk.labelled is None else ~chunk.labelled
     values = chunk.y.tolist() if chunk.y.dtype == object else chunk.y
     try:

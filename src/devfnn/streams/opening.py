@@ -18,29 +18,20 @@ from devfnn.streams.generators.catalogue import GENERATORS
 from devfnn.streams.generators.drifting import StreamOptions
 from devfnn.streams.stream import Stream
 
-Progress = Callable[[int, int | None], object]
-
 
 def open_stream(
     name: str,
     *,
     data_dir: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
+    progress: Callable[[int, int | None], object] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Stream:
     """A stream by name.
 
-    Parameters
-    ----------
-    name
-        A generator (`sea`), a data set (`electricity`), a path, or "-" for standard input. Names
-        come first: a file called `sea` is `./sea`.
-    data_dir
-        Where to look for data sets first.
-    progress
-        Called with the bytes of a download done and in all.
-    options
-        What the generator, or `read` for data sets and files, takes.
+    It is that of a generator (`sea`), a data set (`electricity`), a path, or "-" for standard
+    input. Names come first: a file called `sea` is `./sea`. Data sets are looked for in `data_dir`
+    first; `progress` is called with the bytes of a download done and in all. Options are those of
+    the generator, or of `read` for data sets and files.
     """
     given = dict(options or {})
     check_options(name, given)

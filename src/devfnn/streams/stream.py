@@ -11,13 +11,7 @@ import numpy as np
 from devfnn.errors import DataError, InputError
 from devfnn.streams import transforms
 from devfnn.streams.arguments import finite_number, whole_number
-from devfnn.streams.drift import (
-    EndlessPositions,
-    Positions,
-    positions_after,
-    positions_before,
-    repeated_positions,
-)
+from devfnn.streams.drift import Positions, moved_positions, positions_before, repeated_positions
 from devfnn.streams.transforms import Span
 from devfnn.types import Chunk
 
@@ -39,16 +33,11 @@ class BadRow(NamedTuple):
 
 @dataclasses.dataclass
 class BadRows:
-    """Rows of a file that could not be used, in the latest pass over it.
-
-    Parameters
-    ----------
-    policy
-        `error` refuses the first one; `skip` leaves them out; `count` leaves them out, counts them
-        here and logs how many there were.
-    """
+    """Rows of a file that could not be used, in the latest pass over it."""
 
     policy: str
+    """`error` refuses the first one; `skip` leaves them out; `count` leaves them out, counts them
+    here and logs how many there were."""
     n_rows: int = 0
     examples: list[BadRow] = dataclasses.field(default_factory=list)
 
@@ -84,36 +73,24 @@ class Stream:
     `sea().take(10_000).hide_labels(0.5).delay_labels(rows=200).chunks(rows=100)`. Chunks are cut
     last, and labels delayed after that. Streams can be pickled, but for pipes
     and packed files that are read through a copy on disk.
-
-    Parameters
-    ----------
-    feature_names
-        Names of the columns of every chunk.
-    classes
-        Labels that may occur, as far as they are known.
-    blocks
-        Starts the stream: rows in order, in pieces of any size.
-    n_rows
-        Rows of the whole stream; None if it never ends or nobody knows.
-    is_endless
-        Whether it never ends.
-    drift_positions
-        Rows with which a new concept begins, where that is known: a tuple, or for a stream that
-        drifts without end something to iterate over.
-    class_names
-        What the classes are called, in their order, if not by their labels.
-    bad_rows
-        For a file: which rows could not be used.
     """
 
     feature_names: tuple[str, ...]
+    """Names of the columns of every chunk."""
     classes: tuple[Hashable, ...]
+    """Labels that may occur, as far as they are known."""
     blocks: Blocks = dataclasses.field(repr=False)
+    """Starts the stream: rows in order, in pieces of any size."""
     n_rows: int | None = None
+    """Rows of the whole stream; None if it never ends or nobody knows."""
     is_endless: bool = False
     drift_positions: Positions = ()
+    """Rows with which a new concept begins, where that is known: a tuple, or for a stream that
+    drifts without end something to iterate over."""
     class_names: tuple[str, ...] = ()
+    """What the classes are called, in their order, if not by their labels."""
     bad_rows: BadRows | None = None
+    """For a file: which rows could not be used."""
     chunk_rows: int = 500
     chunk_span: Span | None = None
     label_delay: int | Span | None = None
@@ -146,12 +123,10 @@ class Stream:
     def take(self, n_rows: int) -> "Stream":
         """Only the first rows."""
         n_rows = whole_number("n_rows", n_rows, low=0)
-        n_left = self.n_rows
-        if n_left is not None or self.is_endless:
-            n_left = n_rows if n_left is None else min(n_left, n_rows)
+        n_here = n_rows if self.is_endless else self.n_rows
         return self._with(
             blocks=self._through(transforms.taken, n_rows),
-            n_rows=n_left,
+            n_rows=None if n_here is None else min(n_here, n_rows),
             is_endless=False,
             drift_positions=positions_before(self.drift_positions, n_rows),
         )
@@ -162,7 +137,7 @@ class Stream:
         return self._with(
             blocks=self._through(transforms.skipped, n_rows),
             n_rows=None if self.n_rows is None else max(0, self.n_rows - n_rows),
-            drift_positions=positions_after(self.drift_positions, n_rows),
+            drift_positions=moved_positions(self.drift_positions, -n_rows),
         )
 
     def repeat(self, times: int | None = None) -> "Stream":
@@ -175,8 +150,11 @@ class Stream:
         if self.is_endless or self.n_rows == 0:
             return self
         positions, n_rows = self.drift_positions, self.n_rows
-        if n_rows is not None and not isinstance(positions, EndlessPositions):
-            positions = repeated_positions(positions, n_rows, times)
+        if n_rows is not None and positions:
+            inside = positions_before(positions, n_rows)
+            positions = repeated_positions((*inside, n_rows), n_rows)
+            if times is not None:
+                positions = positions_before(positions, n_rows * times)
         return self._with(
             blocks=functools.partial(transforms.repeated, self.blocks, times),
             n_rows=None if n_rows is None or times is None else n_rows * times,
@@ -225,11 +203,10 @@ class Stream:
 
         None as a name makes labels unknown.
         """
-        if not isinstance(names, Mapping):
-            if len(names) != len(self.classes):
-                raise InputError(f"relabel needs {len(self.classes)} names, not {len(names)}")
-            names = dict(zip(self.classes, names, strict=True))
-        renamed = dict(names)
+        if not isinstance(names, Mapping) and len(names) != len(self.classes):
+            raise InputError(f"relabel needs {len(self.classes)} names, not {len(names)}")
+        pairs = names if isinstance(names, Mapping) else zip(self.classes, names, strict=True)
+        renamed = dict(pairs)
         classes = dict.fromkeys(renamed.get(each, each) for each in self.classes)
         return self._with(
             blocks=self._through(transforms.relabelled, renamed),
@@ -288,18 +265,9 @@ def from_arrays(
 ) -> Stream:
     """Arrays, or a table with named columns, as a stream.
 
-    Parameters
-    ----------
-    X
-        Numbers, (n_rows, n_features): an array, or a data frame, whose column names are used.
-    y
-        Labels, (n_rows,); None for a label nobody knows.
-    feature_names
-        Names of the columns; x1, x2, ... if there are none.
-    times
-        When each row came, (n_rows,): dates or numbers.
-    chunk_rows
-        Rows in a chunk.
+    X holds numbers, (n_rows, n_features), y labels, (n_rows,), None for a label nobody knows, and
+    times, (n_rows,), dates or numbers. Features are called as given, as the columns of a data
+    frame, or x1, x2, ...
 
     Examples
     --------
@@ -324,21 +292,16 @@ def from_arrays(
     chunk = Chunk(rows, labels, known_times)
     is_known = chunk.is_known()
     chunk = chunk if is_known.all() else chunk._replace(labelled=is_known)
+    if feature_names is None:
+        numbered = [f"x{place}" for place in range(1, rows.shape[1] + 1)]
+        feature_names = getattr(X, "columns", numbered)
+    names = tuple(map(str, feature_names))
+    if len(names) != rows.shape[1] or len(set(names)) < len(names):
+        raise InputError(f"feature_names must be {rows.shape[1]} different names, not {names!r}")
     return Stream(
-        feature_names=_names(X, rows.shape[1], feature_names),
+        feature_names=names,
         classes=tuple(dict.fromkeys(labels[is_known].tolist())),
         blocks=functools.partial(iter, (chunk,)),
         n_rows=len(rows),
         chunk_rows=chunk_rows,
     )
-
-
-def _names(X: Any, n_features: int, given: Sequence[str] | None) -> tuple[str, ...]:
-    """Names of the columns of a matrix: as given, as the table has them, or numbered."""
-    if given is None:
-        columns = getattr(X, "columns", None)
-        given = [f"x{place}" for place in range(1, n_features + 1)] if columns is None else columns
-    names = tuple(map(str, given))
-    if len(names) != n_features or len(set(names)) < n_features:
-        raise InputError(f"feature_names must be {n_features} different names, not {names!r}")
-    return names

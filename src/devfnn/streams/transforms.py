@@ -151,23 +151,46 @@ def hidden(blocks: Iterator[Chunk], rate: float, seed: int) -> Iterator[Chunk]:
 def relabelled(blocks: Iterator[Chunk], names: Mapping[Hashable, Hashable]) -> Iterator[Chunk]:
     """Labels by other names; a label without one keeps its own, and one named None is unknown."""
     for block in blocks:
-        new = np.empty(len(block.y), object)
-        new[:] = [names.get(label, label) for label in block.y.tolist()]
-        yield block._replace(y=_as_integers(new))
+        yield block._replace(y=label_array([names.get(each, each) for each in block.y.tolist()]))
 
 
-def _as_integers(labels: Labels) -> Labels:
-    """Labels as integers, if all of them are and none is too large."""
-    if set(map(type, labels)) != {int}:
-        return labels
+def label_array(labels: Sequence[Hashable]) -> Labels:
+    """Labels as integers, if all of them are and none is too large; else as objects."""
+    array = np.empty(len(labels), object)
+    array[:] = labels
     try:
-        return labels.astype(np.int64)
+        return array.astype(np.int64) if set(map(type, labels)) == {int} else array
     except OverflowError:
-        return labels
+        return array
 
 
-_Pending = tuple[Any, int, npt.NDArray[Any], Chunk]
-"""Rows whose labels are on their way: the earliest arrival, the first row, arrivals, rows."""
+class Waiting:
+    """Rows whose labels are on their way, in parts that have numbers."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[Any, int, npt.NDArray[Any], Chunk]] = []
+        """A heap: when the first label of a part is due, its number, when each is due, its rows."""
+
+    def put(
+        self, number: int, due: npt.NDArray[Any], rows: Chunk, waits: npt.NDArray[np.bool_]
+    ) -> None:
+        """Let some of the rows of a part wait until their labels are due."""
+        if waits.any():
+            part = (due[waits].min(), number, due[waits], rows.rows(waits))
+            heapq.heappush(self._parts, part)
+
+    def come(self, now: Any = None) -> tuple[npt.NDArray[Any], Chunk] | None:
+        """Take out, by parts, rows whose labels are due by now, or all; and when each was due."""
+        found = []
+        while self._parts and (now is None or self._parts[0][0] <= now):
+            _, number, due, rows = heapq.heappop(self._parts)
+            is_due = np.ones(len(due), np.bool_) if now is None else due <= now
+            found.append((number, due[is_due], rows.rows(is_due)))
+            self.put(number, due, rows, ~is_due)
+        found.sort(key=operator.itemgetter(0))
+        if not found:
+            return None
+        return np.concatenate([due for _, due, _ in found]), joined([rows for *_, rows in found])
 
 
 def delayed(chunks: Iterator[Chunk], delay: Any, *, in_rows: bool) -> Iterator[Chunk]:
@@ -178,48 +201,23 @@ def delayed(chunks: Iterator[Chunk], delay: Any, *, in_rows: bool) -> Iterator[C
     with a last chunk that has no rows.
     """
     delay = numpy_span(delay)
-    pending: list[_Pending] = []
+    waiting = Waiting()
     n_before, now, empty = 0, None, None
     for chunk in chunks:
         if not len(chunk.y):
             continue
-        n_after = n_before + len(chunk.y)
-        in_order = np.arange(n_before, n_after)
+        in_order = np.arange(n_before, n_before + len(chunk.y))
         came = in_order if in_rows else checked_times("time", chunk.times, delay)
         due = came + delay
         now = came.max() if now is None else max(now, came.max())
-        late = _arrived(pending, now)
+        come = waiting.come(now)
         may_learn, is_due = _mask(chunk), due <= now
-        _wait(pending, n_before, due, chunk._replace(labelled=None), may_learn & ~is_due)
-        yield chunk._replace(labelled=may_learn & is_due, late=late)
-        n_before = n_after
+        waiting.put(n_before, due, chunk._replace(labelled=None), may_learn & ~is_due)
+        yield chunk._replace(labelled=may_learn & is_due, late=None if come is None else come[1])
+        n_before += len(chunk.y)
         empty = chunk.rows(slice(0))
-    if pending and empty is not None:
-        yield empty._replace(late=_arrived(pending, max(due.max() for _, _, due, _ in pending)))
-
-
-def _wait(
-    pending: list[_Pending],
-    first_row: int,
-    due: npt.NDArray[Any],
-    rows: Chunk,
-    waiting: npt.NDArray[np.bool_],
-) -> None:
-    """Let some of the rows wait for their labels."""
-    if waiting.any():
-        part = (due[waiting].min(), first_row, due[waiting], rows.rows(waiting))
-        heapq.heappush(pending, part)
-
-
-def _arrived(pending: list[_Pending], now: Any) -> Chunk | None:
-    """Take out the rows whose labels have come, in the order of the rows."""
-    come: list[tuple[int, Chunk]] = []
-    while pending and pending[0][0] <= now:
-        _, first_row, due, rows = heapq.heappop(pending)
-        come.append((first_row, rows.rows(due <= now)))
-        _wait(pending, first_row, due, rows, due > now)
-    come.sort(key=operator.itemgetter(0))
-    return joined([rows for _, rows in come]) if come else None
+    if empty is not None and (come := waiting.come()) is not None:
+        yield empty._replace(late=come[1])
 
 
 # ---- time

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from devfnn.streams import Concept, Stream
-from devfnn.streams.generators.concept import Maker, SituatedConcept
+from devfnn.streams.generators.concept import Maker
 
 Rows = tuple[np.ndarray, np.ndarray]
 
@@ -24,7 +24,7 @@ def started(concept: Concept) -> Maker:
 
 def situated(concept: Concept, maker: Maker) -> Maker:
     """A maker that gets what its situation says, if it has one."""
-    if not isinstance(concept, SituatedConcept):
+    if not hasattr(concept, "situation"):
         return maker
     situation = concept.situation()
     return lambda draws: maker(situation(draws))

@@ -23,7 +23,6 @@ from devfnn.streams import (
     drifting,
 )
 from devfnn.streams.generators.catalogue import GENERATORS
-from devfnn.streams.generators.concept import MovableConcept
 from streams.generators.gathered import assert_same, made, made_in_pieces, situated, started, whole
 
 CONCEPTS = [
@@ -243,7 +242,6 @@ def test_all_classes_of_a_concept_occur(concept):
     ids=repr,
 )
 def test_what_lies_between_two_concepts_begins_with_the_old_and_ends_with_the_new(old, new):
-    assert isinstance(old, MovableConcept)
     draws = np.random.default_rng(6).random((2000, old.n_draws))
     for concept, share in ((old, 0.0), (new, 1.0)):
         X, classes = situated(old, old.between(new, np.full(2000, share)))(draws)

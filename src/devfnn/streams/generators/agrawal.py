@@ -11,50 +11,34 @@ zipcode; MOA cuts them at 135,000, and River sets them to one value for each zip
 """
 
 import dataclasses
+from collections import namedtuple
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 import numpy as np
-import numpy.typing as npt
 
+from devfnn.arrays import Flags, Floats, Ints
 from devfnn.streams.arguments import finite_number, listed, whole_number
-from devfnn.streams.generators.concept import Floats, Ints, Maker, picked
+from devfnn.streams.generators.concept import Maker, picked
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
 from devfnn.streams.stream import Stream
 
-Bools = npt.NDArray[np.bool_]
 Ranges = tuple[tuple[float, float], ...]
 """Lowest and highest value for those under 40, those under 60, and those from 60 on."""
 
 
-class People(NamedTuple):
-    """One array for each feature, (n_rows,)."""
-
-    salary: Floats
-    commission: Floats
-    age: Any
-    elevel: Any
-    car: Any
-    zipcode: Any
-    hvalue: Floats
-    hyears: Any
-    loan: Floats
+People = namedtuple("People", "salary commission age elevel car zipcode hvalue hyears loan")
+"""One array for each feature, (n_rows,)."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Agrawal:
-    """Label by one of ten functions of salary, commission, age, education, house and loan.
-
-    Parameters
-    ----------
-    function
-        From 1 to 10, as the paper counts them.
-    perturbation
-        How far numbers are moved at random after the label was found, as a share of their range.
-    """
+    """Label by one of ten functions of salary, commission, age, education, house and loan."""
 
     function: int
+    """From 1 to 10, as the paper counts them."""
     perturbation: float = 0.0
+    """How far numbers are moved at random after the label was found, as a share of their range."""
 
     feature_names = People._fields
     classes = (0, 1)
@@ -121,26 +105,26 @@ LOANS: Ranges = ((200e3, 400e3), (300e3, 500e3), (100e3, 300e3))
 LOANS_BY_SALARY: Ranges = ((100e3, 300e3), (200e3, 400e3), (300e3, 500e3))
 
 
-def _is_within(values: Any, people: People, ranges: Ranges) -> Bools:
+def _is_within(values: Any, people: People, ranges: Ranges) -> Flags:
     """Whether values are in the range that belongs to the person's age."""
     ages = (people.age >= 40).astype(np.int64) + (people.age >= 60)
     lows, highs = np.array(ranges).T
-    within: Bools = (lows[ages] <= values) & (values <= highs[ages])
+    within: Flags = (lows[ages] <= values) & (values <= highs[ages])
     return within
 
 
-def _spare(people: People, reserve: float) -> Floats:
+def _spare(people: People, reserve: float) -> Any:
     """Two thirds of the income, less a reserve."""
     return 2.0 * (people.salary + people.commission) / 3.0 - reserve
 
 
-def _equity(people: People) -> Floats:
+def _equity(people: People) -> Any:
     """How much of the house is paid."""
-    return np.asarray(people.hvalue * np.maximum(people.hyears - 20, 0) / 10.0)
+    return people.hvalue * np.maximum(people.hyears - 20, 0) / 10.0
 
 
-FUNCTIONS: tuple[Callable[[People], Bools], ...] = (
-    lambda each: np.asarray((each.age < 40) | (each.age >= 60)),
+FUNCTIONS: tuple[Callable[[People], Flags], ...] = (
+    lambda each: (each.age < 40) | (each.age >= 60),
     lambda each: _is_within(each.salary, each, SALARIES),
     lambda each: _is_within(each.elevel, each, LEVELS),
     lambda each: np.where(
@@ -155,9 +139,9 @@ FUNCTIONS: tuple[Callable[[People], Bools], ...] = (
     ),
     lambda each: _is_within(each.salary + each.commission, each, SALARIES),
     lambda each: _spare(each, 20e3) - each.loan / 5.0 > 0.0,
-    lambda each: np.asarray(_spare(each, 20e3) - 5e3 * each.elevel > 0.0),
-    lambda each: np.asarray(_spare(each, 10e3) - 5e3 * each.elevel - each.loan / 5.0 > 0.0),
-    lambda each: np.asarray(_spare(each, 10e3) - 5e3 * each.elevel + _equity(each) / 5.0 > 0.0),
+    lambda each: _spare(each, 20e3) - 5e3 * each.elevel > 0.0,
+    lambda each: _spare(each, 10e3) - 5e3 * each.elevel - each.loan / 5.0 > 0.0,
+    lambda each: _spare(each, 10e3) - 5e3 * each.elevel + _equity(each) / 5.0 > 0.0,
 )
 """Who is in group A, by the functions 1 to 10."""
 
@@ -169,14 +153,10 @@ def agrawal(
     perturbation: float = 0.05,
     **options: Unpack[StreamOptions],
 ) -> Stream:
-    """People in two groups; which group, one function after the other decides.
+    """9 features of people who ask for a loan, up to 10 rules.
 
-    Parameters
-    ----------
-    functions, perturbation
-        As in `Agrawal`; one function for each concept, and after the last comes the first again.
-    n_rows, **options
-        As in `StreamOptions`. By default a concept lasts 10,000 rows.
+    Each function of `Agrawal` is a concept, which lasts 10,000 rows by default. All other options
+    are in `StreamOptions`.
     """
     concepts = [Agrawal(function, perturbation) for function in listed("functions", functions)]
     return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=10_000))

@@ -1,13 +1,11 @@
 """A concept: the rule by which a generator makes rows and labels, as long as it lasts."""
 
 from collections.abc import Callable, Hashable
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from devfnn.arrays import Floats, Ints
 
 Maker = Callable[[Floats], tuple[Floats, Ints]]
 """Random numbers (n_rows, n_draws) to features (n_rows, n_features) and class indices (n_rows,)."""
@@ -19,6 +17,12 @@ class Concept(Protocol):
     A row is a function of a few random numbers, uniform from 0 to 1, and of what the concept
     remembers of the rows it made before. So two concepts that differ in their boundary only make
     the same features from the same seed.
+
+    Three more methods are optional. `between(other, shares)` of a concept gives a maker of rows on
+    the way to another concept, each as far as its share says: incremental drift needs it.
+    `situation()` begins what goes on whatever the concept: a function of random numbers, called
+    once for all concepts of a stream, whose makers get what it returns. A maker that changes with
+    every row has `again(draws, places)`, which makes other rows instead of some of its last call.
     """
 
     @property
@@ -37,43 +41,8 @@ class Concept(Protocol):
         """Begin to make rows; a maker may remember what it made."""
 
 
-Situation = Callable[[Floats], Floats]
-"""Random numbers of rows, in order, to what concepts make of them: (n_rows, n_draws) to any."""
-
-
-@runtime_checkable
-class SituatedConcept(Concept, Protocol):
-    """A concept that judges something that goes on by itself, whatever the concept."""
-
-    def situation(self) -> Situation:
-        """Begin what goes on; all concepts of a stream share one. Their makers get what it says."""
-
-
-@runtime_checkable
-class MovableConcept(Concept, Protocol):
-    """A concept with numbers that can move, for incremental drift."""
-
-    def between(self, other: Self, shares: Floats) -> Maker:
-        """Makes rows on the way to another concept, each as far as its share says, (n_rows,)."""
-
-
-@runtime_checkable
-class MovingMaker(Protocol):
-    """A maker that changes by itself with every row it makes."""
-
-    def __call__(self, draws: Floats, /) -> tuple[Floats, Ints]:
-        """The next rows, as any maker."""
-
-    def again(self, draws: Floats, places: Ints, /) -> tuple[Floats, Ints]:
-        """Other rows instead of some that the last call made, as it was then; it does not move."""
-
-
 def numbered_names(n_features: int) -> tuple[str, ...]:
-    """Names for features that mean nothing.
-
-    >>> numbered_names(3)
-    ('f1', 'f2', 'f3')
-    """
+    """Names for features that mean nothing: f1, f2, ..."""
     return tuple(f"f{number}" for number in range(1, n_features + 1))
 
 

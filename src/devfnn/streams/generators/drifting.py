@@ -3,25 +3,17 @@
 import functools
 import itertools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
+from devfnn.arrays import Floats, Ints
 from devfnn.errors import InputError
 from devfnn.streams.arguments import finite_number, whole_number
 from devfnn.streams.drift import Schedule, Turnover
-from devfnn.streams.generators.concept import (
-    Concept,
-    Floats,
-    Ints,
-    Maker,
-    MovableConcept,
-    MovingMaker,
-    SituatedConcept,
-    Situation,
-    picked,
-)
+from devfnn.streams.generators.concept import Concept, Maker, picked
 from devfnn.streams.stream import Stream
+from devfnn.streams.transforms import label_array
 from devfnn.types import Chunk
 
 BLOCK_ROWS = 4096
@@ -37,40 +29,29 @@ Shares = Mapping[Hashable, float | tuple[float, float]]
 
 
 class StreamOptions(TypedDict, total=False):
-    """What every generated stream takes, besides `n_rows` (None for a stream without end).
-
-    Parameters
-    ----------
-    positions
-        Rows with which the next concept begins to appear; after the last concept comes the first.
-    rows_per_concept
-        Instead of positions: rows after which the next concept takes over, again and again.
-    width
-        Rows a drift takes; 0, the default, is abrupt. One for all drifts, or one for each position.
-    kind
-        What happens during a drift that takes a while. `gradual`, the default: rows come from the
-        old or the new concept, more and more from the new one. `incremental`: the concept itself
-        moves. One for all drifts, or one for each position.
-    noise
-        Share of labels that are replaced by another class.
-    class_shares
-        How often a class comes, before noise: `{1: 0.05}`, or `{1: (0.05, 0.25)}` for a share that
-        swings between two values. Classes not named share the rest as they would by themselves.
-    chunk_rows
-        Rows in a chunk, 500 by default.
-    seed
-        Seed of everything random. Features, noise, imbalance and gradual drift have random numbers
-        of their own, so that changing one leaves the others as they are.
-    """
+    """What every generated stream takes, besides `n_rows` (None for a stream without end)."""
 
     positions: Sequence[int]
+    """Rows with which the next concept begins to appear; after the last concept comes the first."""
     rows_per_concept: int | None
+    """Instead of positions: rows after which the next concept takes over, again and again."""
     width: int | Sequence[int]
+    """Rows a drift takes; 0, the default, is abrupt. One for all drifts, or one for each
+    position."""
     kind: str | Sequence[str]
+    """What happens during a drift that takes a while. `gradual`, the default: rows come from the
+    old or the new concept, more and more from the new one. `incremental`: the concept itself moves.
+    One for all drifts, or one for each position."""
     noise: float
+    """Share of labels that are replaced by another class."""
     class_shares: Shares | None
+    """How often a class comes, before noise: `{1: 0.05}`, or `{1: (0.05, 0.25)}` for a share that
+    swings between two values. Classes not named share the rest as they would by themselves."""
     chunk_rows: int
+    """Rows in a chunk, 500 by default."""
     seed: int
+    """Seed of everything random. Features, noise, imbalance and gradual drift have random numbers
+    of their own, so that changing one leaves the others as they are."""
 
 
 def with_defaults(options: StreamOptions, **defaults: Unpack[StreamOptions]) -> StreamOptions:
@@ -86,12 +67,8 @@ def drifting(
 ) -> Stream:
     """A stream that goes from concept to concept.
 
-    Parameters
-    ----------
-    concepts
-        One or more, with the same features and classes.
-    n_rows, **options
-        As in `StreamOptions`: drift, noise, imbalance, chunks, seed.
+    Concepts have the same features and classes. `StreamOptions` has the options: drift, noise,
+    imbalance, chunks, seed.
 
     Examples
     --------
@@ -144,13 +121,14 @@ def _check_concepts(concepts: Sequence[Concept], schedule: Schedule) -> None:
     if not schedule.is_incremental:
         return
     for old, new in zip(concepts, (*concepts[1:], concepts[0]), strict=True):
-        if not isinstance(old, MovableConcept) or type(old) is not type(new):
+        between = getattr(old, "between", None)
+        if between is None or type(old) is not type(new):
             raise InputError(
                 "incremental drift needs concepts of one kind whose numbers can move; "
                 'use kind="gradual" for others'
             )
         if old != new:
-            old.between(new, np.ones(1))  # refuses what it cannot do
+            between(new, np.ones(1))  # refuses what it cannot do
 
 
 class ClassShares:
@@ -159,6 +137,7 @@ class ClassShares:
     def __init__(self, shares: Shares, classes: Sequence[Hashable]) -> None:
         if not isinstance(shares, Mapping):
             raise InputError(f"class_shares must map classes to shares, not {shares!r}")
+        self.n_classes = len(classes)
         self.places: list[int] = []
         """Indices of the classes whose share is set."""
         self.bounds: list[tuple[float, ...]] = []
@@ -179,7 +158,7 @@ class ClassShares:
         if is_all and sum(low for low, _ in self.bounds) < 1.0 - 1e-9:
             raise InputError("class_shares of all classes must add up to 1")
 
-    def wanted(self, draws: Floats, classes: Ints, first: int, n_classes: int) -> Ints:
+    def wanted(self, draws: Floats, classes: Ints, first: int) -> Ints:
         """The class every row should have, given what it would have by itself.
 
         draws: (n_rows, 2) · classes: (n_rows,) · first: number of the first row
@@ -191,33 +170,20 @@ class ClassShares:
         choice = (draws[:, :1] >= edges).sum(axis=1)
         wanted: Ints = np.array((*self.places, -1))[choice]
         is_rest = wanted < 0
-        if is_rest.any() and len(self.places) < n_classes:
-            wanted[is_rest] = self._rest(draws[:, 1], classes, n_classes)[is_rest]
+        if is_rest.any() and len(self.places) < self.n_classes:
+            wanted[is_rest] = self._rest(draws[:, 1], classes)[is_rest]
         elif is_rest.any():  # shares of all classes add up to 1 but for rounding
             wanted[is_rest] = self.places[-1]
         return wanted
 
-    def _rest(self, draws: Floats, classes: Ints, n_classes: int) -> Ints:
+    def _rest(self, draws: Floats, classes: Ints) -> Ints:
         """A class whose share is not set: the row's own, or that of another such row at random."""
         is_free = ~np.isin(classes, self.places)
         pool = classes[is_free]
         if not len(pool):
-            pool = np.setdiff1d(np.arange(n_classes), self.places)
+            pool = np.setdiff1d(np.arange(self.n_classes), self.places)
         lent: Ints = pool[picked(draws, len(pool))]
         return np.where(is_free, classes, lent)
-
-
-class _Block(NamedTuple):
-    """Where the rows of a block come from."""
-
-    first: int
-    """Number of the first row."""
-    sources: Ints
-    """Concept of every row, or -n where concept n is on its way, (n_rows,)."""
-    shares: Floats
-    """How much of a concept on its way is there, (n_rows,)."""
-    places: Ints
-    """Which of its maker's rows each row is, (n_rows,)."""
 
 
 def _blocks(
@@ -230,95 +196,86 @@ def _blocks(
     """Rows without end."""
     rngs = [np.random.default_rng([seed, purpose]) for purpose in range(5)]
     for_features, for_noise, for_mixing, for_classes, for_retries = rngs
-    rows = _Rows(concepts, for_features, for_retries)
-    labels = _label_array(concepts[0].classes)
+    rows = _Rows(concepts)
+    labels = label_array(concepts[0].classes)
     for first in itertools.count(step=BLOCK_ROWS):
         turnover = schedule.turnover(first, BLOCK_ROWS)
-        sources = rows.sources(turnover, turnover.mixed(for_mixing.random(BLOCK_ROWS)))
-        block = _Block(first, sources, turnover.shares, np.empty(BLOCK_ROWS, np.int64))
-        X, classes = rows.made(block)
+        rows.begin(turnover, turnover.mixed(for_mixing.random(BLOCK_ROWS)))
+        rows.make(for_features)
         if shares is not None:
             draws = for_classes.random((BLOCK_ROWS, 2))
-            rows.balance(X, classes, block, shares.wanted(draws, classes, first, len(labels)))
-        yield Chunk(X, labels[_noisy(classes, noise, len(labels), for_noise)])
+            rows.balance(shares.wanted(draws, rows.classes, first), for_retries)
+        yield Chunk(rows.X, labels[_noisy(rows.classes, noise, len(labels), for_noise)])
 
 
 class _Rows:
-    """Makes the rows of one pass over a stream."""
+    """Makes the rows of one pass over a stream, block by block."""
 
-    def __init__(
-        self,
-        concepts: Sequence[Concept],
-        for_features: np.random.Generator,
-        for_retries: np.random.Generator,
-    ) -> None:
+    X: Floats
+    classes: Ints
+    sources: Ints
+    """Concept of every row, or -n where concept n is on its way, (n_rows,)."""
+    shares: Floats
+    """How much of a concept on its way is there, (n_rows,)."""
+    places: Ints
+    """Which of its maker's rows each row is, (n_rows,)."""
+
+    def __init__(self, concepts: Sequence[Concept]) -> None:
         self.concepts = concepts
         self.n_draws = max(concept.n_draws for concept in concepts)
         self.originals: Ints = np.array([concepts.index(concept) for concept in concepts])
         self.makers: dict[int, Maker] = {
             number: concepts[number].start() for number in set(self.originals.tolist())
         }
-        self.situation = _situation(concepts)
-        self.for_features, self.for_retries = for_features, for_retries
+        self.start_situation = getattr(concepts[0], "situation", lambda: lambda draws: draws)
+        self.situation = self.start_situation()
 
-    def sources(self, turnover: Turnover, mixed: Ints) -> Ints:
-        """Concepts of a block; equal ones are one, so that a concept that returns goes on."""
-        n_concepts = len(self.concepts)
-        sources: Ints = self.originals[mixed % n_concepts]
+    def begin(self, turnover: Turnover, mixed: Ints) -> None:
+        """Begin a block; equal concepts are one, so that a concept that returns goes on."""
+        n_rows, n_concepts = len(mixed), len(self.concepts)
+        self.X = np.empty((n_rows, len(self.concepts[0].feature_names)))
+        self.classes, self.places = np.empty((2, n_rows), np.int64)
+        self.shares = turnover.shares
+        self.sources = self.originals[mixed % n_concepts]
         if turnover.is_incremental.any():
             new = turnover.concepts
             is_change = self.originals[new % n_concepts] != self.originals[(new - 1) % n_concepts]
-            sources = np.where(turnover.is_incremental & is_change, -new, sources)
-        return sources
+            self.sources = np.where(turnover.is_incremental & is_change, -new, self.sources)
 
-    def made(self, block: _Block) -> tuple[Floats, Ints]:
-        """Features and classes of a block; writes the places of its rows."""
-        n_rows = len(block.sources)
-        draws = self.situation(self.for_features.random((n_rows, self.n_draws)))
-        X = np.empty((n_rows, len(self.concepts[0].feature_names)))
-        classes = np.empty(n_rows, np.int64)
-        for source, rows in _grouped(block.sources):
-            X[rows], classes[rows] = self._maker(source, block.shares[rows])(draws[rows])
-            block.places[rows] = np.arange(len(block.places[rows]))
-        return X, classes
+    def make(self, rng: np.random.Generator) -> None:
+        """Make all rows of the block."""
+        draws = self.situation(rng.random((len(self.sources), self.n_draws)))
+        for source, rows in _grouped(self.sources):
+            maker = self._maker(source, self.shares[rows])
+            self.X[rows], self.classes[rows] = maker(draws[rows])
+            self.places[rows] = np.arange(len(self.places[rows]))
+
+    def balance(self, wanted: Ints, rng: np.random.Generator) -> None:
+        """Make rows anew, from where they came, until each is of the class that is wanted."""
+        wrong = np.flatnonzero(self.classes != wanted)
+        for _ in range(MAX_ROUNDS):
+            if not len(wrong):
+                return
+            draws = self.start_situation()(rng.random((len(wrong), self.n_draws)))
+            for source, members in _grouped(self.sources[wrong]):
+                rows = wrong[members]
+                maker = self._maker(source, self.shares[rows])
+                if again := getattr(maker, "again", None):
+                    self.X[rows], self.classes[rows] = again(draws[members], self.places[rows])
+                else:
+                    self.X[rows], self.classes[rows] = maker(draws[members])
+            wrong = wrong[self.classes[wrong] != wanted[wrong]]
+        lacking = self.concepts[0].classes[wanted[wrong[0]]]
+        raise InputError(f"class {lacking!r} is too rare in a concept for the share asked for")
 
     def _maker(self, source: int, shares: Floats) -> Maker:
         """What makes the rows of a source."""
         if source >= 0:
             return self.makers[source]
         n_concepts = len(self.concepts)
-        old, new = self.concepts[(-source - 1) % n_concepts], self.concepts[-source % n_concepts]
-        assert isinstance(old, MovableConcept) and isinstance(new, MovableConcept)
-        maker: Maker = old.between(new, shares)
+        old: Any = self.concepts[(-source - 1) % n_concepts]
+        maker: Maker = old.between(self.concepts[-source % n_concepts], shares)
         return maker
-
-    def balance(self, X: Floats, classes: Ints, block: _Block, wanted: Ints) -> None:
-        """Make rows anew until each is of the class that is wanted."""
-        wrong = np.flatnonzero(classes != wanted)
-        for _ in range(MAX_ROUNDS):
-            if not len(wrong):
-                return
-            self._remake(X, classes, block, wrong)
-            wrong = wrong[classes[wrong] != wanted[wrong]]
-        lacking = self.concepts[0].classes[wanted[wrong[0]]]
-        raise InputError(f"class {lacking!r} is too rare in a concept for the share asked for")
-
-    def _remake(self, X: Floats, classes: Ints, block: _Block, wrong: Ints) -> None:
-        """Other rows instead of some of a block, from where these came."""
-        draws = _situation(self.concepts)(self.for_retries.random((len(wrong), self.n_draws)))
-        for source, members in _grouped(block.sources[wrong]):
-            rows = wrong[members]
-            maker = self._maker(source, block.shares[rows])
-            if isinstance(maker, MovingMaker):
-                X[rows], classes[rows] = maker.again(draws[members], block.places[rows])
-            else:
-                X[rows], classes[rows] = maker(draws[members])
-
-
-def _situation(concepts: Sequence[Concept]) -> Situation:
-    """What all concepts of a stream share; mostly nothing but the random numbers."""
-    first = concepts[0]
-    return first.situation() if isinstance(first, SituatedConcept) else lambda draws: draws
 
 
 def _grouped(sources: Ints) -> Iterator[tuple[int, slice | Ints]]:
@@ -338,12 +295,3 @@ def _noisy(classes: Ints, noise: float, n_classes: int, rng: np.random.Generator
         return classes
     steps = 1 + picked(draws[:, 1], n_classes - 1)
     return np.where(draws[:, 0] < noise, (classes + steps) % n_classes, classes)
-
-
-def _label_array(classes: Sequence[Hashable]) -> np.ndarray[tuple[int], np.dtype[np.generic]]:
-    """Labels by class index; plain integers where they are."""
-    if all(type(label) is int for label in classes):
-        return np.array(classes, np.int64)
-    labels = np.empty(len(classes), object)
-    labels[:] = classes
-    return labels

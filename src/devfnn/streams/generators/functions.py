@@ -10,14 +10,11 @@ from typing import Unpack
 
 import numpy as np
 
+from devfnn.arrays import Floats, Ints
 from devfnn.streams.arguments import listed, whole_number
-from devfnn.streams.generators.concept import Floats, Ints, Maker, numbered_names, picked
+from devfnn.streams.generators.concept import Maker, numbered_names, picked
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
 from devfnn.streams.stream import Stream
-
-SMALL, MEDIUM, LARGE = range(3)
-RED, BLUE, GREEN = range(3)
-CIRCLE, SQUARE, TRIANGLE = range(3)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,17 +22,12 @@ class Sine:
     """Label 1 if f1 is below a curve of f2, or with functions 2 and 4 if it is not.
 
     Functions 1 and 2 are the paper's SINE1 and its reverse, 3 and 4 its SINE2 and its reverse.
-
-    Parameters
-    ----------
-    function
-        1 and 2: the curve is sin(f2); 3 and 4: it is 0.5 + 0.3 sin(3 π f2).
-    has_irrelevant
-        Whether there are two more features, which say nothing: the paper's SINIRREL1 and 2.
     """
 
     function: int
+    """1 and 2: the curve is sin(f2); 3 and 4: it is 0.5 + 0.3 sin(3 π f2)."""
     has_irrelevant: bool = False
+    """Whether there are two more features, which say nothing: the paper's SINIRREL1 and 2."""
 
     classes = (0, 1)
 
@@ -71,14 +63,10 @@ def sine(
     has_irrelevant: bool = False,
     **options: Unpack[StreamOptions],
 ) -> Stream:
-    """Points on both sides of a curve; every second drift exchanges the sides.
+    """2 features above and below a sine, the sides exchanged by drift.
 
-    Parameters
-    ----------
-    functions, has_irrelevant
-        As in `Sine`; one function for each concept, and after the last comes the first again.
-    n_rows, **options
-        As in `StreamOptions`. By default a concept lasts 10,000 rows; in the paper it is 1000.
+    Each function of `Sine` is a concept, which lasts 10,000 rows by default; in the paper it is
+    1000. All other options are in `StreamOptions`.
     """
     concepts = [Sine(function, has_irrelevant) for function in listed("functions", functions)]
     return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=10_000))
@@ -86,14 +74,9 @@ def sine(
 
 @dataclasses.dataclass(frozen=True)
 class Mixed:
-    """Label 1 if two of three hold: v, w, and y < 0.5 + 0.3 sin(3 π x).
+    """Label 1 if two of three hold: v, w, and y < 0.5 + 0.3 sin(3 π x); function 2 is the reverse.
 
     As in the paper function 1 calls the majority positive; MOA and River do the opposite.
-
-    Parameters
-    ----------
-    function
-        1 as above; 2 the reverse.
     """
 
     function: int
@@ -121,14 +104,10 @@ def mixed(
     functions: Sequence[int] = (1, 2),
     **options: Unpack[StreamOptions],
 ) -> Stream:
-    """Rows with two booleans and two numbers; every drift exchanges the classes.
+    """2 booleans and 2 numbers, the classes exchanged by drift.
 
-    Parameters
-    ----------
-    functions
-        As in `Mixed`, one for each concept; after the last comes the first again.
-    n_rows, **options
-        As in `StreamOptions`. By default a concept lasts 10,000 rows; in the paper it is 1000.
+    Each function of `Mixed` is a concept, which lasts 10,000 rows by default; in the paper it is
+    1000. All other options are in `StreamOptions`.
     """
     concepts = [Mixed(function) for function in listed("functions", functions)]
     return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=10_000))
@@ -139,12 +118,7 @@ class Stagger:
     """Label 1 if an object is as a function says; features are codes 0, 1 and 2.
 
     Sizes are small, medium and large, colours red, blue and green, shapes circle, square and
-    triangle.
-
-    Parameters
-    ----------
-    function
-        1: small and red; 2: green or a circle; 3: medium or large.
+    triangle. Function 1: small and red; 2: green or a circle; 3: medium or large.
     """
 
     function: int
@@ -160,13 +134,8 @@ class Stagger:
         def made(draws: Floats) -> tuple[Floats, Ints]:
             codes = picked(draws[:, :3], 3)
             size, colour, shape = codes.T
-            if self.function == 1:
-                belongs = (size == SMALL) & (colour == RED)
-            elif self.function == 2:
-                belongs = (colour == GREEN) | (shape == CIRCLE)
-            else:
-                belongs = (size == MEDIUM) | (size == LARGE)
-            return codes.astype(np.float64), belongs.astype(np.int64)
+            belongs = ((size == 0) & (colour == 0), (colour == 2) | (shape == 0), size > 0)
+            return codes.astype(np.float64), belongs[self.function - 1].astype(np.int64)
 
         return made
 
@@ -177,14 +146,10 @@ def stagger(
     functions: Sequence[int] = (1, 2, 3),
     **options: Unpack[StreamOptions],
 ) -> Stream:
-    """Objects that belong to a class or not, by one rule after the other.
+    """Objects of 3 sizes, colours and shapes, 3 rules.
 
-    Parameters
-    ----------
-    functions
-        As in `Stagger`, one for each concept; after the last comes the first again.
-    n_rows, **options
-        As in `StreamOptions`. By default a concept lasts 10,000 rows; in the paper it is 40.
+    Each function of `Stagger` is a concept, which lasts 10,000 rows by default; in the paper it is
+    40. All other options are in `StreamOptions`.
     """
     concepts = [Stagger(function) for function in listed("functions", functions)]
     return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=10_000))

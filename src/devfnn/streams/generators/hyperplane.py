@@ -5,13 +5,14 @@ themselves, and flip_chance, is as in MOA: Bifet et al., JMLR 11, 2010.
 """
 
 import dataclasses
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
+from devfnn.arrays import Floats, Ints
 from devfnn.errors import InputError
 from devfnn.streams.arguments import MOST_FEATURES, finite_number, whole_number
-from devfnn.streams.generators.concept import Floats, Ints, Maker, numbered_names
+from devfnn.streams.generators.concept import Maker, numbered_names
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
 from devfnn.streams.stream import Stream
 
@@ -21,23 +22,16 @@ class Hyperplane:
     """Label 1 if the weighted sum of the features is at least half the sum of the weights.
 
     Features are uniform from 0 to 1, so half of the rows are on either side.
-
-    Parameters
-    ----------
-    weights
-        One for each feature.
-    n_drift_features
-        How many weights move, the first ones.
-    magnitude
-        By how much these weights move after every row, all of them up at first.
-    flip_chance
-        Chance that a moving weight turns round after a row.
     """
 
     weights: tuple[float, ...]
+    """One for each feature."""
     n_drift_features: int = 0
+    """How many weights move, the first ones."""
     magnitude: float = 0.0
+    """By how much these weights move after every row, all of them up at first."""
     flip_chance: float = 0.1
+    """Chance that a moving weight turns round after a row."""
 
     classes = (0, 1)
 
@@ -51,11 +45,11 @@ class Hyperplane:
         finite_number("flip_chance", self.flip_chance, low=0, high=1)
 
     @classmethod
-    def from_seed(cls, n_features: int, seed: int) -> "Hyperplane":
-        """A plane that stands still, its weights uniform from 0 to 1."""
+    def from_seed(cls, n_features: int, seed: int, **motion: Any) -> "Hyperplane":
+        """A plane whose weights are uniform from 0 to 1; it stands still by default."""
         n_features = whole_number("n_features", n_features, low=1, high=MOST_FEATURES)
         seed = whole_number("seed", seed, low=0)
-        return cls(tuple(np.random.default_rng(seed).random(n_features).tolist()))
+        return cls(tuple(np.random.default_rng(seed).random(n_features).tolist()), **motion)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -107,20 +101,17 @@ class _Walk:
 
     def __call__(self, draws: Floats) -> tuple[Floats, Ints]:
         n_features = len(self.concept.weights)
-        turns = np.where(
-            draws[:, n_features : self.concept.n_draws] < self.concept.flip_chance, -1, 1
-        )
+        is_turn = draws[:, n_features : self.concept.n_draws] < self.concept.flip_chance
+        turns = np.where(is_turn, -1, 1)
         turned = np.cumprod(np.concatenate([self.directions[None], turns]), axis=0)
         walked = np.cumsum(np.concatenate([self.steps[None], turned[:-1]]), axis=0)
         self.directions, self.steps, self.made_after = turned[-1], walked[-1], walked[:-1]
-        return self._rows(draws, self.made_after)
+        return self.again(draws, slice(None))
 
-    def again(self, draws: Floats, places: Ints) -> tuple[Floats, Ints]:
-        return self._rows(draws, self.made_after[places])
-
-    def _rows(self, draws: Floats, steps: Ints) -> tuple[Floats, Ints]:
+    def again(self, draws: Floats, places: Ints | slice) -> tuple[Floats, Ints]:
         weights = np.tile(self.concept.weights, (len(draws), 1))
-        weights[:, : self.concept.n_drift_features] += self.concept.magnitude * steps
+        moved = self.concept.magnitude * self.made_after[places]
+        weights[:, : self.concept.n_drift_features] += moved
         return _made(draws[:, : weights.shape[1]], weights)
 
 
@@ -134,22 +125,14 @@ def hyperplane(
     flip_chance: float = 0.1,
     **options: Unpack[StreamOptions],
 ) -> Stream:
-    """A hyperplane that moves slowly; with several concepts, it also jumps or turns between them.
+    """4 features on two sides of a plane that turns slowly.
 
     Weights that walk away by themselves are no drift that has a position: with one concept
-    `drift_positions` is empty. For weights that turn from one concept to the next set `magnitude`
-    to 0, and `kind` and `width`.
-
-    Parameters
-    ----------
-    n_features, n_drift_features, magnitude, flip_chance
-        Weights, and how they move, as in `Hyperplane`.
-    n_concepts
-        Planes that take turns. Their weights are drawn with the seeds 0, 1, 2 and so on, whatever
-        the stream's seed; for others give `Hyperplane` concepts to `drifting`.
-    n_rows, **options
-        As in `StreamOptions`. By default `noise` is 0.05, and one of several concepts lasts
-        10,000 rows.
+    `drift_positions` is empty. The weights of several concepts are drawn with the seeds 0, 1, 2 and
+    so on, whatever the stream's seed; for others give `Hyperplane` concepts to `drifting`. To let
+    weights turn from one concept to the next set `magnitude` to 0, and `kind` and `width`. By
+    default one of several concepts lasts 10,000 rows, and `noise` is 0.05. All other options are in
+    `Hyperplane` and `StreamOptions`.
 
     Examples
     --------
@@ -161,13 +144,9 @@ def hyperplane(
     >>> turning.drift_positions
     (8000,)
     """
+    motion = {"magnitude": magnitude, "flip_chance": flip_chance}
     concepts = [
-        dataclasses.replace(
-            Hyperplane.from_seed(n_features, seed),
-            n_drift_features=n_drift_features,
-            magnitude=magnitude,
-            flip_chance=flip_chance,
-        )
+        Hyperplane.from_seed(n_features, seed, n_drift_features=n_drift_features, **motion)
         for seed in range(whole_number("n_concepts", n_concepts, low=1))
     ]
     return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=10_000, noise=0.05))

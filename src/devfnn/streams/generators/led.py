@@ -10,8 +10,9 @@ from typing import Unpack
 
 import numpy as np
 
+from devfnn.arrays import Floats, Ints
 from devfnn.streams.arguments import finite_number, listed, whole_number
-from devfnn.streams.generators.concept import Floats, Ints, Maker, numbered_names, picked
+from devfnn.streams.generators.concept import Maker, numbered_names, picked
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
 from devfnn.streams.stream import Stream
 
@@ -27,21 +28,14 @@ N_SEGMENTS = len(SEGMENTS[0])
 
 @dataclasses.dataclass(frozen=True)
 class LED:
-    """The digit that seven segments show; every feature is 0 or 1.
-
-    Parameters
-    ----------
-    n_swapped
-        Segments that change places with useless features: the first with the first, and so on.
-    attribute_noise
-        Chance of each segment to be inverted.
-    n_irrelevant
-        Features that say nothing, after the segments.
-    """
+    """The digit that seven segments show; every feature is 0 or 1."""
 
     n_swapped: int = 0
+    """Segments that change places with useless features: the first with the first, and so on."""
     attribute_noise: float = 0.1
+    """Chance of each segment to be inverted."""
     n_irrelevant: int = 17
+    """Features that say nothing, after the segments."""
 
     classes = tuple(range(len(SEGMENTS)))
 
@@ -82,18 +76,13 @@ def led(
     n_irrelevant: int = 17,
     **options: Unpack[StreamOptions],
 ) -> Stream:
-    """Digits on a display; with each drift, other features are its segments.
+    """10 digits on a display of 7 segments, among 17 useless features.
 
+    With each drift, other features are the segments.
     With a tenth of the segments inverted, no classifier gets more than 74 % right.
 
-    Parameters
-    ----------
-    swaps
-        `n_swapped` of each concept; after the last comes the first again.
-    attribute_noise, n_irrelevant
-        As in `LED`; `noise` is the share of labels that are wrong.
-    n_rows, **options
-        As in `StreamOptions`. By default a concept lasts 10,000 rows.
+    Each of the swaps is `n_swapped` of a concept, which lasts 10,000 rows by default. All other
+    options are in `LED` and `StreamOptions`, where `noise` is the share of labels that are wrong.
     """
     concepts = [
         LED(n_swapped, attribute_noise, n_irrelevant) for n_swapped in listed("swaps", swaps)

@@ -12,9 +12,10 @@ from typing import NamedTuple, Unpack
 
 import numpy as np
 
+from devfnn.arrays import Floats, Ints
 from devfnn.errors import InputError
 from devfnn.streams.arguments import MOST_FEATURES, finite_number, whole_number
-from devfnn.streams.generators.concept import Floats, Ints, Maker, normal_draws, numbered_names
+from devfnn.streams.generators.concept import Maker, normal_draws, numbered_names
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
 from devfnn.streams.stream import Stream
 
@@ -34,30 +35,20 @@ class Clouds(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class RandomRBF:
-    """A row is near a random centre and has its class.
-
-    Parameters
-    ----------
-    n_features
-        Features; most rows are between 0 and 1.
-    n_classes
-        Classes, which go to the centres in turn.
-    n_centroids
-        Centres, at least one for each class.
-    seed
-        Decides centres, spreads, weights and the directions in which centres move.
-    speed
-        Distance a centre moves with every row. It turns back at 0 and at 1.
-    n_moving
-        How many centres move, the first ones; None for all.
-    """
+    """A row is near a random centre and has its class."""
 
     n_features: int = 10
+    """Features; most rows are between 0 and 1."""
     n_classes: int = 2
+    """Classes, which go to the centres in turn."""
     n_centroids: int = 50
+    """Centres, at least one for each class."""
     seed: int = 0
+    """Decides centres, spreads, weights and the directions in which centres move."""
     speed: float = 0.0
+    """Distance a centre moves with every row. It turns back at 0 and at 1."""
     n_moving: int | None = None
+    """How many centres move, the first ones; None for all."""
 
     def __post_init__(self) -> None:
         whole_number("n_features", self.n_features, low=1, high=MOST_FEATURES)
@@ -104,10 +95,19 @@ class RandomRBF:
 
         def made(draws: Floats) -> tuple[Floats, Ints]:
             chosen = _chosen(clouds.weights, draws[:, 0])
-            offsets = _offsets(draws[:, 1 : self.n_draws], clouds.spreads[chosen])
-            return clouds.centres[chosen] + offsets, chosen % self.n_classes
+            return self.near(clouds.centres[chosen], clouds.spreads[chosen], chosen, draws)
 
         return made
+
+    def near(
+        self, centres: Floats, spreads: Floats, chosen: Ints, draws: Floats
+    ) -> tuple[Floats, Ints]:
+        """Rows in a random direction of the chosen clouds' centres, normally distributed."""
+        directions = 2.0 * draws[:, 1 : self.n_features + 1] - 1.0
+        lengths = np.sqrt(np.einsum("ij,ij->i", directions, directions))
+        steps = normal_draws(draws[:, self.n_features + 1 : self.n_draws])[:, 0]
+        scales = spreads * steps / np.maximum(lengths, 1e-12)
+        return centres + directions * scales[:, None], chosen % self.n_classes
 
     def between(self, other: "RandomRBF", shares: Floats) -> Maker:
         if self.n_centroids != other.n_centroids:
@@ -126,7 +126,7 @@ class RandomRBF:
             centres = start + shares[:, None] * (end - start)
             spreads = old.spreads[chosen]
             spreads = spreads + shares * (new.spreads[chosen] - spreads)
-            return centres + _offsets(draws[:, 1 : self.n_draws], spreads), chosen % self.n_classes
+            return self.near(centres, spreads, chosen, draws)
 
         return made
 
@@ -151,9 +151,7 @@ class _Moving:
         ages = (self.first + places)[:, None]
         walked = self.clouds.centres[chosen] + self.clouds.speeds[chosen] * ages
         centres = 1.0 - np.abs(1.0 - walked % 2.0)  # reflected at 0 and at 1
-        spreads = self.clouds.spreads[chosen]
-        X = centres + _offsets(draws[:, 1 : self.concept.n_draws], spreads)
-        return X, chosen % self.concept.n_classes
+        return self.concept.near(centres, self.clouds.spreads[chosen], chosen, draws)
 
 
 def _chosen(weights: Floats, draws: Floats) -> Ints:
@@ -161,18 +159,6 @@ def _chosen(weights: Floats, draws: Floats) -> Ints:
     edges = np.cumsum(weights)
     chosen: Ints = np.searchsorted(edges[:-1], draws * edges[-1], side="right")
     return chosen
-
-
-def _offsets(draws: Floats, spreads: Floats) -> Floats:
-    """Steps away from the centre: a random direction, and a normally distributed length.
-
-    draws: (n_rows, n_features + 2)
-    """
-    directions = 2.0 * draws[:, :-2] - 1.0
-    lengths = np.sqrt(np.einsum("ij,ij->i", directions, directions))
-    scales = spreads * normal_draws(draws[:, -2:])[:, 0] / np.maximum(lengths, 1e-12)
-    offsets: Floats = directions * scales[:, None]
-    return offsets
 
 
 def rbf(
@@ -185,21 +171,13 @@ def rbf(
     speed: float = 0.0001,
     **options: Unpack[StreamOptions],
 ) -> Stream:
-    """Clouds of rows whose centres move slowly; with several concepts, they also jump or travel.
+    """Clouds of rows around centres that move slowly.
 
     Centres that move by themselves are no drift that has a position: with one concept
-    `drift_positions` is empty. For centres that travel from one concept to the next set `speed` to
-    0, and `kind` and `width`.
-
-    Parameters
-    ----------
-    n_features, n_classes, n_centroids, speed
-        As in `RandomRBF`.
-    n_concepts
-        Sets of centres that take turns, drawn with the seeds 0, 1, 2 and so on, whatever the
-        stream's seed; for others give `RandomRBF` concepts to `drifting`.
-    n_rows, **options
-        As in `StreamOptions`. By default a concept lasts 10,000 rows if there are several.
+    `drift_positions` is empty. Several concepts are drawn with the seeds 0, 1, 2 and so on,
+    whatever the stream's seed; for others give `RandomRBF` concepts to `drifting`. To let centres
+    travel from one concept to the next set `speed` to 0, and `kind` and `width`. By default one of
+    several lasts 10,000 rows. All other options are in `RandomRBF` and `StreamOptions`.
     """
     concepts = [
         RandomRBF(n_features, n_classes, n_centroids, seed, speed)

@@ -14,9 +14,10 @@ from typing import Unpack
 
 import numpy as np
 
+from devfnn.arrays import Floats, Ints
 from devfnn.errors import InputError
 from devfnn.streams.arguments import finite_number
-from devfnn.streams.generators.concept import Floats, Ints, Maker, Situation, normal_draws, picked
+from devfnn.streams.generators.concept import Maker, normal_draws, picked
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
 from devfnn.streams.stream import Stream
 
@@ -42,17 +43,12 @@ class RFID:
 
     The signal loses 10 times `exponent` dB with each tenfold distance. Shadowing stays for a while
     and then changes, so that its correlation falls off exponentially with time.
-
-    Parameters
-    ----------
-    exponent
-        How fast the signal fades with the distance: 2 in the open, more indoors.
-    offset
-        Change of the transmitted power, in dB.
     """
 
     exponent: float = 2.2
+    """How fast the signal fades with the distance: 2 in the open, more indoors."""
     offset: float = 0.0
+    """Change of the transmitted power, in dB."""
 
     feature_names = ("signal_strength",)
     classes = (0, 1, 2, 3)
@@ -63,7 +59,7 @@ class RFID:
         finite_number("exponent", self.exponent)
         finite_number("offset", self.offset)
 
-    def situation(self) -> Situation:
+    def situation(self) -> "_Walk":
         return _Walk()
 
     def start(self) -> Maker:
@@ -94,35 +90,23 @@ class _Walk:
 
     def __call__(self, draws: Floats) -> Floats:
         """Zone, distance from the reader, and dB lost or won by chance, (n_rows, 3)."""
-        is_first = self.place < 0
+        is_first, n_places = self.place < 0, 2 * len(DISTANCES)
         if is_first:
-            self.place = int(picked(draws[0, 1], 2 * len(DISTANCES)))
-        normal = normal_draws(draws[:, 3:7])
-        zones = self._zones(draws)
-        shadows = self._shadows(draws[:, 0], SHADOWING * normal[:, 0], is_first)
-        distances = np.array(DISTANCES)[zones] * (1.0 + WANDERING * (2.0 * draws[:, 2] - 1.0))
-        return np.stack([zones, distances, shadows + MEASURING_ERROR * normal[:, 1]], axis=1)
-
-    def _zones(self, draws: Floats) -> Ints:
-        """Zones in which the tag is, (n_rows,).
-
-        At the first and the last zone it stays as often as it leaves; folding a walk that goes
-        round in a circle of 8 places does that, and makes all zones equally frequent.
-        """
+            self.place = int(picked(draws[0, 1], n_places))
+        # At the first and the last zone the tag stays as often as it leaves. Folding a walk that
+        # goes round in a circle of 8 places does that, and makes all zones equally frequent.
         steps = np.where(draws[:, 1] < 0.5, -1, 1) * (draws[:, 0] < MOVE_CHANCE)
-        places = (self.place + np.cumsum(steps)) % (2 * len(DISTANCES))
-        self.place = int(places[-1])
-        zones: Ints = np.minimum(places, 2 * len(DISTANCES) - 1 - places)
-        return zones
-
-    def _shadows(self, draws: Floats, fresh: Floats, is_first: bool) -> Floats:
-        """Shadowing of every row: a fresh one, or still that of the row before."""
-        is_changed = draws < CHANGE_CHANCE
+        places = (self.place + np.cumsum(steps)) % n_places
+        zones = np.minimum(places, n_places - 1 - places)
+        # Shadowing is a fresh one, or still that of the row before.
+        normal = normal_draws(draws[:, 3:7])
+        is_changed = draws[:, 0] < CHANGE_CHANCE
         is_changed[0] |= is_first
         latest = np.maximum.accumulate(np.where(is_changed, np.arange(len(draws)), -1))
-        shadows = np.where(latest < 0, self.shadow, fresh[latest])
-        self.shadow = float(shadows[-1])
-        return shadows
+        shadows = np.where(latest < 0, self.shadow, (SHADOWING * normal[:, 0])[latest])
+        self.place, self.shadow = int(places[-1]), float(shadows[-1])
+        distances = np.array(DISTANCES)[zones] * (1.0 + WANDERING * (2.0 * draws[:, 2] - 1.0))
+        return np.stack([zones, distances, shadows + MEASURING_ERROR * normal[:, 1]], axis=1)
 
 
 def rfid(
@@ -131,26 +115,19 @@ def rfid(
     environments: Sequence[tuple[float, float]] = ((2.2, 0.0), (2.5, -4.0), (2.1, 5.0)),
     **options: Unpack[StreamOptions],
 ) -> Stream:
-    """Signal strengths of a tag that walks between four zones, in a building that changes.
+    """4 zones from one signal strength; a stand-in for the paper's data.
 
-    A stand-in for the paper's RFID data, which was never published: figures on this stream cannot
-    be compared with the paper's. Where thresholds are set halfway between the zones, nine rows in
-    ten are on the right side, as long as the environment stays the same.
-
-    Parameters
-    ----------
-    environments
-        Exponent and offset of each concept, as in `RFID`; after the last comes the first again.
-    n_rows, **options
-        As in `StreamOptions`. By default a concept lasts 10,000 rows. With `class_shares` zones
-        come as the shares draw them, and the tag no longer walks.
+    A tag walks between the zones, in a building that changes. The paper's RFID data was never
+    published: figures on this stream cannot be compared with the paper's. Where thresholds are set
+    halfway between the zones, nine rows in ten are on the right side, as long as the environment
+    stays the same. Each pair of exponent and offset is an environment, as in `RFID`, which lasts
+    10,000 rows by default. All other options are in `StreamOptions`; with `class_shares` zones come
+    as the shares draw them, and the tag no longer walks.
     """
     try:
-        concepts = [RFID(exponent, offset) for exponent, offset in environments]
-    except (TypeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(
-            f"environments must be pairs of exponent and offset, not {environments!r}"
-        ) from None
+        pairs = [(exponent, offset) for exponent, offset in environments]
+    except (TypeError, ValueError):
+        message = f"environments must be pairs of exponent and offset, not {environments!r}"
+        raise InputError(message) from None
+    concepts = [RFID(*pair) for pair in pairs]
     return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=10_000))

@@ -11,8 +11,9 @@ from typing import Unpack
 
 import numpy as np
 
+from devfnn.arrays import Floats, Ints
 from devfnn.streams.arguments import finite_number, listed
-from devfnn.streams.generators.concept import Floats, Ints, Maker
+from devfnn.streams.generators.concept import Maker
 from devfnn.streams.generators.drifting import StreamOptions, drifting, with_defaults
 from devfnn.streams.stream import Stream
 
@@ -52,14 +53,10 @@ def sea(
     thresholds: Sequence[float] = (8.0, 9.0, 7.0, 9.5),
     **options: Unpack[StreamOptions],
 ) -> Stream:
-    """A SEA stream: drift between concepts that come back.
+    """2 of 3 features decide by a threshold that jumps and comes back.
 
-    Parameters
-    ----------
-    thresholds
-        One for each concept; after the last comes the first again.
-    n_rows, **options
-        As in `StreamOptions`. By default a concept lasts 12,500 rows and `noise` is 0.1.
+    Each threshold is a concept, which lasts 12,500 rows by default; `noise` is 0.1. All other
+    options are in `StreamOptions`.
 
     Examples
     --------
@@ -72,14 +69,10 @@ def sea(
 
 
 def imbalanced_sea(n_rows: int | None = None, **options: Unpack[StreamOptions]) -> Stream:
-    """SEA as the paper tells of it: threshold 4, 7, 4, 7, and 5 to 25 % of the rows below it.
+    """SEA with 5 to 25 % of the rows below the threshold.
 
-    The share of the minority swings between these values.
-
-    Parameters
-    ----------
-    n_rows, **options
-        As in `StreamOptions`. By default a concept lasts 25,000 rows and no label is wrong.
+    As in the paper, the threshold is 4, 7, 4, 7, and the share of the minority swings. By default a
+    concept lasts 25,000 rows and no label is wrong; all other options are in `StreamOptions`.
     """
     options = with_defaults(
         options, rows_per_concept=25_000, noise=0.0, class_shares={1: (0.05, 0.25)}
