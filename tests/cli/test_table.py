@@ -78,7 +78,6 @@ def test_peers_are_models_by_streams(invoke, results):
         ("text", "Table 1 of the paper"),
         ("csv", "stream,system,accuracy_mean,accuracy_std"),
         ("latex", "% Needs \\usepackage{booktabs}."),
-        ("html", "<table>"),
         ("markdown", "**Table 1 of the paper"),
     ],
 )

@@ -388,7 +388,7 @@ def whole(tmp_path_factory):
     return path.read_bytes()
 
 
-def refuse(path, data, message="no checkpoint, or a damaged one"):
+def refuse(path, data, message="damaged, cut short"):
     """A file must be refused as damaged, and leave the run as it was."""
     path.write_bytes(data)
     run = Run(settings(LABELS))

@@ -15,7 +15,7 @@ from devfnn.experiments import StreamSettings
 from devfnn.experiments.grid import (
     THREADS,
     Outcome,
-    _deaf_to_ctrl_c,
+    _as_children_start,
     _end_with_parent,
     _outcome,
     cells_of,
@@ -23,7 +23,7 @@ from devfnn.experiments.grid import (
     run_cell,
     run_grid,
 )
-from devfnn.experiments.result_files import read_comparison, read_result
+from devfnn.experiments.result_files import read_either, read_result
 from timeless import timeless
 
 
@@ -229,13 +229,13 @@ def test_a_process_that_was_killed_is_told():
 
 def test_ctrl_c_is_left_to_the_first_process():
     before = signal.getsignal(signal.SIGINT)
-    with _deaf_to_ctrl_c():
+    with _as_children_start():
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
         signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
 
     def elsewhere():
-        with _deaf_to_ctrl_c():
+        with _as_children_start():
             found.append(signal.getsignal(signal.SIGINT))
 
     found = []
@@ -243,13 +243,6 @@ def test_ctrl_c_is_left_to_the_first_process():
     thread.start()
     thread.join()
     assert found == [before]
-
-
-def test_the_first_process_waits_for_no_parent(monkeypatch):
-    n_threads = threading.active_count()
-    assert multiprocessing.parent_process() is None
-    _end_with_parent()
-    assert threading.active_count() == n_threads
 
 
 def test_a_process_ends_with_its_parent(monkeypatch):
@@ -306,7 +299,7 @@ def test_a_comparison_ranks_means_over_seeds(tmp_path):
     assert found["cells"][0]["file"] == "runs/majority__sea__0.json"
     file = tmp_path / "comparison.json"
     file.write_text(json.dumps(found))
-    assert read_comparison(file) == found
+    assert read_either(file) == found
 
 
 def test_runs_that_failed_are_named_and_not_ranked():

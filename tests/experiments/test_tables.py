@@ -1,7 +1,6 @@
 """Results beside published ones, models beside each other, and what each mechanism is worth."""
 
 import csv
-import html.parser
 import io
 import json
 
@@ -119,7 +118,9 @@ def test_systems_of_the_paper_stand_beside_their_own_figures(model):
     table = paper_table([result(model=model, preset=None)])
     row = line(table, model.upper())
     assert row["accuracy_mean"] == 0.8
-    assert row["published_accuracy_mean"] == PUBLISHED["electricity"][model.upper()].accuracy_mean
+    assert (
+        row["published_accuracy_mean"] == PUBLISHED["electricity"][model.upper()]["accuracy_mean"]
+    )
     assert len(table.rows) == 6
 
 
@@ -183,8 +184,8 @@ def test_the_same_result_given_twice_counts_once():
     ("changes", "message"),
     [
         ({"accuracy_mean": 0.5}, r"two results of DEVFNN \(default\) on electricity with seed 0"),
-        ({"seed": 1, "rows": 500}, "have 1000 and 500 rows"),
-        ({"seed": 1, "chunks": 9}, "have 3 and 9 chunks"),
+        ({"seed": 1, "rows": 500}, "differ in rows: 1000 and 500"),
+        ({"seed": 1, "chunks": 9}, "differ in chunks: 3 and 9"),
         ({"seed": 1, "config": {"memory": 0.5, "seed": 1}}, "differ in memory"),
     ],
 )
@@ -303,29 +304,6 @@ def test_latex_is_a_tabular_of_booktabs_with_escaped_names():
 def test_latex_puts_a_rule_between_streams():
     text = paper_table([result(), result("sea-paper")]).to_latex()
     assert text.count(r"\midrule") == 2
-
-
-class Reader(html.parser.HTMLParser):
-    """Tags and texts of a page."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.texts = [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-
-    def handle_data(self, data):
-        self.texts.append(data)
-
-
-def test_html_shows_names_as_they_are():
-    page = Reader(hostile().to_html())
-    assert set(page.tags) == {"table", "caption", "thead", "tbody", "tr", "th", "td", "p"}
-    assert HOSTILE in page.texts
-    assert "80.00 ± 10.00" in page.texts
-    assert hostile().to_html().isascii()
 
 
 def test_markdown_shows_names_as_they_are():

@@ -1,6 +1,6 @@
 """Results by stream and system: what tables call a model, what runs cost, and who is best."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,10 +8,11 @@ import numpy as np
 from devfnn.arrays import Floats
 from devfnn.baselines.registry import MODELS
 from devfnn.errors import InputError
-from devfnn.evaluation.ranking import signed_rank_p
-from devfnn.evaluation.results import deviation, mean
-from devfnn.experiments.published import PUBLISHED
-from devfnn.formatting import change_text, flat_names
+from devfnn.evaluation.ranking import PostHoc, Ranking, rank, signed_rank_p
+from devfnn.evaluation.results import mean
+from devfnn.experiments.published import PAPER_FOLDS
+from devfnn.experiments.settings import difference
+from devfnn.formatting import change_text
 
 Result = Mapping[str, Any]
 
@@ -51,67 +52,51 @@ def system_name(result: Result) -> str:
     elif model in MODELS:
         usual = MODELS[model].preset
     about = [] if preset in (None, usual) else [str(preset)]
-    about += [change_text(*each) for each in changes_of(result).items() if each[0] != SIZES]
+    about += [change_text(*each) for each in _changes(result).items() if each[0] != SIZES]
     return f"{name} ({', '.join(about)})" if about else name
 
 
-def changes_of(result: Result) -> Mapping[str, Any]:
+def _changes(result: Result) -> Mapping[str, Any]:
     """Parameters that were set for a run."""
     return (result.get("settings") or {}).get("changes") or {}
 
 
-def origin(result: Result) -> str | None:
-    """The system of the paper that a model is to be compared with."""
-    name = system_name(result).split(" ")[0]
-    return name if name in ("DEVFNN", *RIVALS.values()) else None
-
-
 def cells_of_results(results: Iterable[Result]) -> Cells:
     """Results by stream and system; those of one cell differ by their seed only."""
-    different: list[Result] = []
+    groups: dict[tuple[str, str], dict[Any, list[Result]]] = {}
     for result in results:
-        if result not in different:  # a file may be named twice
-            different.append(result)
-    if not different:
+        by_scaling = groups.setdefault((str(result["stream"]), system_name(result)), {})
+        by_scaling.setdefault(result.get("scaling"), []).append(result)
+    if not groups:
         raise InputError("a table needs results; there are none")
-    names = [(str(result["stream"]), system_name(result)) for result in different]
-    scalings: dict[tuple[str, str], set[Any]] = {}
-    for name, result in zip(names, different, strict=True):
-        scalings.setdefault(name, set()).add(result.get("scaling"))
     cells: Cells = {}
-    for (stream, system), result in zip(names, different, strict=True):
-        if len(scalings[stream, system]) > 1:
-            system += f", scaling {result.get('scaling') or 'unknown'}"
-        _check_fits(cells.setdefault((stream, system), []), result, f"{system} on {stream}")
-        cells[stream, system].append(result)
+    for (stream, system), by_scaling in groups.items():
+        for scaling, runs in by_scaling.items():
+            name = system if len(by_scaling) == 1 else f"{system}, scaling {scaling or 'unknown'}"
+            cells[stream, name] = _seeds(runs, f"{name} on {stream}")
     return cells
 
 
-def _check_fits(seeds: Sequence[Result], result: Result, what: str) -> None:
-    """Refuse a result that is not another seed of the same run."""
-    for other in seeds:
-        if other.get("seed") == result.get("seed"):
+def _seeds(runs: Sequence[Result], what: str) -> list[Result]:
+    """Runs that differ by their seed only; a file that is named twice counts once."""
+    seeds: dict[Any, Result] = {}
+    for result in runs:
+        seed = result.get("seed")
+        if seeds.setdefault(seed, result) != result:
+            raise InputError(f"there are two results of {what} with seed {seed}; leave one out")
+        if found := difference(_conditions(runs[0]), _conditions(result)):
+            name, first, other = found
             raise InputError(
-                f"there are two results of {what} with seed {result.get('seed')}; leave one out"
+                f"results of {what} differ in {name}: {first} and {other}; put results of "
+                "different runs in different tables"
             )
-        changed = [
-            f"have {other.get(key)} and {result.get(key)} {key}"
-            for key in ("rows", "chunks")
-            if other.get(key) != result.get(key)
-        ]
-        ours, theirs = _parameters(result), _parameters(other)
-        if names := [key for key in {**ours, **theirs} if ours.get(key) != theirs.get(key)]:
-            changed.append(f"differ in {', '.join(names)}")
-        if changed:
-            raise InputError(
-                f"results of {what} {changed[0]}; put results of different runs in different tables"
-            )
+    return list(seeds.values())
 
 
-def _parameters(result: Result) -> dict[str, Any]:
-    """All parameters of a model but its seed."""
-    known = {**flat_names(result.get("config") or {}), **changes_of(result)}
-    return {key: value for key, value in known.items() if key != "seed"}
+def _conditions(result: Result) -> dict[str, Any]:
+    """What all seeds of a run have in common: its length, and the parameters of its model."""
+    length = {key: result.get(key) for key in ("rows", "chunks")}
+    return length | {**(result.get("config") or {}), **_changes(result), "seed": None}
 
 
 def of_stream(cells: Cells, stream: str) -> dict[str, list[Result]]:
@@ -119,15 +104,9 @@ def of_stream(cells: Cells, stream: str) -> dict[str, list[Result]]:
     return {system: seeds for (name, system), seeds in cells.items() if name == stream}
 
 
-def mean_accuracy(seeds: Sequence[Result]) -> float | None:
+def mean_accuracy(seeds: Iterable[Result]) -> float | None:
     """Accuracy of a cell, as a mean over seeds; None if there is none."""
     return mean(result.get("accuracy_mean") for result in seeds)
-
-
-def over_seeds(seeds: Sequence[Result]) -> dict[str, Any]:
-    """How many seeds there are, and how far their accuracies differ."""
-    std = deviation(result.get("accuracy_mean") for result in seeds)
-    return {"n_seeds": len(seeds) or None, "seeds_std": std}
 
 
 def overall_speed(runs: Sequence[Result]) -> float | None:
@@ -148,6 +127,26 @@ def largest_size(runs: Sequence[Result]) -> float | None:
     return max(sizes, default=None)
 
 
+# ---- who is best
+
+
+def ranked(
+    accuracies: Mapping[tuple[str, str], float | None], post_hoc: PostHoc = "nemenyi"
+) -> Ranking | None:
+    """Ranks by the accuracies of systems on streams, over the streams that all systems have.
+
+    None with less than two systems or two such streams.
+    """
+    streams = dict.fromkeys(stream for stream, _ in accuracies)
+    systems = dict.fromkeys(system for _, system in accuracies)
+    table = {stream: [accuracies.get((stream, name)) for name in systems] for stream in streams}
+    shared = [scores for scores in table.values() if None not in scores]
+    if len(systems) < 2 or len(shared) < 2:
+        return None
+    scores = dict(zip(systems, zip(*shared, strict=True), strict=True))
+    return rank(scores, significance=SIGNIFICANCE, post_hoc=post_hoc)
+
+
 def best_of(measured: Mapping[str, Sequence[Result]]) -> str | None:
     """The system with the highest accuracy, as a mean over seeds."""
     known = {system: mean_accuracy(seeds) for system, seeds in measured.items()}
@@ -162,84 +161,55 @@ def chances_against_best(measured: Mapping[str, Sequence[Result]]) -> dict[str, 
     or not the same.
     """
     best = best_of(measured)
-    if best is None:
-        return {}
-    ahead = _chunks(measured[best])
-    found: dict[str, float | None] = {}
-    for system, seeds in measured.items():
-        found[system] = None
-        own = _chunks(seeds)
-        if own is None or ahead is None or system == best or own.shape != ahead.shape:
-            continue
-        gaps = ahead - own
-        if gaps.size > np.isnan(gaps).sum():
-            found[system] = signed_rank_p(gaps[~np.isnan(gaps)])
+    found: dict[str, float | None] = dict.fromkeys(measured)
+    for system in measured if best is not None else ():
+        own, ahead = _chunks(measured[system]), _chunks(measured[str(best)])
+        gaps = ahead - own if own.shape == ahead.shape else own[:0]
+        gaps = gaps[~np.isnan(gaps)]
+        if system != best and gaps.size:
+            found[system] = signed_rank_p(gaps)
     return found
 
 
-def _chunks(seeds: Sequence[Result]) -> Floats | None:
-    """Accuracy of every chunk, as a mean over seeds, NaN where there is none."""
+def _chunks(seeds: Sequence[Result]) -> Floats:
+    """Accuracy of every chunk, as a mean over seeds, NaN where there is none; empty if unknown."""
     every = [(result.get("per_chunk") or {}).get("accuracy") or [] for result in seeds]
-    if len({len(each) for each in every}) != 1:
-        return None
-    chunks: Floats = np.array(every, np.float64).mean(axis=0)
-    return chunks if chunks.size else None
+    is_same = len({len(each) for each in every}) == 1
+    chunks: Floats = np.array(every if is_same else [[]], np.float64).mean(axis=0)
+    return chunks
 
 
-def verdicts(cells: Cells) -> list[str]:
+def verdicts(cells: Cells) -> Iterator[str]:
     """For each stream, whether the default is best, or significantly behind the best."""
-    lines = []
     for stream in dict.fromkeys(stream for stream, _ in cells):
         measured = of_stream(cells, stream)
-        if OURS in measured and len(measured) > 1:
-            lines += _verdict(stream, measured)
-    return lines
-
-
-def _verdict(stream: str, measured: Mapping[str, Sequence[Result]]) -> list[str]:
-    best, ours = best_of(measured), mean_accuracy(measured[OURS])
-    if best is None or ours is None:
-        return []
-    if best == OURS:
-        return [f"{stream}: {OURS} has the highest CR."]
-    top = mean_accuracy(measured[best]) or 0.0
-    p = chances_against_best(measured)[OURS]
-    how = "its chunks are unknown"
-    if p is not None:
-        how = f"{'not ' if p > SIGNIFICANCE else ''}significantly, p = {p:.3g}"
-    gap = f"{100.0 * (top - ours):.2f}"
-    return [
-        f"{stream}: {best} has the highest CR, {100.0 * top:.2f}; {OURS} is {gap} below, {how}."
-    ]
+        best, ours = best_of(measured), mean_accuracy(measured.get(OURS, []))
+        if best is None or ours is None or len(measured) < 2:
+            continue
+        if best == OURS:
+            yield f"{stream}: {OURS} has the highest CR."
+            continue
+        top, p = mean_accuracy(measured[best]) or 0.0, chances_against_best(measured)[OURS]
+        how = "its chunks are unknown"
+        if p is not None:
+            how = f"{'not ' if p > SIGNIFICANCE else ''}significantly, p = {p:.3g}"
+        behind = f"{OURS} is {100.0 * (top - ours):.2f} below, {how}"
+        yield f"{stream}: {best} has the highest CR, {100.0 * top:.2f}; {behind}."
 
 
 def run_notes(cells: Cells) -> list[str]:
     """Notes on runs that did not end, or were over a part of a stream, and on versions."""
-    ended = [
-        f"{system} on {stream}, seed {result.get('seed')}: ended after {result.get('rows')} rows."
-        for (stream, system), results in cells.items()
-        for result in results
-        if result.get("is_complete") is False
-    ]
-    parts = {
-        f"{stream}: only {results[0].get('rows'):,} rows of the stream.": None
-        for (stream, _), results in cells.items()
-        if stream in PUBLISHED and _is_part(results[0])
-    }
-    return [*ended, *parts, *_made_with(cells)]
-
-
-def _made_with(cells: Cells) -> list[str]:
-    """A note on the versions of what the runs were made with, if they are known."""
-    found: dict[str, dict[str, None]] = {}
-    for result in (result for results in cells.values() for result in results):
-        for name, version in (result.get("versions") or {}).items():
-            found.setdefault(name, {})[str(version)] = None
-    named = [f"{name} {' and '.join(versions)}" for name, versions in found.items()]
-    return [f"Made with {', '.join(named)}."] if named else []
-
-
-def _is_part(result: Result) -> bool:
-    """Whether a run was told to leave out rows."""
-    stream = (result.get("settings") or {}).get("stream") or {}
-    return stream.get("rows") is not None or bool(stream.get("skip"))
+    ended, parts = [], []
+    made_with: dict[str, dict[str, None]] = {}
+    for (stream, system), seeds in cells.items():
+        asked = (seeds[0].get("settings") or {}).get("stream") or {}
+        if stream in PAPER_FOLDS and (asked.get("rows") is not None or asked.get("skip")):
+            parts.append(f"{stream}: only {seeds[0].get('rows'):,} rows of the stream.")
+        for result in seeds:
+            if result.get("is_complete") is False:
+                run = f"{system} on {stream}, seed {result.get('seed')}"
+                ended.append(f"{run}: ended after {result.get('rows')} rows.")
+            for name, version in (result.get("versions") or {}).items():
+                made_with.setdefault(name, {})[str(version)] = None
+    named = ", ".join(f"{name} {' and '.join(found)}" for name, found in made_with.items())
+    return [*ended, *dict.fromkeys(parts), *([f"Made with {named}."] if named else [])]

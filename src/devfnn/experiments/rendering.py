@@ -1,15 +1,14 @@
-"""Tables of numbers, and how they are written: text, CSV, LaTeX, HTML, Markdown, data."""
+"""Tables of numbers, and how they are written: text, CSV, LaTeX, Markdown, data."""
 
 import csv
 import dataclasses
-import html
 import io
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-NO_VALUE = "-"
+from devfnn.formatting import NO_VALUE
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -62,11 +61,8 @@ class Column:
         return self._number(value) + ("" if spread is None else f" ± {self._number(spread)}")
 
     def _number(self, value: float) -> str:
-        number = self.factor * value
-        sign = "+" if self.is_signed else "-"
-        return (
-            f"{number:{sign}g}" if self.decimals is None else f"{number:{sign},.{self.decimals}f}"
-        )
+        form = "g" if self.decimals is None else f",.{self.decimals}f"
+        return f"{self.factor * value:{'+' if self.is_signed else '-'}{form}}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -164,19 +160,6 @@ class Table:
         parts.append(f"| {' | '.join(rule)} |")
         parts += [line(cells) for section in self.lines() for cells in section]
         return "\n".join([*parts, *(f"\n{_in_markdown(note)}" for note in self.notes), ""])
-
-    def to_html(self) -> str:
-        """A table to put into a page, in ASCII."""
-
-        def line(tag: str, cells: Sequence[str]) -> str:
-            return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
-
-        parts = ["<table>", f"<caption>{html.escape(self.title)}</caption>"]
-        parts += ["<thead>", line("th", [column.title for column in self.columns]), "</thead>"]
-        for section in self.lines():
-            parts += ["<tbody>", *(line("td", cells) for cells in section), "</tbody>"]
-        parts += ["</table>", *(f"<p>{html.escape(note)}</p>" for note in self.notes), ""]
-        return "\n".join(parts).encode("ascii", "xmlcharrefreplace").decode("ascii")
 
     def to_dict(self) -> dict[str, Any]:
         """The table as plain data."""

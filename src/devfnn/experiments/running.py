@@ -12,7 +12,7 @@ from devfnn.baselines.registry import MODELS
 from devfnn.errors import DataError, InputError
 from devfnn.evaluation import ChunkResult, Prequential, Procedure
 from devfnn.evaluation.results import drift_record, run_record
-from devfnn.experiments.inputs import Complete, ScaledOnline, scaled_by_range
+from devfnn.experiments.inputs import complete, scaled_by_range, scaled_online
 from devfnn.experiments.result_files import FORMAT
 from devfnn.experiments.settings import Progress, RunSettings, versions
 from devfnn.model.devfnn import DEVFNN
@@ -53,20 +53,16 @@ class Run:
     """
 
     def __init__(
-        self,
-        settings: RunSettings,
-        *,
-        progress: Progress | None = None,
-        watch: Watch | None = None,
+        self, settings: RunSettings, *, progress: Progress | None = None, watch: Watch = iter
     ) -> None:
         self.settings = settings
-        opened = settings.stream.open(progress)
-        self.stream: Stream = opened.stream
-        self.n_left_out = opened.n_left_out
+        self.stream, self.n_left_out = settings.stream.open(progress)
         self.model: Any = settings.make_model(self.stream)
         self.results: list[ChunkResult] = []
         self.is_complete = False
-        self.source = Watched(self._scaled(), self.stream, watch)
+        is_scaled_first = settings.scaling_name == "dataset"
+        self._scaled = scaled_by_range(self.stream) if is_scaled_first else self.stream
+        self.source = ChunkSource(self.stream, lambda: watch(self._chunks()))
         self.loop = Prequential(self.model, self.source, settings.procedure)
 
     def __iter__(self) -> Iterator[ChunkResult]:
@@ -80,18 +76,16 @@ class Run:
         """Take over where an earlier run stood, and what it had measured."""
         self.model, self.loop, self.results = loop.model, loop, results
 
-    def _scaled(self) -> Iterable[Chunk]:
-        """The stream as the model is to see it. DEVFNN and its parts scale online themselves."""
-        settings, stream = self.settings, self.stream
-        scaled: Iterable[Chunk] = stream
-        if settings.scaling_name == "dataset":
-            scaled = scaled_by_range(stream)
-        elif settings.scaling_name == "online" and not settings.takes_config:
-            scaled = ScaledOnline(stream, by_row=settings.procedure.by_row)
-        if MODELS[settings.model].takes_gaps:
-            return scaled
-        n_before = settings.stream.skip
-        return Complete(scaled, stream.feature_names, model=settings.model, n_before=n_before)
+    def _chunks(self) -> Iterable[Chunk]:
+        """The chunks as the model is to see them. DEVFNN and its parts scale online themselves."""
+        settings, names = self.settings, self.stream.feature_names
+        chunks: Iterable[Chunk] = self._scaled
+        if settings.scaling_name == "online" and not settings.takes_config:
+            chunks = scaled_online(self.stream, by_row=settings.procedure.by_row)
+        if not MODELS[settings.model].takes_gaps:
+            n_before = settings.stream.skip
+            chunks = complete(chunks, names, model=settings.model, n_before=n_before)
+        return chunks
 
     def result(self, command: str | None = None) -> dict[str, Any]:
         """All that is known about the run, as plain data."""
@@ -121,8 +115,6 @@ def evaluate(
         Whatever `iter_prequential` takes: DEVFNN, models of River, CapyMOA and scikit-learn.
     stream
         The rows. They are not scaled here; DEVFNN does that itself.
-    procedure
-        How the run goes.
     name
         What the stream is called in figures and reports.
 
@@ -186,26 +178,24 @@ def _measured(loop: Prequential, results: Sequence[ChunkResult], stream: Stream)
     }
 
 
-class Watched:
-    """Chunks that somebody looks at on their way, with a fingerprint if somebody wants it."""
+class ChunkSource:
+    """The chunks of a run, with a fingerprint if somebody wants it."""
 
-    def __init__(self, chunks: Iterable[Chunk], stream: Stream, watch: Watch | None) -> None:
-        self.chunks, self._stream, self._watch = chunks, stream, watch
+    def __init__(self, stream: Stream, start: Callable[[], Iterable[Chunk]]) -> None:
         self.feature_names: tuple[str, ...] = stream.feature_names
         self.classes: tuple[Hashable, ...] = stream.classes
-        self.has_fingerprint = False
+        self.start = start
         self.expected: tuple[int, int] | None = None
-        """Chunks of an earlier run and their fingerprint; DataError if these are others."""
+        """Chunks of an earlier run, if any, and their fingerprint: DataError if these are others.
+        None if nobody wants a fingerprint."""
         self.n_chunks, self.fingerprint = 0, 0
 
     def __iter__(self) -> Iterator[Chunk]:
-        chunks = iter(self.chunks if self._watch is None else self._watch(self.chunks))
-        return self._checked(chunks) if self.has_fingerprint else chunks
+        return iter(self.start()) if self.expected is None else self._checked(*self.expected)
 
-    def _checked(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    def _checked(self, n_expected: int, expected: int) -> Iterator[Chunk]:
         self.n_chunks = self.fingerprint = 0
-        n_expected, expected = self.expected or (0, 0)
-        for chunk in chunks:
+        for chunk in self.start():
             self.n_chunks += 1
             self.fingerprint = _fingerprint(chunk, self.fingerprint)
             if self.n_chunks == n_expected and self.fingerprint != expected:

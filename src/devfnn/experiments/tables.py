@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from devfnn.evaluation.ranking import Ranking, mean_ranks, rank
+from devfnn.evaluation.ranking import Ranking
 from devfnn.evaluation.results import deviation, mean
 from devfnn.experiments.cells import (
     OURS,
@@ -14,14 +14,13 @@ from devfnn.experiments.cells import (
     largest_size,
     mean_accuracy,
     of_stream,
-    origin,
-    over_seeds,
     overall_speed,
+    ranked,
     run_notes,
     system_name,
     verdicts,
 )
-from devfnn.experiments.published import PUBLISHED, SYSTEMS, Published
+from devfnn.experiments.published import MEASURES, PUBLISHED, SYSTEMS
 from devfnn.experiments.rendering import Column, Table
 
 PERCENT: dict[str, Any] = {"decimals": 2, "factor": 100.0}
@@ -62,11 +61,6 @@ def paper_table(results: Iterable[Result]) -> Table:
 
     For every stream that has results, all systems of the paper are shown, measured or not. Several
     seeds of a system are one line of means.
-
-    Parameters
-    ----------
-    results
-        Results of runs, as plain data.
     """
     cells = cells_of_results(results)
     streams = dict.fromkeys(stream for stream, _ in cells)
@@ -106,33 +100,36 @@ def _beside(measure: Column) -> Column:
 def _stream_rows(stream: str, cells: Cells) -> list[dict[str, Any]]:
     """Lines of a stream: the systems of the paper, measured or not, then other models."""
     published, measured = PUBLISHED.get(stream, {}), of_stream(cells, stream)
-    by_origin: dict[str | None, list[str]] = {}
-    for system, results in measured.items():
-        by_origin.setdefault(origin(results[0]), []).append(system)
+    by_origin: dict[str, list[str]] = {}
+    for system in measured:
+        first = system.replace(",", " ").split()[0]
+        by_origin.setdefault(first if first in SYSTEMS else "", []).append(system)
     rows = []
     chances = chances_against_best(measured)
-    for name in (*SYSTEMS, None):
-        beside = published.get(name or "")
-        lines = {system: measured[system] for system in by_origin.get(name, [])}
-        if not lines and beside is not None:
-            lines = {str(name): []}
-        for system, seeds in lines.items():
-            shown = {"stream": SHOWN.get(stream, stream), "system": system}
-            p = {"p_to_best": chances.get(system)}
-            rows.append(shown | p | _measured(seeds) | _published(beside))
+    for name in (*SYSTEMS, ""):
+        beside = published.get(name)
+        for system in by_origin.get(name, [] if beside is None else [name]):
+            row: dict[str, Any] = {"stream": SHOWN.get(stream, stream), "system": system}
+            row |= _measured(measured.get(system, [])) | {"p_to_best": chances.get(system)}
+            row |= {f"published_{key}": beside and beside[key] for key in MEASURES}
+            rows.append(row)
     return rows
 
 
 def _measured(seeds: Sequence[Result]) -> dict[str, Any]:
     """What was measured, as means over seeds; None for all if there is no result."""
-    values: dict[str, Any] = {}
-    for measure in _MEASURES:
-        for key in filter(None, (measure.key, measure.spread)):
-            values[key] = mean(_value(result, key) for result in seeds)
+    values: dict[str, Any] = {
+        key: mean(_value(result, key) for result in seeds) for key in MEASURES
+    }
     values["rules_end"] = mean((_per_chunk(result, "rules") or [None])[-1] for result in seeds)
     for key in ("scaling", "rows"):
         values[key] = seeds[0].get(key) if seeds else None
-    return values | over_seeds(seeds)
+    return values | {"n_seeds": len(seeds) or None, "seeds_std": _seeds_std(seeds)}
+
+
+def _seeds_std(seeds: Sequence[Result]) -> float | None:
+    """How far the accuracies of seeds differ."""
+    return deviation(result.get("accuracy_mean") for result in seeds)
 
 
 def _per_chunk(result: Result, name: str) -> Sequence[float | None]:
@@ -147,43 +144,23 @@ def _value(result: Result, key: str) -> float | None:
     return value
 
 
-def _published(line: Published | None) -> dict[str, Any]:
-    """What was published, by the keys of what was measured."""
-    keys = [key for measure in _MEASURES for key in (measure.key, measure.spread) if key]
-    return {f"published_{key}": None if line is None else getattr(line, key) for key in keys}
-
-
 # ---- models by streams
 
 
 def peer_table(results: Iterable[Result]) -> Table:
-    """Systems by streams: accuracy, and over all streams speed, size and mean rank.
-
-    Parameters
-    ----------
-    results
-        Results of runs, or cells of a comparison, as plain data.
-    """
+    """Systems by streams: accuracy, and over all streams speed, size and mean rank."""
     cells = cells_of_results(results)
     streams = list(dict.fromkeys(stream for stream, _ in cells))
-    systems = list(dict.fromkeys(system for _, system in cells))
-    shared, scores = _scores(cells, streams, systems)
-    ranks = mean_ranks(scores) if shared and len(systems) > 1 else {}
-    ranking = rank(scores) if len(shared) > 1 and len(systems) > 1 else None
+    ranking = ranked({cell: mean_accuracy(seeds) for cell, seeds in cells.items()})
     rows = [
-        _peer_row(system, cells)
-        | {"mean_rank": ranks.get(system), "p_to_ours": _chance(ranking, system)}
-        for system in systems
+        _peer_row(system, cells, ranking) for system in dict.fromkeys(system for _, system in cells)
     ]
     rows.sort(key=lambda row: row["mean_rank"] or 0.0)
     about = (
         "Accuracy in percent: mean over chunks, ± its deviation over seeds if there are several.",
         "Scaling: online uses only rows before, dataset looks ahead, none leaves rows as they are.",
         "Rows/s: over all streams of a model, predicting and learning. Bytes: its largest model.",
-        f"Rank: mean over the {len(shared)} of {len(streams)} streams that all models have."
-        if ranks
-        else "No rank: that needs two models or more, and a stream that all have.",
-        *_significance(ranking),
+        *_about_ranks(ranking, len(streams)),
     )
     return Table(
         title="Models by streams",
@@ -202,64 +179,45 @@ def peer_table(results: Iterable[Result]) -> Table:
     )
 
 
-def _peer_row(system: str, cells: Cells) -> dict[str, Any]:
+def _peer_row(system: str, cells: Cells, ranking: Ranking | None) -> dict[str, Any]:
     """A model over all its streams."""
     own = {stream: results for (stream, name), results in cells.items() if name == system}
     row: dict[str, Any] = {"system": system}
     for stream, seeds in own.items():
         row[f"accuracy_mean:{stream}"] = mean_accuracy(seeds)
-        row[f"seeds_std:{stream}"] = over_seeds(seeds)["seeds_std"]
+        row[f"seeds_std:{stream}"] = _seeds_std(seeds)
     every = [result for seeds in own.values() for result in seeds]
     counts = sorted({len(seeds) for seeds in own.values()})
     row["n_seeds"] = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
     row["scaling"] = " and ".join(dict.fromkeys(str(each.get("scaling") or "-") for each in every))
     row["rows_per_second"] = overall_speed(every)
     row["model_bytes"] = largest_size(every)
+    row["mean_rank"] = row["p_to_ours"] = None
+    if ranking is not None:
+        row["mean_rank"] = ranking.mean_ranks[ranking.models.index(system)]
+        if OURS in ranking.models and system != OURS:
+            row["p_to_ours"] = ranking.p_value(system, OURS)
     return row
 
 
-def _scores(
-    cells: Cells, streams: Sequence[str], systems: Sequence[str]
-) -> tuple[list[str], dict[str, list[float]]]:
-    """Streams that all models have, and the accuracies of every model on them."""
-    known = {cell: mean_accuracy(seeds) for cell, seeds in cells.items()}
-    shared = [
-        stream
-        for stream in streams
-        if all(known.get((stream, system)) is not None for system in systems)
-    ]
-    scores = {system: [known[stream, system] or 0.0 for stream in shared] for system in systems}
-    return shared, scores
-
-
-def _chance(ranking: Ranking | None, system: str) -> float | None:
-    """p of a model against the default of ours, for all pairs together."""
-    if ranking is None or OURS not in ranking.models or system == OURS:
-        return None
-    return ranking.p_value(system, OURS)
-
-
-def _significance(ranking: Ranking | None) -> list[str]:
+def _about_ranks(ranking: Ranking | None, n_streams: int) -> list[str]:
+    """What the ranks and their tests say."""
     if ranking is None:
-        return []
-    test = {"nemenyi": "Nemenyi", "wilcoxon-holm": "Wilcoxon, Holm"}[ranking.post_hoc]
-    about = f"p: of the difference from {OURS} over streams ({test}, all pairs together)."
-    return [f"{line}." for line in ranking.sentences()] + (
-        [about] if OURS in ranking.models else []
-    )
+        return ["No rank: that needs two models or more, and two streams that all have."]
+    shared = f"the {ranking.n_streams} of {n_streams} streams"
+    lines = [f"Rank: mean over {shared} that all models have."]
+    lines += [f"{line}." for line in ranking.sentences()]
+    if OURS in ranking.models:
+        test = {"nemenyi": "Nemenyi", "wilcoxon-holm": "Wilcoxon, Holm"}[ranking.post_hoc]
+        lines.append(f"p: of the difference from {OURS} over streams ({test}, all pairs together).")
+    return lines
 
 
 # ---- ablations
 
 
 def ablation_table(results: Iterable[Result]) -> Table:
-    """Accuracy with a mechanism changed, and how much that is above or below without the change.
-
-    Parameters
-    ----------
-    results
-        Results of runs, as plain data: of DEVFNN as it is, and with changes.
-    """
+    """Accuracy with a mechanism changed, and how much that is above or below without the change."""
     cells = cells_of_results(results)
     streams = list(dict.fromkeys(stream for stream, _ in cells))
     firsts = {system: seeds[0] for (_, system), seeds in reversed(cells.items())}
@@ -313,10 +271,7 @@ def _ablation_row(cells: Cells, system: str, start: str, streams: Sequence[str])
         is_compared = value is not None and known is not None and system != start
         row[f"difference{key}"] = value - known if is_compared else None  # type: ignore[operator]
     every = [each for (_, name), seeds in cells.items() if name == system for each in seeds]
-    for key, source in (
-        ("rules", "rules_mean"),
-        ("layers", "layers_mean"),
-        ("labels", "label_fraction"),
-    ):
+    sources = {"rules": "rules_mean", "layers": "layers_mean", "labels": "label_fraction"}
+    for key, source in sources.items():
         row[key] = mean(result.get(source) for result in every)
     return row
