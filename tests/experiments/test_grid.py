@@ -1,5 +1,6 @@
 """Many runs over processes: each once, each in a file of its own."""
 
+import concurrent.futures.process
 import json
 import multiprocessing
 import os
@@ -17,7 +18,6 @@ from devfnn.experiments.grid import (
     Outcome,
     _as_children_start,
     _end_with_parent,
-    _outcome,
     cells_of,
     comparison_of,
     run_cell,
@@ -217,12 +217,23 @@ def test_errors_come_back_as_text_since_some_cannot_be_sent(folder, monkeypatch,
     assert run_cell(cells_of(["majority"], [short()], 1)[0], folder).error == message
 
 
-def test_a_process_that_was_killed_is_told():
-    import concurrent.futures.process
+def test_a_process_that_was_killed_is_told(folder, monkeypatch):
+    class Broken:
+        _processes = None
 
-    future = concurrent.futures.Future()
-    future.set_exception(concurrent.futures.process.BrokenProcessPool("..."))
-    outcome = _outcome(cells_of(["majority"], [short()], 1)[0], future)
+        def __init__(self, *_, **__):
+            pass
+
+        def submit(self, *_):
+            future = concurrent.futures.Future()
+            future.set_exception(concurrent.futures.process.BrokenProcessPool("..."))
+            return future
+
+        def shutdown(self, **_):
+            pass
+
+    monkeypatch.setattr("devfnn.experiments.grid.concurrent.futures.ProcessPoolExecutor", Broken)
+    (outcome,) = run_grid(cells_of(["majority"], [short()], 1), folder)
     assert outcome.result is None
     assert "ended from outside" in outcome.error
 

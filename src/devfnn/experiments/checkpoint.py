@@ -97,7 +97,8 @@ def packed(run: Run) -> bytes:
     }
     text = json.dumps(about, default=lambda array: array.tolist())
     tensors = {f"scores.{name}": array for name, array in arrays.items()}
-    tensors |= {"about": _as_bytes(text.encode()), "model": _as_bytes(dump(run.model))}
+    for name, data in {"about": text.encode(), "model": dump(run.model)}.items():
+        tensors[name] = np.frombuffer(data, np.uint8)
     content: bytes = save(tensors)
     return FIRST_LINE + hashlib.sha256(content).digest() + content
 
@@ -109,13 +110,16 @@ def resume(run: Run, path: pathlib.Path) -> None:
     another format; the run is then as it was.
     """
     check_can_be_stored(run)
+    mine = run.settings.to_dict() | {"features": list(run.stream.feature_names)}
     with refusing_malformed(path):
         tensors = _unpacked(path.read_bytes())
         about = json.loads(tensors["about"].tobytes())
-        other = _difference(about, run)
-    if other is not None:
+        found = difference(mine, about["settings"] | {"features": about["features"]})
+    if found is not None:
+        name, here, there = found
         raise InputError(
-            f"{path}: {other}; go on with the same settings, or start anew with another checkpoint"
+            f"{path}: this run has {name} = {here!r}, the checkpoint {there!r}; go on with the "
+            "same settings, or start anew with another checkpoint"
         )
     with refusing_malformed(path, passes=()):
         model = parse(tensors["model"].tobytes(), max_bytes=tensors["model"].nbytes)
@@ -126,7 +130,7 @@ def resume(run: Run, path: pathlib.Path) -> None:
         loop.restore(about["loop"], scores)
         results = [_from_plain(each) for each in about["results"]]
         n_chunks, fingerprint = map(int, about["fingerprint"])
-    run.go_on_with(loop, results)
+    run.model, run.loop, run.results = model, loop, results
     run.source.expected = (n_chunks, fingerprint)
 
 
@@ -152,20 +156,6 @@ def check_can_be_stored(run: Run) -> None:
         )
 
 
-def _difference(about: dict[str, Any], run: Run) -> str | None:
-    """What is not as it was when the checkpoint was written."""
-    found = difference(run.settings.to_dict(), about["settings"])
-    if found is not None:
-        name, mine, theirs = found
-        return f"this run has {name} = {mine!r}, the checkpoint {theirs!r}"
-    if about["features"] != list(run.stream.feature_names):
-        return "the stream has other features than when the checkpoint was written"
-    n_rows = run.stream.n_rows
-    if n_rows is not None and about["loop"]["n_rows"] > n_rows:
-        return f"the stream has {n_rows:,} rows, fewer than when the checkpoint was written"
-    return None
-
-
 def _from_plain(data: dict[str, Any]) -> ChunkResult:
     """The result of a chunk as a checkpoint holds it."""
     events = tuple(Event.from_dict(each) for each in data["events"])
@@ -178,7 +168,3 @@ def _from_plain(data: dict[str, Any]) -> ChunkResult:
         arrays = {name: np.array(v) for name, v in tally.items() if isinstance(v, list)}
         tally = Tally(**tally | arrays)
     return ChunkResult(**data | tuples | {"events": events, "tally": tally})
-
-
-def _as_bytes(data: bytes) -> npt.NDArray[np.uint8]:
-    return np.frombuffer(data, np.uint8)

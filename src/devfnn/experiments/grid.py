@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 from devfnn.baselines.registry import MODELS, is_random
 from devfnn.errors import DataError, InputError
 from devfnn.evaluation.ranking import PostHoc
-from devfnn.experiments.cells import mean_accuracy, ranked
 from devfnn.experiments.result_files import FORMAT, cached_result
 from devfnn.experiments.running import Run
 from devfnn.experiments.settings import RunSettings, StreamSettings
+from devfnn.experiments.tables import mean_accuracy, ranked
 from devfnn.storage import write_whole
 from devfnn.streams.files.content import STANDARD_INPUT
 from devfnn.streams.generators.catalogue import GENERATORS
@@ -162,19 +162,16 @@ def run_grid(cells: Sequence[Cell], folder: pathlib.Path, n_jobs: int = 1) -> It
         with _as_children_start():
             futures = {pool.submit(run_cell, cell, folder): cell for cell in waiting}
         for future in concurrent.futures.as_completed(futures):
-            yield _outcome(futures[future], future)
+            if future.exception() is None:
+                yield future.result()
+            else:  # a cell raises nothing itself
+                why = "its process, or one beside it, was ended from outside"
+                yield Outcome(futures[future], None, why)
     finally:  # end the processes; what they had finished is kept
         processes = list((pool._processes or {}).values())
         pool.shutdown(wait=False, cancel_futures=True)
         for process in processes:
             process.terminate()
-
-
-def _outcome(cell: Cell, future: "concurrent.futures.Future[Outcome]") -> Outcome:
-    try:
-        return future.result()
-    except concurrent.futures.BrokenExecutor:
-        return Outcome(cell, None, "its process, or one beside it, was ended from outside")
 
 
 @contextlib.contextmanager
@@ -215,10 +212,9 @@ def run_cell(cell: Cell, folder: pathlib.Path) -> Outcome:
         result = run.result()
         write_whole(folder / cell.file, f"{json.dumps(result)}\n".encode())
         return Outcome(cell, result)
-    except (InputError, DataError) as error:
-        return Outcome(cell, None, str(error))
-    except Exception as error:  # whatever a model of another library raises
-        return Outcome(cell, None, f"{type(error).__name__}: {error}")
+    except Exception as error:  # also whatever a model of another library raises
+        is_told = isinstance(error, InputError | DataError)
+        return Outcome(cell, None, str(error) if is_told else f"{type(error).__name__}: {error}")
 
 
 def _warm_up(cell: Cell) -> None:

@@ -1,26 +1,28 @@
-"""Tables of numbers, and how they are written: text, CSV, LaTeX, Markdown, data."""
+"""Tables of numbers, and how they are written: CSV, LaTeX, Markdown, data."""
 
 import csv
 import dataclasses
 import io
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from devfnn.formatting import NO_VALUE
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "[": "{[}",  # after a line's end, it would be an argument
-    "±": r"$\pm$",
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-}
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "[": "{[}",  # after a line's end, it would be an argument
+        "±": r"$\pm$",
+        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    }
+)
 """Signs that LaTeX reads as commands."""
 
 
@@ -105,22 +107,6 @@ class Table:
         for row in self.rows:
             yield [row.get(key) for key in keys]
 
-    def to_text(self) -> str:
-        """In columns of letters of one width."""
-        titles = [column.title for column in self.columns]
-        sections = list(self.lines())
-        every = [titles, *itertools.chain.from_iterable(sections)]
-        widths = [max(map(len, cells)) for cells in zip(*every, strict=True)]
-
-        def aligned(cells: Sequence[str]) -> str:
-            first = [cells[0].ljust(widths[0]), cells[1].ljust(widths[1])]
-            others = [cell.rjust(w) for cell, w in zip(cells[2:], widths[2:], strict=True)]
-            return "  ".join([*first, *others]).rstrip()
-
-        body = "\n\n".join("\n".join(map(aligned, section)) for section in sections)
-        head = [self.title, "", aligned(titles), aligned(["-" * width for width in widths])]
-        return "\n".join([*head, body, *(["", *self.notes] if self.notes else [])]) + "\n"
-
     def to_csv(self) -> str:
         """Values, with deviations in columns of their own; empty where there is none."""
         file = io.StringIO()
@@ -130,33 +116,25 @@ class Table:
     def to_latex(self) -> str:
         """A tabular; needs the package booktabs."""
 
-        def line(cells: Sequence[str]) -> str:
+        def line(cells: Iterable[str]) -> str:
             return " & ".join(map(_in_latex, cells)) + r" \\"
 
-        sections = ["\n".join(map(line, section)) for section in self.lines()]
         comments = ["Needs \\usepackage{booktabs}.", self.title, *self.notes]
-        return "\n".join(
-            [
-                *(f"% {' '.join(comment.split())}" for comment in comments),
-                rf"\begin{{tabular}}{{ll{'r' * (len(self.columns) - 2)}}}",
-                r"\toprule",
-                line([column.title for column in self.columns]),
-                r"\midrule",
-                "\n\\midrule\n".join(sections),
-                r"\bottomrule",
-                r"\end{tabular}",
-                "",
-            ]
-        )
+        parts = [f"% {' '.join(comment.split())}" for comment in comments]
+        parts += [rf"\begin{{tabular}}{{ll{'r' * (len(self.columns) - 2)}}}", r"\toprule"]
+        parts.append(line(column.title for column in self.columns))
+        for section in self.lines():
+            parts += [r"\midrule", *map(line, section)]
+        return "\n".join([*parts, r"\bottomrule", r"\end{tabular}", ""])
 
     def to_markdown(self) -> str:
         """A table as pages on code hosts have it; nothing in it is read as markup."""
 
-        def line(cells: Sequence[str]) -> str:
+        def line(cells: Iterable[str]) -> str:
             return f"| {' | '.join(map(_in_markdown, cells))} |"
 
         rule = [":--", ":--", *["--:"] * (len(self.columns) - 2)]
-        parts = [f"**{_in_markdown(self.title)}**", "", line([each.title for each in self.columns])]
+        parts = [f"**{_in_markdown(self.title)}**", "", line(each.title for each in self.columns)]
         parts.append(f"| {' | '.join(rule)} |")
         parts += [line(cells) for section in self.lines() for cells in section]
         return "\n".join([*parts, *(f"\n{_in_markdown(note)}" for note in self.notes), ""])
@@ -174,6 +152,4 @@ def _in_markdown(text: str) -> str:
 
 def _in_latex(text: str) -> str:
     """A text as LaTeX shows it, on one line."""
-    if text == NO_VALUE:
-        return "--"
-    return "".join(_LATEX.get(sign, sign) for sign in " ".join(text.split()))
+    return "--" if text == NO_VALUE else " ".join(text.split()).translate(_LATEX)

@@ -72,10 +72,6 @@ class Run:
             yield result
         self.is_complete = True
 
-    def go_on_with(self, loop: Prequential, results: list[ChunkResult]) -> None:
-        """Take over where an earlier run stood, and what it had measured."""
-        self.model, self.loop, self.results = loop.model, loop, results
-
     def _chunks(self) -> Iterable[Chunk]:
         """The chunks as the model is to see them. DEVFNN and its parts scale online themselves."""
         settings, names = self.settings, self.stream.feature_names

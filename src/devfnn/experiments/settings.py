@@ -176,10 +176,8 @@ class RunSettings:
         if not self.takes_config:
             return None
         config = presets.by_name(str(self.preset_name), self.stream.name)
-        config = config.replace(seed=self.stream.seed)
-        if self.scaling_name != "online":
-            config = config.replace(scaling="none")
-        return config.replace(**self.changes)
+        scaling = config.scaling if self.scaling_name == "online" else "none"
+        return config.replace(seed=self.stream.seed, scaling=scaling).replace(**self.changes)
 
     def final_config(self) -> Config | None:
         """The configuration that the model ends up with; None for models without one."""

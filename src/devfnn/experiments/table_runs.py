@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from devfnn.baselines.registry import MODELS
-from devfnn.experiments.cells import RIVALS
 from devfnn.experiments.grid import Cell, cells_of
 from devfnn.experiments.published import PAPER_FOLDS, PAPER_OPTIONS
 from devfnn.experiments.settings import StreamSettings
+from devfnn.experiments.tables import RIVALS
 from devfnn.model.presets import name_in_paper
 
 PAPER_STREAMS = tuple(name for name in PAPER_FOLDS if name != "susy")
@@ -51,7 +51,7 @@ ABLATIONS: Changes = {
 """Changes of the default, by name."""
 
 STACKED_ABLATIONS: Changes = {
-    "levels that suit it": {"labels__certainty": 0.95, "drift__significance": 1e-8},
+    "levels that suit it": {"labels__certainty": 0.95, "drift__significance": 1e-8}
 }
 """The same for stacked gaussian layers: levels of the default are set for rival layers."""
 
@@ -65,18 +65,6 @@ PAPER_ABLATIONS: Changes = {
     "votes equal": {"voting": {"form": "equal", "ballots": "hard", "reset_winner": True}},
 }
 """The same for the network as the paper has it."""
-
-RIVAL_VARIANTS: Mapping[str, Changes] = {
-    "sdevfnn": {
-        "rules evolving": {"gaussian__rules": "evolving"},
-        "all layers learn": {"training": "all"},
-    },
-    "dsscn": {"cut after one row": {"compat": True}, "merging off": {"merging": False}},
-    "pnn": {"five passes": {"epochs": 5}},
-    "den": {"five passes": {"epochs": 5}},
-    "hat": {"five passes": {"epochs": 5}},
-}
-"""Other ways to run the paper's rivals, by model."""
 
 
 def table_cells(
@@ -94,7 +82,7 @@ def table_cells(
 
 
 def ablation_cells(streams: Sequence[str], n_seeds: int, **limits: Any) -> list[Cell]:
-    """DEVFNN with every mechanism switched off in turn, as the paper has it too, and its rivals.
+    """DEVFNN with every mechanism switched off in turn, as the paper has it too.
 
     limits: rows and data_dir as in `StreamSettings`
     """
@@ -102,7 +90,6 @@ def ablation_cells(streams: Sequence[str], n_seeds: int, **limits: Any) -> list[
         "devfnn": ABLATIONS,
         "devfnn@stacked": STACKED_ABLATIONS,
         "devfnn@paper": PAPER_ABLATIONS,
-        **RIVAL_VARIANTS,
     }
     return [
         dataclasses.replace(cell, model=f"{model}, {name}" if name else model)

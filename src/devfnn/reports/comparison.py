@@ -9,7 +9,7 @@ from devfnn import figures
 from devfnn.errors import InputError
 from devfnn.evaluation.ranking import Ranking
 from devfnn.evaluation.results import mean
-from devfnn.experiments.cells import largest_size, overall_speed
+from devfnn.experiments.tables import largest_size, overall_speed
 from devfnn.figures.runs import several_over_time
 from devfnn.formatting import NO_VALUE, count, listed, percent, plural, seconds, size
 from devfnn.reports.measures import deviation
