@@ -13,7 +13,7 @@ from devfnn.baselines.peers import PEERS, provide_java
 from devfnn.errors import DataError, InputError, NotLearnedError
 from devfnn.evaluation import iter_prequential
 from devfnn.evaluation.learners import adapted
-from devfnn.experiments.inputs import complete
+from devfnn.experiments.running import complete
 from devfnn.streams import from_arrays
 
 SMALLER = {

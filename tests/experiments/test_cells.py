@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from devfnn.experiments.tables import best_of, cells_of_results, chances_against_best
+from devfnn.experiments.tables import cells_of_results, chances_against_best
 
 
 def result(model, accuracies, stream="sea-paper", seed=0):
@@ -35,10 +35,9 @@ def measured(*results):
 
 
 def test_the_best_has_the_highest_mean_over_seeds():
-    seeds = [result("pnn", [0.9, 0.9]), result("pnn", [0.1, 0.1], seed=1)]
-    found = measured(*seeds, result("majority", [0.6, 0.6]))
-    assert best_of(found) == "majority"
-    assert best_of({}) is None
+    seeds = [result("pnn", [0.9, 0.9, 0.9]), result("pnn", [0.1, 0.1, 0.1], seed=1)]
+    chances = chances_against_best(measured(*seeds, result("majority", [0.6, 0.6, 0.6])))
+    assert chances["majority"] is None and chances["PNN"] is not None
 
 
 def test_chances_are_those_of_wilcoxon_over_chunks():

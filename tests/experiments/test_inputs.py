@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from devfnn.errors import DataError, InputError
-from devfnn.experiments.inputs import complete, scaled_by_range, scaled_online
+from devfnn.experiments.running import complete, scaled_by_range, scaled_online
 from devfnn.streams import from_arrays
 from devfnn.streams.stream import Stream
 from devfnn.types import Chunk

@@ -1,5 +1,6 @@
 """A run from its settings to its result."""
 
+import dataclasses
 import pickle
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -8,15 +9,16 @@ from typing import Any
 import numpy as np
 
 import devfnn
+from devfnn.arrays import Floats
 from devfnn.baselines.registry import MODELS
 from devfnn.errors import DataError, InputError
 from devfnn.evaluation import ChunkResult, Prequential, Procedure
 from devfnn.evaluation.results import drift_record, run_record
-from devfnn.experiments.inputs import complete, scaled_by_range, scaled_online
 from devfnn.experiments.result_files import FORMAT
 from devfnn.experiments.settings import Progress, RunSettings, versions
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.gclass import GClass
+from devfnn.model.scaling import OnlineScaler
 from devfnn.streams.drift import positions_before
 from devfnn.streams.stream import Stream
 from devfnn.types import Chunk
@@ -174,6 +176,27 @@ def _measured(loop: Prequential, results: Sequence[ChunkResult], stream: Stream)
     }
 
 
+def _get_ready(model: Any) -> None:
+    """Compile kernels before the clock runs, if that has to be done."""
+    if isinstance(model, DEVFNN):
+        from devfnn.model.compiling import ensure_compiled
+
+        ensure_compiled(model.config)
+
+
+def model_bytes(model: Any) -> int | None:
+    """Size of a model: of its arrays if it says so, else of its pickle; None without one."""
+    if hasattr(model, "nbytes"):
+        return int(model.nbytes)
+    try:
+        return len(pickle.dumps(model))
+    except Exception:  # models of other libraries fail in many ways, Java objects among them
+        return None
+
+
+# ---- rows on their way to the model
+
+
 class ChunkSource:
     """The chunks of a run, with a fingerprint if somebody wants it."""
 
@@ -208,19 +231,90 @@ def _fingerprint(chunk: Chunk, before: int) -> int:
     return zlib.crc32(chunk.y.tobytes() if is_plain else repr(chunk.y.tolist()).encode(), found)
 
 
-def _get_ready(model: Any) -> None:
-    """Compile kernels before the clock runs, if that has to be done."""
-    if isinstance(model, DEVFNN):
-        from devfnn.model.compiling import ensure_compiled
+def scaled_by_range(stream: Stream) -> Stream:
+    """The stream scaled to [0, 1] by the smallest and largest values of all its rows.
 
-        ensure_compiled(model.config)
+    This looks ahead: it reads the stream once before it starts. The paper does it.
+    """
+    low = np.full(len(stream.feature_names), np.inf)
+    high = -low
+    for block in stream.blocks():
+        if len(block.y):
+            low = np.fmin(low, np.fmin.reduce(block.X))
+            high = np.fmax(high, np.fmax.reduce(block.X))
+    with np.errstate(over="ignore", invalid="ignore"):
+        width = np.where(high == low, 1.0, high - low)
+    for name, reach in zip(stream.feature_names, width, strict=True):
+        if not np.isfinite(reach):
+            why = "it has no value in the whole stream, or its values lie too far apart"
+            raise InputError(f"{name!r} has no range to scale by: {why}")
+
+    def scaled() -> Iterator[Chunk]:
+        for block in stream.blocks():
+            yield block._replace(X=(block.X - low) / width)
+
+    return dataclasses.replace(stream, blocks=scaled)
 
 
-def model_bytes(model: Any) -> int | None:
-    """Size of a model: of its arrays if it says so, else of its pickle; None without one."""
-    if hasattr(model, "nbytes"):
-        return int(model.nbytes)
-    try:
-        return len(pickle.dumps(model))
-    except Exception:  # models of other libraries fail in many ways, Java objects among them
-        return None
+def scaled_online(stream: Stream, *, by_row: bool = False) -> Iterator[Chunk]:
+    """Chunks scaled by what came before them, for models that do not do it themselves.
+
+    The first chunk is scaled by itself, since it only trains; a later one by the rows before it.
+    Row by row, the first chunk is predicted too: ever longer pieces of it are scaled by the rows
+    before them.
+    """
+    scaler = OnlineScaler(len(stream.feature_names))
+    is_first = True
+    for chunk in stream:
+        late = chunk.late
+        if late is not None:
+            late = late._replace(X=scaler.transform(late.X))
+        if is_first and by_row:
+            X = np.concatenate([chunk.X[:0], *_piecewise(chunk.X, scaler)])
+        elif is_first:
+            _absorb(scaler, chunk.X)
+            X = scaler.transform(chunk.X)
+        else:
+            X = scaler.transform(chunk.X)
+        yield chunk._replace(X=X, late=late)
+        if not is_first:
+            _absorb(scaler, chunk.X)
+        is_first = is_first and not len(chunk.y)
+
+
+def _piecewise(X: Floats, scaler: OnlineScaler) -> Iterator[Floats]:
+    """Pieces of 1, 1, 2, 4, ... rows, each scaled by those before it."""
+    start = 0
+    while start < len(X):
+        piece = X[start : max(1, 2 * start)]
+        yield scaler.transform(piece)
+        _absorb(scaler, piece)
+        start += len(piece)
+
+
+def _absorb(scaler: OnlineScaler, X: Floats) -> None:
+    """Let the scaler see a chunk."""
+    start = 0
+    while (due := scaler.absorb(X, start)) < len(X):
+        scaler.remake()
+        start = due + 1
+
+
+def complete(
+    chunks: Iterable[Chunk], feature_names: Sequence[str], *, model: str, n_before: int
+) -> Iterator[Chunk]:
+    """Chunks up to a value that is missing: DataError says where it is.
+
+    For models of other libraries that fail of it, or learn nonsense from it without a word.
+    """
+    n_rows = n_before
+    for chunk in chunks:
+        is_missing = np.isnan(chunk.X)
+        if is_missing.any():
+            row, feature = np.argwhere(is_missing)[0]
+            raise DataError(
+                f"row {n_rows + row + 1:,}: {feature_names[feature]!r} is missing, and {model} "
+                "needs all values; missing='mean' puts the mean in its place"
+            )
+        n_rows += len(chunk.y)
+        yield chunk

@@ -100,11 +100,6 @@ def _conditions(result: Result) -> dict[str, Any]:
     return length | {**(result.get("config") or {}), **_changes(result), "seed": None}
 
 
-def of_stream(cells: Cells, stream: str) -> dict[str, list[Result]]:
-    """Results on a stream by system."""
-    return {system: seeds for (name, system), seeds in cells.items() if name == stream}
-
-
 def mean_accuracy(seeds: Iterable[Result]) -> float | None:
     """Accuracy of a cell, as a mean over seeds; None if there is none."""
     return mean(result.get("accuracy_mean") for result in seeds)
@@ -148,23 +143,16 @@ def ranked(
     return rank(scores, post_hoc=post_hoc)
 
 
-def best_of(measured: Mapping[str, Sequence[Result]]) -> str | None:
-    """The system with the highest accuracy, as a mean over seeds."""
-    known = {system: mean_accuracy(seeds) for system, seeds in measured.items()}
-    scored = {system: score for system, score in known.items() if score is not None}
-    return max(scored, key=lambda system: scored[system]) if scored else None
-
-
 def chances_against_best(measured: Mapping[str, Sequence[Result]]) -> dict[str, float | None]:
-    """How likely each system differs from the best by chance; None for the best itself.
+    """How likely each system differs by chance from the one with the highest accuracy.
 
-    Wilcoxon's signed ranks over chunks, each a mean over seeds. None too where chunks are unknown
-    or not the same.
+    Wilcoxon's signed ranks over chunks, each a mean over seeds. None for the best itself, and where
+    chunks are unknown or not the same.
     """
-    best = best_of(measured)
     found: dict[str, float | None] = dict.fromkeys(measured)
-    for system in measured if best is not None else ():
-        own, ahead = _chunks(measured[system]), _chunks(measured[str(best)])
+    best = max(measured, key=lambda system: mean_accuracy(measured[system]) or 0.0)
+    ahead = _chunks(measured[best])
+    for system, own in ((name, _chunks(seeds)) for name, seeds in measured.items()):
         gaps = ahead - own if own.shape == ahead.shape else own[:0]
         gaps = gaps[~np.isnan(gaps)]
         if system != best and gaps.size:
@@ -174,10 +162,14 @@ def chances_against_best(measured: Mapping[str, Sequence[Result]]) -> dict[str, 
 
 def _chunks(seeds: Sequence[Result]) -> Floats:
     """Accuracy of every chunk, as a mean over seeds, NaN where there is none; empty if unknown."""
-    every = [(result.get("per_chunk") or {}).get("accuracy") or [] for result in seeds]
+    every = [_per_chunk(result, "accuracy") for result in seeds]
     is_same = len({len(each) for each in every}) == 1
     chunks: Floats = np.array(every if is_same else [[]], np.float64).mean(axis=0)
     return chunks
+
+
+def _per_chunk(result: Result, name: str) -> Sequence[float | None]:
+    return (result.get("per_chunk") or {}).get(name) or []
 
 
 def run_notes(cells: Cells) -> list[str]:
@@ -271,7 +263,8 @@ def _beside(measure: Column) -> Column:
 
 def _stream_rows(stream: str, cells: Cells) -> list[dict[str, Any]]:
     """Lines of a stream: the systems of the paper, measured or not, then other models."""
-    published, measured = PUBLISHED.get(stream, {}), of_stream(cells, stream)
+    measured = {system: seeds for (name, system), seeds in cells.items() if name == stream}
+    published = PUBLISHED.get(stream, {})
     by_origin: dict[str, list[str]] = {}
     for system in measured:
         first = system.replace(",", " ").split()[0]
@@ -302,10 +295,6 @@ def _measured(seeds: Sequence[Result]) -> dict[str, Any]:
 def _seeds_std(seeds: Sequence[Result]) -> float | None:
     """How far the accuracies of seeds differ."""
     return deviation(result.get("accuracy_mean") for result in seeds)
-
-
-def _per_chunk(result: Result, name: str) -> Sequence[float | None]:
-    return (result.get("per_chunk") or {}).get(name) or []
 
 
 def _value(result: Result, key: str) -> float | None:
