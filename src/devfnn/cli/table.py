@@ -18,7 +18,7 @@ from devfnn.experiments.rendering import Table
 from devfnn.experiments.result_files import read_results, refusing_malformed
 from devfnn.experiments.tables import ablation_table, paper_table, peer_table
 
-Format = Literal["markdown", "csv", "latex"]
+Format = Literal["markdown", "latex"]
 
 
 @command

@@ -1,5 +1,6 @@
 """How fast models are on this machine, against one plain update in NumPy in the same run."""
 
+import itertools
 import statistics
 import time
 from collections.abc import Iterator, Sequence
@@ -20,9 +21,8 @@ def timings(
     models: Sequence[str], streams: Sequence[str], n_rows: int, n_repeats: int
 ) -> Iterator[dict[str, Any]]:
     """Time every model on every stream; a result at a time."""
-    for stream in streams:
-        for model in models:
-            yield _timed(model, stream, n_rows, n_repeats)
+    for stream, model in itertools.product(streams, models):
+        yield _timed(model, stream, n_rows, n_repeats)
 
 
 def _timed(model: str, stream: str, n_rows: int, n_repeats: int) -> dict[str, Any]:

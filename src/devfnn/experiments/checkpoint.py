@@ -31,9 +31,6 @@ FIRST_LINE = b"devfnn checkpoint 2\n"
 
 N_DIGEST = hashlib.sha256().digest_size
 
-EVERY_SECONDS = 5.0
-"""Time between two checkpoints."""
-
 LARGEST_SHARE = 0.05
 """Part of the time that writing checkpoints may take; they become rarer if it takes more."""
 
@@ -46,7 +43,7 @@ class Checkpoint:
     every_seconds: time between two checkpoints; 0 for one after every chunk
     """
 
-    def __init__(self, path: pathlib.Path, every_seconds: float = EVERY_SECONDS) -> None:
+    def __init__(self, path: pathlib.Path, every_seconds: float = 5.0) -> None:
         self.path = path
         self._every = every_seconds
         self._last = time.monotonic()
@@ -111,7 +108,7 @@ def resume(run: Run, path: pathlib.Path) -> None:
     """
     check_can_be_stored(run)
     mine = run.settings.to_dict() | {"features": list(run.stream.feature_names)}
-    with refusing_malformed(path):
+    with refusing_malformed(path, passes=()):
         tensors = _unpacked(path.read_bytes())
         about = json.loads(tensors["about"].tobytes())
         found = difference(mine, about["settings"] | {"features": about["features"]})

@@ -33,9 +33,6 @@ from devfnn.streams.generators.catalogue import GENERATORS
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 """One process is one core, so that times can be compared."""
 
-LONGEST_STEM = 60
-"""Characters of the name of a file that its results carry in theirs."""
-
 MEASURED = (
     *("accuracy_mean", "accuracy_std", "accuracy_overall", "f1", "kappa", "rows", "chunks"),
     *("rows_per_second", "model_bytes", "label_fraction", "seconds_predict", "seconds_learn"),
@@ -61,7 +58,7 @@ class Cell:
     def name(self) -> str:
         """What it is called, also as a file; names of other files get a code, to be told apart."""
         name = self.settings.stream.name
-        stream = re.sub(r"[^\w.-]", "_", pathlib.PurePath(name).stem)[:LONGEST_STEM]
+        stream = re.sub(r"[^\w.-]", "_", pathlib.PurePath(name).stem)[:60]
         if stream != name:
             stream += f"-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
         return f"{self.model}__{stream}__{self.seed}"
@@ -98,16 +95,8 @@ def cells_of(
 
     Where neither the stream nor the model draws anything, one seed is enough.
 
-    Parameters
-    ----------
-    models
-        Names of models, with a preset after @ if need be.
-    streams
-        Which rows; their seeds are set here.
-    changes
-        Parameters by model.
-    common
-        What is the same for all: `scaling` and `procedure` of `RunSettings`.
+    models: names, with a preset after @ if need be; changes: parameters by model
+    common: what is the same for all, `scaling` and `procedure` of `RunSettings`
     """
     if unknown := set(changes or {}) - set(models):
         raise InputError(f"parameters are set for {sorted(unknown)[0]!r}, which is not compared")

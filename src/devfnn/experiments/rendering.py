@@ -1,8 +1,6 @@
-"""Tables of numbers, and how they are written: CSV, LaTeX, Markdown, data."""
+"""Tables of numbers, and how they are written: LaTeX, Markdown, data."""
 
-import csv
 import dataclasses
-import io
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,9 +29,7 @@ class Column:
     """What a column shows of every row."""
 
     key: str
-    """Where its value is in a row."""
     title: str
-    """What stands above it."""
     spread: str | None = None
     """Where the deviation of the value is, if it has one."""
     decimals: int | None = None
@@ -72,9 +68,7 @@ class Table:
     """Rows of values, and the columns that show them."""
 
     title: str
-    """What it shows, in one line."""
     columns: tuple[Column, ...]
-    """From left to right."""
     rows: tuple[Mapping[str, Any], ...]
     """Values by key; None for what was not measured. Shares are in [0, 1]."""
     notes: tuple[str, ...] = ()
@@ -97,21 +91,12 @@ class Table:
             yield texts
 
     def values(self) -> Iterator[list[Any]]:
-        """Names of all values, then the values of every row; deviations have columns of their own.
-
-        These are lines of a CSV file.
-        """
+        """Lines of a CSV file: names, then values of rows; deviations have their own columns."""
         pairs = ((column.key, column.spread) for column in self.columns)
         keys = [key for pair in pairs for key in pair if key is not None]
         yield list(keys)
         for row in self.rows:
             yield [row.get(key) for key in keys]
-
-    def to_csv(self) -> str:
-        """Values, with deviations in columns of their own; empty where there is none."""
-        file = io.StringIO()
-        csv.writer(file, lineterminator="\n").writerows(self.values())
-        return file.getvalue()
 
     def to_latex(self) -> str:
         """A tabular; needs the package booktabs."""

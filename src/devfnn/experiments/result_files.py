@@ -25,13 +25,10 @@ def kind_of(data: Mapping[str, Any]) -> Literal["run", "comparison"]:
 def read_either(path: Path) -> Result:
     """A result or a comparison, whichever the file holds; `kind_of` tells which.
 
-    Raises
-    ------
-    DataError
-        If the file cannot be read, is no JSON, is cut short, or holds something else.
+    DataError if the file cannot be read, is no JSON, is cut short, or holds something else.
     """
     name = os.fspath(path)
-    with refusing_malformed(name):
+    with refusing_malformed(name, passes=()):
         text = pathlib.Path(path).read_text(encoding="utf-8-sig")
         data: Result = json.loads(text, parse_constant=lambda _: None)
         if not {"cells", "per_chunk"} & data.keys():
@@ -70,9 +67,13 @@ def read_results(paths: Iterable[Path]) -> list[Result]:
     return results
 
 
+NOT_OF_CONTENT = (InputError, DataError, ImportError, OSError)
+"""Errors that say what is wrong themselves."""
+
+
 @contextlib.contextmanager
 def refusing_malformed(
-    what: object, passes: tuple[type[Exception], ...] = (InputError, DataError)
+    what: object, passes: tuple[type[Exception], ...] = NOT_OF_CONTENT
 ) -> Iterator[None]:
     """Say of whatever fails on the content of files that it is not as devfnn writes it.
 
@@ -94,10 +95,7 @@ def refusing_malformed(
 def cached_result(path: pathlib.Path, settings: RunSettings) -> Result | None:
     """The result of an earlier call; None if there is none, or it is of a run that was stopped.
 
-    Raises
-    ------
-    DataError
-        If it is the result of other settings, of another version, or of other defaults.
+    DataError if it is the result of other settings, of another version, or of other defaults.
     """
     if not path.exists():
         return None

@@ -25,13 +25,8 @@ Result = Mapping[str, Any]
 Cells = dict[tuple[str, str], list[Result]]
 """Results of all seeds by stream and system."""
 
-RIVALS = {
-    "sdevfnn": "SDEVFNN",
-    "sdevfnn-evolving": "SDEVFNN (evolving rules)",
-    "dsscn": "DSSCN",
-    "pnn": "PNN",
-    "den": "DEN",
-    "hat": "HAT",
+RIVALS = {name.lower(): name for name in SYSTEMS[1:]} | {
+    "sdevfnn-evolving": "SDEVFNN (evolving rules)"
 }
 """Models that are systems of the paper's table, and what they are called there."""
 
@@ -283,13 +278,11 @@ def _stream_rows(stream: str, cells: Cells) -> list[dict[str, Any]]:
 
 def _measured(seeds: Sequence[Result]) -> dict[str, Any]:
     """What was measured, as means over seeds; None for all if there is no result."""
-    values: dict[str, Any] = {
-        key: mean(_value(result, key) for result in seeds) for key in MEASURES
-    }
-    values["rules_end"] = mean((_per_chunk(result, "rules") or [None])[-1] for result in seeds)
-    for key in ("scaling", "rows"):
-        values[key] = seeds[0].get(key) if seeds else None
-    return values | {"n_seeds": len(seeds) or None, "seeds_std": _seeds_std(seeds)}
+    first = seeds[0] if seeds else {}
+    about = {"scaling": first.get("scaling"), "rows": first.get("rows")}
+    end = mean((_per_chunk(result, "rules") or [None])[-1] for result in seeds)
+    about |= {"rules_end": end, "n_seeds": len(seeds) or None, "seeds_std": _seeds_std(seeds)}
+    return {key: mean(_value(result, key) for result in seeds) for key in MEASURES} | about
 
 
 def _seeds_std(seeds: Sequence[Result]) -> float | None:
@@ -381,9 +374,9 @@ def ablation_table(results: Iterable[Result]) -> Table:
     """Accuracy with a mechanism changed, and how much that is above or below without the change."""
     cells = cells_of_results(results)
     streams = list(dict.fromkeys(stream for stream, _ in cells))
-    firsts = {system: seeds[0] for (_, system), seeds in reversed(cells.items())}
-    systems = dict.fromkeys(system for _, system in cells)
-    starts = {system: system_name({**firsts[system], "settings": None}) for system in systems}
+    starts = {
+        system: system_name({**seeds[0], "settings": None}) for (_, system), seeds in cells.items()
+    }
     rows = [_ablation_row(cells, system, start, streams) for system, start in starts.items()]
     order = list(starts.values())
     rows.sort(key=lambda row: (order.index(row["start"]), row["system"] != row["start"]))
