@@ -94,7 +94,7 @@ def test_a_folder_without_results_is_refused(tmp_path):
         (json.dumps(SMALL)[:-2000], "cut short, or not as devfnn writes it"),
         ("[" * 100_000, "RecursionError"),
         ('{"a": ' + "9" * 5000 + "}", "cut short, or not as devfnn writes it"),
-        ("[1, 2]", "not as devfnn writes it"),
+        ("[1, 2]", "neither a result of devfnn run nor one of devfnn compare"),
         ('{"accuracy": 0.9}', "neither a result"),
     ],
 )

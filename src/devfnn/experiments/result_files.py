@@ -30,15 +30,16 @@ def read_either(path: Path) -> Result:
     name = os.fspath(path)
     with refusing_malformed(name, passes=()):
         text = pathlib.Path(path).read_text(encoding="utf-8-sig")
-        data: Result = json.loads(text, parse_constant=lambda _: None)
-        if not {"cells", "per_chunk"} & data.keys():
+        data: Any = json.loads(text, parse_constant=lambda _: None)
+        if not isinstance(data, dict) or not {"cells", "per_chunk"} & data.keys():
             raise ValueError("neither a result of devfnn run nor one of devfnn compare")
     if data.get("format") != FORMAT:
         raise DataError(
             f"{name}: the file has format {data.get('format')}, this version reads {FORMAT}; "
             "run it again with this version"
         )
-    return data
+    result: Result = data
+    return result
 
 
 def read_result(path: Path) -> Result:
