@@ -24,7 +24,9 @@ from record_plan import (
     record_systems,
 )
 from record_runs import Cells, Summary, by_name
+from rich.console import Console
 
+from devfnn.display.results import results_table
 from devfnn.errors import InputError
 from devfnn.experiments.rendering import Column, Table
 from devfnn.figures import accuracy_against_speed, save
@@ -48,6 +50,9 @@ RIVALLED = ("susy-30k", "kdd99-binary", "kdd99-23")
 
 BY_ROW_LEVELS = {"weather": 80.5, "electricity": 82.0}
 LAGS_LEVEL = 87.0
+
+SCREEN_WIDTH = 200
+"""Letters of a line on the terminal; tables are not folded below that."""
 
 ONLINE_LOSS = 0.3
 FOREST_LOSS = 2.0
@@ -351,7 +356,10 @@ def plain(table: Table) -> str:
     if any(column.key == "what" for column in table.columns):
         lines = [f"{row['is']:<12}  {row['what']}  [{row['by'] or '-'}]" for row in table.rows]
         return "\n".join([table.title, "", *lines, "", *table.notes, ""])
-    return table.to_text()
+    console = Console(width=SCREEN_WIDTH)
+    with console.capture() as shown:
+        console.print(results_table(table, SCREEN_WIDTH))
+    return shown.get()
 
 
 def markdown_table(table: Table) -> str:

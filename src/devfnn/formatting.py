@@ -3,7 +3,7 @@
 import collections
 import itertools
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -115,8 +115,8 @@ def flat_names(config: Mapping[str, Any]) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     for name, value in config.items():
-        inner = value if isinstance(value, dict) else None
-        found |= {name: value} if inner is None else {f"{name}.{key}": inner[key] for key in inner}
+        is_section = isinstance(value, dict)
+        found |= {f"{name}.{key}": value[key] for key in value} if is_section else {name: value}
     return found
 
 
@@ -187,26 +187,16 @@ def distinct(labels: Sequence[Hashable]) -> list[str]:
     (['up', 'down'], ['1', "'1'"], ['1', "'1'", "'1' (2)"])
     """
     counts = collections.Counter(map(str, labels))
-    texts = (str(label) if counts[str(label)] == 1 else repr(label) for label in labels)
-    return told_apart(texts, " ({})")
-
-
-def told_apart(texts: Iterable[str], suffix: str) -> list[str]:
-    """Texts of which no two are the same: those that came before get a number, from 2.
-
-    >>> told_apart(["a_b", "a_b", "c"], "_{}")
-    ['a_b', 'a_b_2', 'c']
-    """
     found: dict[str, None] = {}
-    for text in texts:
-        others = (text + suffix.format(number) for number in itertools.count(2))
-        free = (each for each in itertools.chain([text], others) if each not in found)
-        found[next(free)] = None
+    for label in labels:
+        text = str(label) if counts[str(label)] == 1 else repr(label)
+        others = (f"{text} ({number})" for number in itertools.count(2))
+        found[next(each for each in itertools.chain([text], others) if each not in found)] = None
     return list(found)
 
 
 def rows(n_rows: float) -> str:
-    return "1 row" if round(n_rows) == 1 else f"{n_rows:,.0f} rows"
+    return plural(round(n_rows), "row")
 
 
 def label_to_json(label: Any) -> Any:

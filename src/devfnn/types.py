@@ -1,12 +1,10 @@
-"""The contracts between sources, models and whatever runs them, all on one page."""
+"""What streams give to models and to whatever runs them."""
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-
-from devfnn.events import Event
 
 Labels = npt.NDArray[Any]
 """One label for each row, of any type."""
@@ -62,35 +60,3 @@ class Chunk(NamedTuple):
         if self.y.dtype != object:
             return np.ones(len(self.y), np.bool_)
         return np.array([label is not None for label in self.y], np.bool_)
-
-
-class Source(Protocol):
-    """A stream of labelled rows. It knows no model, and starts anew when iterated again."""
-
-    @property
-    def feature_names(self) -> Sequence[str]:
-        """Names of the columns of every chunk."""
-
-    @property
-    def classes(self) -> Sequence[Hashable]:
-        """Labels that may occur."""
-
-    @property
-    def drift_positions(self) -> Iterable[int]:
-        """Rows with which a new concept begins, where that is known; they may go on for ever."""
-
-    def __iter__(self) -> Iterator[Chunk]:
-        """The chunks in order."""
-
-
-class Classifier(Protocol):
-    """A model that predicts rows and learns them, chunk by chunk."""
-
-    def predict_proba(self, X: Any, /) -> npt.NDArray[np.float64]:
-        """Probability of every class, (n_rows, n_classes); the model stays as it is."""
-
-    def predict(self, X: Any, /) -> Labels:
-        """The most probable labels, (n_rows,); the model stays as it is."""
-
-    def learn(self, X: Any, y: Any, /) -> Sequence[Event]:
-        """Learn the rows and say what changed in the structure of the model."""

@@ -13,7 +13,7 @@ from devfnn.baselines.peers import PEERS, provide_java
 from devfnn.errors import DataError, InputError, NotLearnedError
 from devfnn.evaluation import iter_prequential
 from devfnn.evaluation.learners import adapted
-from devfnn.experiments.inputs import Complete
+from devfnn.experiments.running import complete
 from devfnn.streams import from_arrays
 
 SMALLER = {
@@ -157,10 +157,10 @@ def test_a_missing_value_is_refused_by_its_place(name):
     X, y = rows()
     X[150, 1] = np.nan
     stream = stream_of(X, y)
-    complete = Complete(stream, stream.feature_names, model=name, n_before=0)
+    whole = complete(stream, stream.feature_names, model=name, n_before=0)
     learner = adapted(made(name), by_row=False, feature_names="abc", classes=[0, 1])
     with pytest.raises(DataError, match=f"row 151: 'b' is missing, and {name} needs all values"):
-        for chunk in complete:
+        for chunk in whole:
             learner.learn(chunk.X, chunk.y)
 
 

@@ -14,7 +14,7 @@ import pytest
 from cli.shown import messages
 from devfnn.experiments import StreamSettings
 from devfnn.experiments.grid import cells_of, run_cell
-from devfnn.experiments.result_files import read_comparison, read_result
+from devfnn.experiments.result_files import read_either, read_result
 from timeless import timeless
 
 SMALL = ("--rows", 600, "--chunk-rows", 100)
@@ -62,7 +62,7 @@ def test_a_comparison_is_run_told_and_written(invoke, here):
     assert "Report: out/comparison.html" in result.stdout
     assert "logistic on sea, seed 0: " in result.stderr
 
-    found = read_comparison("c.json")
+    found = read_either("c.json")
     assert (here / "c.json").read_text() == (here / "out" / "comparison.json").read_text()
     assert (found["models"], found["streams"], found["seeds"]) == (
         ["logistic", "majority", "no-change"],
@@ -104,7 +104,7 @@ def test_a_comparison_is_run_told_and_written(invoke, here):
     assert again.exit_code == 0, again.output
     assert again.stderr.count("already there") == 12
     assert modified(here / "out" / "runs") == before
-    other = read_comparison("d.json")
+    other = read_either("d.json")
     assert {**other, "command": 0} == {**found, "command": 0}
 
 
@@ -115,7 +115,7 @@ def test_what_failed_is_told_and_the_others_finish(invoke, here, in_one_process)
     assert result.exit_code == 1, result.output
     assert "Failed: devfnn on gappy.csv, seed 0: " in result.stderr
     assert len(in_one_process) == 4
-    found = read_comparison("out/comparison.json")
+    found = read_either("out/comparison.json")
     assert len(found["cells"]) == 3
     assert [each["cell"] for each in found["failed"]] == ["devfnn on gappy.csv, seed 0"]
     assert found["ranking"] is None
@@ -127,7 +127,7 @@ def test_nothing_but_failures_is_a_comparison_too(invoke, here, in_one_process):
     assert result.exit_code == 1, result.output
     assert "Traceback" not in result.output
     assert not (here / "out" / "comparison.html").exists()
-    assert read_comparison("out/comparison.json")["cells"] == []
+    assert read_either("out/comparison.json")["cells"] == []
 
 
 def test_parameters_are_set_by_model(invoke, here, in_one_process):
@@ -169,7 +169,7 @@ def test_files_of_the_same_name_do_not_clash(invoke, here, in_one_process):
     result = invoke("compare", *words, *SMALL)
     assert result.exit_code == 0, result.output
     assert len(list((here / "out" / "runs").iterdir())) == 2
-    cells = read_comparison("out/comparison.json")["cells"]
+    cells = read_either("out/comparison.json")["cells"]
     assert len({cell["accuracy_mean"] for cell in cells}) == 2
     for cell in cells:
         assert read_result(here / "out" / cell["file"])["stream"] == cell["stream"]
@@ -194,7 +194,7 @@ def test_only_files_have_to_be_told_their_label(invoke, here, in_one_process):
     words = ("--models", "majority", "--streams", "sea,rows.csv", "--label", "b", *SMALL)
     result = invoke("compare", *words, "--output", "out")
     assert result.exit_code == 0, result.output
-    cells = read_comparison("out/comparison.json")["cells"]
+    cells = read_either("out/comparison.json")["cells"]
     features = {
         cell["stream"]: read_result(f"out/{cell['file']}")["feature_names"] for cell in cells
     }

@@ -165,14 +165,14 @@ def test_a_file_that_is_no_result_is_refused(plot, tmp_path):
     file = written(tmp_path / "odd.json", [1, 2])
     result = plot(file)
     assert result.exit_code == 1
-    assert "odd.json: neither a result" in result.stderr
+    assert "neither a result" in result.stderr
 
 
 def test_a_malformed_value_is_refused(plot, file):
     file.write_text(json.dumps(SMALL | {"confusion": [[1], {}]}))
     result = plot(file, "--figure", "confusion")
     assert result.exit_code == 1
-    assert f"Error: {file}: a value is missing or not as devfnn writes it" in result.stderr
+    assert f"Error: {file}: damaged, cut short, or not as devfnn writes it" in result.stderr
 
 
 def test_the_result_is_not_overwritten(plot, tmp_path):

@@ -121,7 +121,7 @@ def test_a_file_that_is_no_result_is_refused(report, tmp_path):
     file.write_text('{"accuracy": ')
     result = report(file)
     assert result.exit_code == 1
-    assert "odd.json: not JSON, or cut short" in result.stderr
+    assert "odd.json: damaged, cut short, or not" in result.stderr
     assert not file.with_suffix(".html").exists()
 
 
@@ -138,7 +138,7 @@ def test_a_malformed_value_is_refused_in_one_line(report, file, key, value):
     result = report(file)
     assert result.exit_code == 1
     (line,) = result.stderr.splitlines()
-    assert line.startswith(f"Error: {file}: a value is missing or not as devfnn writes it")
+    assert line.startswith(f"Error: {file}: damaged, cut short, or not as devfnn writes it")
     assert not file.with_suffix(".html").exists()
 
 

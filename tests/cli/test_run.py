@@ -628,6 +628,6 @@ def test_a_damaged_checkpoint_is_refused(invoke, tmp_path, content):
     path.write_bytes(content)
     result = invoke("run", "--rows", 1000, "--checkpoint", path, "--resume")
     assert result.exit_code == 1, result.output
-    assert "is no checkpoint, or a damaged one" in messages(result)
+    assert "damaged, cut short, or not as devfnn writes it" in messages(result)
     assert "Traceback" not in result.output
     assert path.read_bytes() == content

@@ -312,7 +312,7 @@ def test_data_may_have_moved_but_not_have_changed(tmp_path, path):
 
     stopped(chosen("here"), path, 3)
     assert resumed(chosen("there"), path)["rows"] == 1200
-    with pytest.raises(InputError, match="other features than when"):
+    with pytest.raises(InputError, match=r"features = .*, the checkpoint"):
         resume(Run(chosen("here", header="a,c,y\n")), path)
 
 
@@ -331,7 +331,7 @@ def test_rows_that_have_changed_are_refused_again_and_again(tmp_path, path, row,
     before = path.read_bytes()
     for _ in range(2):
         run = Run(chosen)
-        with pytest.raises((DataError, InputError), match=r"not those of the run|fewer than when"):
+        with pytest.raises(DataError, match="not those of the run"):
             resume(run, path)
             list(Checkpoint(path, every_seconds=0.0).follow(run))
         assert path.read_bytes() == before
@@ -346,14 +346,6 @@ def test_rows_that_come_later_may_change(tmp_path, path):
     rows[700] = "5,1,False"
     file.write_text("\n".join(["a,b,y", *rows, ""]))
     assert resumed(chosen, path)["rows"] == 1200
-
-
-def test_a_stream_that_has_become_shorter_is_refused(path):
-    stopped(settings(), path, 4)
-    run = Run(settings())
-    run.stream = run.stream.take(300)
-    with pytest.raises(InputError, match="300 rows, fewer than when"):
-        resume(run, path)
 
 
 @pytest.mark.parametrize("model", ["majority", "no-change", "river-gaussian-nb", "sklearn-sgd"])
@@ -388,7 +380,7 @@ def whole(tmp_path_factory):
     return path.read_bytes()
 
 
-def refuse(path, data, message="no checkpoint, or a damaged one"):
+def refuse(path, data, message="damaged, cut short"):
     """A file must be refused as damaged, and leave the run as it was."""
     path.write_bytes(data)
     run = Run(settings(LABELS))

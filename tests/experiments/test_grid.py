@@ -1,5 +1,6 @@
 """Many runs over processes: each once, each in a file of its own."""
 
+import concurrent.futures.process
 import json
 import multiprocessing
 import os
@@ -15,15 +16,14 @@ from devfnn.experiments import StreamSettings
 from devfnn.experiments.grid import (
     THREADS,
     Outcome,
-    _deaf_to_ctrl_c,
+    _as_children_start,
     _end_with_parent,
-    _outcome,
     cells_of,
     comparison_of,
     run_cell,
     run_grid,
 )
-from devfnn.experiments.result_files import read_comparison, read_result
+from devfnn.experiments.result_files import read_either, read_result
 from timeless import timeless
 
 
@@ -217,25 +217,36 @@ def test_errors_come_back_as_text_since_some_cannot_be_sent(folder, monkeypatch,
     assert run_cell(cells_of(["majority"], [short()], 1)[0], folder).error == message
 
 
-def test_a_process_that_was_killed_is_told():
-    import concurrent.futures.process
+def test_a_process_that_was_killed_is_told(folder, monkeypatch):
+    class Broken:
+        _processes = None
 
-    future = concurrent.futures.Future()
-    future.set_exception(concurrent.futures.process.BrokenProcessPool("..."))
-    outcome = _outcome(cells_of(["majority"], [short()], 1)[0], future)
+        def __init__(self, *_, **__):
+            pass
+
+        def submit(self, *_):
+            future = concurrent.futures.Future()
+            future.set_exception(concurrent.futures.process.BrokenProcessPool("..."))
+            return future
+
+        def shutdown(self, **_):
+            pass
+
+    monkeypatch.setattr("devfnn.experiments.grid.concurrent.futures.ProcessPoolExecutor", Broken)
+    (outcome,) = run_grid(cells_of(["majority"], [short()], 1), folder)
     assert outcome.result is None
     assert "ended from outside" in outcome.error
 
 
 def test_ctrl_c_is_left_to_the_first_process():
     before = signal.getsignal(signal.SIGINT)
-    with _deaf_to_ctrl_c():
+    with _as_children_start():
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
         signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
 
     def elsewhere():
-        with _deaf_to_ctrl_c():
+        with _as_children_start():
             found.append(signal.getsignal(signal.SIGINT))
 
     found = []
@@ -243,13 +254,6 @@ def test_ctrl_c_is_left_to_the_first_process():
     thread.start()
     thread.join()
     assert found == [before]
-
-
-def test_the_first_process_waits_for_no_parent(monkeypatch):
-    n_threads = threading.active_count()
-    assert multiprocessing.parent_process() is None
-    _end_with_parent()
-    assert threading.active_count() == n_threads
 
 
 def test_a_process_ends_with_its_parent(monkeypatch):
@@ -306,7 +310,7 @@ def test_a_comparison_ranks_means_over_seeds(tmp_path):
     assert found["cells"][0]["file"] == "runs/majority__sea__0.json"
     file = tmp_path / "comparison.json"
     file.write_text(json.dumps(found))
-    assert read_comparison(file) == found
+    assert read_either(file) == found
 
 
 def test_runs_that_failed_are_named_and_not_ranked():

@@ -61,7 +61,7 @@ def test_what_goes_without_saying_is_said():
         (settings({"skip": 5}), "stream.skip"),
         (settings(model="gclass"), "model"),
         (settings(preset="static"), "preset"),
-        (settings(changes={"boxes__max_rules": 3}), "changes"),
+        (settings(changes={"boxes__max_rules": 3}), "changes.boxes__max_rules"),
         (settings(scaling="none"), "scaling"),
         (settings(procedure=Procedure(by_row=True)), "procedure.by_row"),
         (settings(procedure=Procedure(warm_up_chunks=1)), "procedure.warm_up_chunks"),

@@ -1,6 +1,7 @@
 """`devfnn bench`: how fast models are on this machine."""
 
 import platform
+from typing import Any
 
 import rich.progress
 import rich.table
@@ -10,7 +11,7 @@ from devfnn.cli.output import Output, command
 from devfnn.cli.running import compile_kernels
 from devfnn.display.tables import literal
 from devfnn.errors import InputError
-from devfnn.experiments.bench import STREAMS, Timing, timings
+from devfnn.experiments.bench import STREAMS, timings
 from devfnn.experiments.settings import versions
 from devfnn.formatting import count, percent, size
 from devfnn.model.config import Config
@@ -47,14 +48,13 @@ def bench(
             disable=not output.progress.is_terminal,
         )
         found = list(tracked)
-        values = [each.to_dict() for each in found]
-        lines.add_all(values)
+        lines.add_all(found)
         machine = {"machine": platform.machine(), "system": platform.system()}
-        result.write({"versions": versions() | machine, "timings": values})
+        result.write({"versions": versions() | machine, "timings": found})
     output.screen.print(_table(found))
 
 
-def _table(found: list[Timing]) -> rich.table.Table:
+def _table(found: list[dict[str, Any]]) -> rich.table.Table:
     table = rich.table.Table(
         title="Predicting and learning, one core, chunks of 500 rows",
         caption="x NumPy: times as fast as one least squares update in NumPy. loop: time of the "
@@ -66,12 +66,12 @@ def _table(found: list[Timing]) -> rich.table.Table:
         table.add_column(name, justify="right", no_wrap=True)
     for each in found:
         table.add_row(
-            literal(each.stream),
-            literal(each.model),
-            percent(each.accuracy_mean),
-            count(each.rows_per_second),
-            f"{each.times_yardstick:.2f}",
-            f"+ {percent(each.loop_share, 1)}",
-            size(each.model_bytes),
+            literal(each["stream"]),
+            literal(each["model"]),
+            percent(each["accuracy_mean"]),
+            count(each["rows_per_second"]),
+            f"{each['times_yardstick']:.2f}",
+            f"+ {percent(each['loop_share'], 1)}",
+            size(each["model_bytes"]),
         )
     return table

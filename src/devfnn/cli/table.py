@@ -18,12 +18,7 @@ from devfnn.experiments.rendering import Table
 from devfnn.experiments.result_files import read_results, refusing_malformed
 from devfnn.experiments.tables import ablation_table, paper_table, peer_table
 
-Format = Literal["text", "markdown", "csv", "latex", "html"]
-
-
-def _written(table: Table, written_as: Format) -> str:
-    text: str = getattr(table, f"to_{written_as}")()
-    return text
+Format = Literal["markdown", "latex"]
 
 
 @command
@@ -61,7 +56,9 @@ def table(
     ),
     rows: inputs.Rows = None,
     data_dir: inputs.DataDir = None,
-    written_as: Format = typer.Option("text", "--format", help="How the table is written."),
+    written_as: Format | None = typer.Option(
+        None, "--format", help="How the table is written; files are Markdown by default."
+    ),
     file: pathlib.Path | None = file_option("Write the table here, do not show it.", "--output"),
 ) -> None:
     """Make Table 1 of the paper, measured beside published; or a table of many models.
@@ -90,7 +87,7 @@ def table(
             runs.end(context, output)
         with refusing_malformed(" ".join(map(str, paths or [folder]))):
             made = kind.make(results)
-            text = _written(made, written_as)
+            text: str = getattr(made, f"to_{written_as or 'markdown'}")()
         result.write(made.to_dict())
         for line in made.values():
             values.add(line)
@@ -103,8 +100,8 @@ def table(
     runs.end(context, output)
 
 
-def _show(made: Table, text: str, written_as: Format, screen: rich.console.Console) -> None:
-    if written_as == "text":
+def _show(made: Table, text: str, written_as: Format | None, screen: rich.console.Console) -> None:
+    if written_as is None:
         screen.print(results_table(made, screen.width))
         show_notes(made, screen)
     elif not screen.quiet:

@@ -12,8 +12,8 @@ from devfnn.evaluation import ChunkResult
 from devfnn.evaluation.ranking import Ranking
 from devfnn.evaluation.results import mean
 from devfnn.events import DriftFound
-from devfnn.experiments.cells import largest_size, overall_speed
 from devfnn.experiments.rendering import Column, Table
+from devfnn.experiments.tables import largest_size, overall_speed
 from devfnn.formatting import NO_VALUE, count, percent, size
 
 MOST_CONCEPTS = 40

@@ -5,7 +5,6 @@ it, the scores so far, and everything else as JSON text. It is replaced at once 
 nothing in it is run or imported.
 """
 
-import contextlib
 import dataclasses
 import hashlib
 import json
@@ -21,6 +20,7 @@ from devfnn.errors import DataError, InputError, StorageError
 from devfnn.evaluation import ChunkResult, Prequential
 from devfnn.evaluation.measures import Tally
 from devfnn.events import Event
+from devfnn.experiments.result_files import refusing_malformed
 from devfnn.experiments.running import Run
 from devfnn.experiments.settings import difference
 from devfnn.model.devfnn import DEVFNN
@@ -31,9 +31,6 @@ FIRST_LINE = b"devfnn checkpoint 2\n"
 
 N_DIGEST = hashlib.sha256().digest_size
 
-EVERY_SECONDS = 5.0
-"""Time between two checkpoints."""
-
 LARGEST_SHARE = 0.05
 """Part of the time that writing checkpoints may take; they become rarer if it takes more."""
 
@@ -41,17 +38,12 @@ Tensors = dict[str, npt.NDArray[Any]]
 
 
 class Checkpoint:
-    """A file that follows a run.
+    """A file that follows a run. What is in the file is replaced.
 
-    Parameters
-    ----------
-    path
-        The file. What is there is replaced.
-    every_seconds
-        Time between two checkpoints; 0 for one after every chunk.
+    every_seconds: time between two checkpoints; 0 for one after every chunk
     """
 
-    def __init__(self, path: pathlib.Path, every_seconds: float = EVERY_SECONDS) -> None:
+    def __init__(self, path: pathlib.Path, every_seconds: float = 5.0) -> None:
         self.path = path
         self._every = every_seconds
         self._last = time.monotonic()
@@ -60,7 +52,7 @@ class Checkpoint:
     def follow(self, run: Run) -> Iterator[ChunkResult]:
         """The results of a run, stored now and then, and when it ends or is stopped."""
         check_can_be_stored(run)
-        run.source.has_fingerprint = True
+        run.source.expected = run.source.expected or (0, 0)
         n_known = len(run.results)
         try:
             for result in run:
@@ -95,11 +87,15 @@ def packed(run: Run) -> bytes:
         "features": list(run.stream.feature_names),
         "fingerprint": [run.source.n_chunks, run.source.fingerprint],
         "loop": plain,
-        "results": [_to_plain(result) for result in run.results],
+        "results": [
+            dataclasses.asdict(each) | {"events": [event.to_dict() for event in each.events]}
+            for each in run.results
+        ],
     }
     text = json.dumps(about, default=lambda array: array.tolist())
     tensors = {f"scores.{name}": array for name, array in arrays.items()}
-    tensors |= {"about": _as_bytes(text.encode()), "model": _as_bytes(dump(run.model))}
+    for name, data in {"about": text.encode(), "model": dump(run.model)}.items():
+        tensors[name] = np.frombuffer(data, np.uint8)
     content: bytes = save(tensors)
     return FIRST_LINE + hashlib.sha256(content).digest() + content
 
@@ -111,15 +107,18 @@ def resume(run: Run, path: pathlib.Path) -> None:
     another format; the run is then as it was.
     """
     check_can_be_stored(run)
-    with _refusing_damage(path):
+    mine = run.settings.to_dict() | {"features": list(run.stream.feature_names)}
+    with refusing_malformed(path, passes=()):
         tensors = _unpacked(path.read_bytes())
         about = json.loads(tensors["about"].tobytes())
-        other = _difference(about, run)
-    if other is not None:
+        found = difference(mine, about["settings"] | {"features": about["features"]})
+    if found is not None:
+        name, here, there = found
         raise InputError(
-            f"{path}: {other}; go on with the same settings, or start anew with another checkpoint"
+            f"{path}: this run has {name} = {here!r}, the checkpoint {there!r}; go on with the "
+            "same settings, or start anew with another checkpoint"
         )
-    with _refusing_damage(path):
+    with refusing_malformed(path, passes=()):
         model = parse(tensors["model"].tobytes(), max_bytes=tensors["model"].nbytes)
         if type(model) is not type(run.model) or model.config != run.model.config:
             raise ValueError("the model has other parameters than this version of devfnn gives it")
@@ -128,8 +127,8 @@ def resume(run: Run, path: pathlib.Path) -> None:
         loop.restore(about["loop"], scores)
         results = [_from_plain(each) for each in about["results"]]
         n_chunks, fingerprint = map(int, about["fingerprint"])
-    run.go_on_with(loop, results)
-    run.source.has_fingerprint, run.source.expected = True, (n_chunks, fingerprint)
+    run.model, run.loop, run.results = model, loop, results
+    run.source.expected = (n_chunks, fingerprint)
 
 
 def _unpacked(data: bytes) -> Tensors:
@@ -145,22 +144,6 @@ def _unpacked(data: bytes) -> Tensors:
     return tensors
 
 
-@contextlib.contextmanager
-def _refusing_damage(path: pathlib.Path) -> Iterator[None]:
-    """Say of whatever fails in a file that the file is damaged."""
-    from safetensors import SafetensorError
-
-    try:
-        yield
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror or error}") from None
-    except (
-        *(SafetensorError, ValueError, LookupError, TypeError, AttributeError),
-        *(ArithmeticError, RecursionError, MemoryError),
-    ) as error:
-        raise DataError(f"{path} is no checkpoint, or a damaged one: {error}") from None
-
-
 def check_can_be_stored(run: Run) -> None:
     """Refuse models that have no safe file format."""
     if not isinstance(run.model, DEVFNN):
@@ -170,26 +153,8 @@ def check_can_be_stored(run: Run) -> None:
         )
 
 
-def _difference(about: dict[str, Any], run: Run) -> str | None:
-    """What is not as it was when the checkpoint was written."""
-    found = difference(run.settings.to_dict(), about["settings"])
-    if found is not None:
-        name, mine, theirs = found
-        return f"this run has {name} = {mine!r}, the checkpoint {theirs!r}"
-    if about["features"] != list(run.stream.feature_names):
-        return "the stream has other features than when the checkpoint was written"
-    n_rows = run.stream.n_rows
-    if n_rows is not None and about["loop"]["n_rows"] > n_rows:
-        return f"the stream has {n_rows:,} rows, fewer than when the checkpoint was written"
-    return None
-
-
-def _to_plain(result: ChunkResult) -> dict[str, Any]:
-    """A result as JSON can hold it, but for arrays."""
-    return dataclasses.asdict(result) | {"events": [event.to_dict() for event in result.events]}
-
-
 def _from_plain(data: dict[str, Any]) -> ChunkResult:
+    """The result of a chunk as a checkpoint holds it."""
     events = tuple(Event.from_dict(each) for each in data["events"])
     tuples = {
         name: None if data[name] is None else tuple(data[name])
@@ -200,7 +165,3 @@ def _from_plain(data: dict[str, Any]) -> ChunkResult:
         arrays = {name: np.array(v) for name, v in tally.items() if isinstance(v, list)}
         tally = Tally(**tally | arrays)
     return ChunkResult(**data | tuples | {"events": events, "tally": tally})
-
-
-def _as_bytes(data: bytes) -> npt.NDArray[np.uint8]:
-    return np.frombuffer(data, np.uint8)

@@ -8,6 +8,7 @@ import concurrent.futures
 import contextlib
 import dataclasses
 import hashlib
+import itertools
 import json
 import multiprocessing
 import os
@@ -16,15 +17,15 @@ import re
 import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from devfnn.baselines.registry import MODELS, is_random
 from devfnn.errors import DataError, InputError
-from devfnn.evaluation.ranking import Ranking, rank
-from devfnn.evaluation.results import mean
+from devfnn.evaluation.ranking import PostHoc
 from devfnn.experiments.result_files import FORMAT, cached_result
 from devfnn.experiments.running import Run
 from devfnn.experiments.settings import RunSettings, StreamSettings
+from devfnn.experiments.tables import mean_accuracy, ranked
 from devfnn.storage import write_whole
 from devfnn.streams.files.content import STANDARD_INPUT
 from devfnn.streams.generators.catalogue import GENERATORS
@@ -32,10 +33,7 @@ from devfnn.streams.generators.catalogue import GENERATORS
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 """One process is one core, so that times can be compared."""
 
-LONGEST_STEM = 60
-"""Characters of the name of a file that its results carry in theirs."""
-
-CELL = (
+MEASURED = (
     *("accuracy_mean", "accuracy_std", "accuracy_overall", "f1", "kappa", "rows", "chunks"),
     *("rows_per_second", "model_bytes", "label_fraction", "seconds_predict", "seconds_learn"),
     *("rules_mean", "layers_mean"),
@@ -60,7 +58,7 @@ class Cell:
     def name(self) -> str:
         """What it is called, also as a file; names of other files get a code, to be told apart."""
         name = self.settings.stream.name
-        stream = re.sub(r"[^\w.-]", "_", pathlib.PurePath(name).stem)[:LONGEST_STEM]
+        stream = re.sub(r"[^\w.-]", "_", pathlib.PurePath(name).stem)[:60]
         if stream != name:
             stream += f"-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
         return f"{self.model}__{stream}__{self.seed}"
@@ -74,8 +72,7 @@ class Cell:
         return f"{self.model} on {self.settings.stream.name}, seed {self.seed}"
 
 
-@dataclasses.dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What became of a cell."""
 
     cell: Cell
@@ -94,71 +91,47 @@ def cells_of(
     changes: Mapping[str, Mapping[str, Any]] | None = None,
     common: Mapping[str, Any] | None = None,
 ) -> list[Cell]:
-    """Every model on every stream with every seed.
+    """Every model on every stream with the seeds 0, 1, ...
 
     Where neither the stream nor the model draws anything, one seed is enough.
 
-    Parameters
-    ----------
-    models
-        Names of models, with a preset after @ if need be.
-    streams
-        Which rows; their seeds are set here.
-    n_seeds
-        Seeds 0, 1, ...
-    changes
-        Parameters by model.
-    common
-        What is the same for all: `scaling` and `procedure` of `RunSettings`.
+    models: names, with a preset after @ if need be; changes: parameters by model
+    common: what is the same for all, `scaling` and `procedure` of `RunSettings`
     """
     if unknown := set(changes or {}) - set(models):
         raise InputError(f"parameters are set for {sorted(unknown)[0]!r}, which is not compared")
-    _check_distinct("model", models)
-    _check_distinct("stream", [stream.name for stream in streams])
-    if any(stream.name == STANDARD_INPUT for stream in streams):
+    named = {"model": models, "stream": [stream.name for stream in streams]}
+    for what, names in named.items():
+        twice = [name for name, times in collections.Counter(names).items() if times > 1]
+        if twice:
+            raise InputError(f"the {what} {twice[0]} is named more than once")
+    if STANDARD_INPUT in named["stream"]:
         raise InputError("a pipe can be read only once; save it to a file to compare models on it")
     found = []
-    for stream in streams:
-        for model in models:
-            name, at, preset = model.partition("@")
-            if at and not preset:
-                raise InputError(f"a preset is missing after @ in {model!r}")
-            is_drawn = stream.name in GENERATORS or stream.hide_labels or stream.shuffle is not None
-            needs_seeds = is_drawn or (name in MODELS and is_random(name))
-            for seed in range(n_seeds if needs_seeds else 1):
-                settings = RunSettings(
-                    stream=dataclasses.replace(stream, seed=seed, options=_seeded(stream, seed)),
-                    model=name,
-                    preset=preset or None,
-                    changes=dict((changes or {}).get(model, {})),
-                    **(common or {}),
-                )
-                found.append(Cell(model, settings))
+    for stream, model in itertools.product(streams, models):
+        name, at, preset = model.partition("@")
+        if at and not preset:
+            raise InputError(f"a preset is missing after @ in {model!r}")
+        is_made = stream.name in GENERATORS
+        is_drawn = is_made or stream.hide_labels or stream.shuffle is not None
+        for seed in range(n_seeds if is_drawn or (name in MODELS and is_random(name)) else 1):
+            options = {**stream.options, "seed": seed} if is_made else stream.options
+            settings = RunSettings(
+                stream=dataclasses.replace(stream, seed=seed, options=options),
+                model=name,
+                preset=preset or None,
+                changes=dict((changes or {}).get(model, {})),
+                **(common or {}),
+            )
+            found.append(Cell(model, settings))
     return found
-
-
-def _seeded(stream: StreamSettings, seed: int) -> dict[str, Any]:
-    """Options of a stream with the seed, if it is made."""
-    return {**stream.options, "seed": seed} if stream.name in GENERATORS else dict(stream.options)
-
-
-def _check_distinct(what: str, names: Sequence[str]) -> None:
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if list(names).count(name) > 1)
-        raise InputError(f"the {what} {twice} is named more than once")
 
 
 def run_grid(cells: Sequence[Cell], folder: pathlib.Path, n_jobs: int = 1) -> Iterator[Outcome]:
     """Run what has not been run; outcomes as they come, those of earlier calls first.
 
-    Parameters
-    ----------
-    cells
-        What to run.
-    folder
-        Where the results go, one file for each. DataError if it holds results of other settings.
-    n_jobs
-        Processes at a time, one core each.
+    folder: where the results go, one file for each; DataError if it holds results of other settings
+    n_jobs: processes at a time, one core each
     """
     waiting = []
     for cell in cells:
@@ -171,55 +144,45 @@ def run_grid(cells: Sequence[Cell], folder: pathlib.Path, n_jobs: int = 1) -> It
         return
     # Started anew, not forked: threads of numerical libraries and Java do not survive a fork.
     context = multiprocessing.get_context("spawn")
-    before = {name: os.environ.get(name) for name in THREADS}
-    os.environ.update(dict.fromkeys(THREADS, "1"))  # processes inherit it when they start
     pool = concurrent.futures.ProcessPoolExecutor(
         n_jobs, mp_context=context, initializer=_end_with_parent
     )
     try:
-        with _deaf_to_ctrl_c():
+        with _as_children_start():
             futures = {pool.submit(run_cell, cell, folder): cell for cell in waiting}
         for future in concurrent.futures.as_completed(futures):
-            yield _outcome(futures[future], future)
-    finally:
-        _stop(pool)
-        for name, value in before.items():
-            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
-
-
-def _outcome(cell: Cell, future: "concurrent.futures.Future[Outcome]") -> Outcome:
-    try:
-        return future.result()
-    except concurrent.futures.BrokenExecutor:
-        return Outcome(cell, None, "its process, or one beside it, was ended from outside")
-
-
-def _stop(pool: concurrent.futures.ProcessPoolExecutor) -> None:
-    """End the processes; what they had finished is kept."""
-    processes = list((pool._processes or {}).values())
-    pool.shutdown(wait=False, cancel_futures=True)
-    for process in processes:
-        process.terminate()
+            if future.exception() is None:
+                yield future.result()
+            else:  # a cell raises nothing itself
+                why = "its process, or one beside it, was ended from outside"
+                yield Outcome(futures[future], None, why)
+    finally:  # end the processes; what they had finished is kept
+        processes = list((pool._processes or {}).values())
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            process.terminate()
 
 
 @contextlib.contextmanager
-def _deaf_to_ctrl_c() -> Iterator[None]:
-    """Processes started meanwhile leave Ctrl-C to this one, which ends them."""
-    if threading.current_thread() is not threading.main_thread():  # signals are not ours
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _as_children_start() -> Iterator[None]:
+    """Processes started meanwhile use one core, and leave Ctrl-C to this one, which ends them."""
+    before = {name: os.environ.get(name) for name in THREADS}
+    is_main = threading.current_thread() is threading.main_thread()  # else signals are not ours
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN) if is_main else None
+    os.environ.update(dict.fromkeys(THREADS, "1"))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for name, value in before.items():
+            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
+        if is_main:
+            signal.signal(signal.SIGINT, handler)
 
 
 def _end_with_parent() -> None:
     """End this process as soon as the one that started it has ended, be it by a crash."""
     parent = multiprocessing.parent_process()
-    if parent is None:
-        return
+    assert parent is not None
 
     def wait() -> None:
         parent.join()
@@ -238,10 +201,9 @@ def run_cell(cell: Cell, folder: pathlib.Path) -> Outcome:
         result = run.result()
         write_whole(folder / cell.file, f"{json.dumps(result)}\n".encode())
         return Outcome(cell, result)
-    except (InputError, DataError) as error:
-        return Outcome(cell, None, str(error))
-    except Exception as error:  # whatever a model of another library raises
-        return Outcome(cell, None, f"{type(error).__name__}: {error}")
+    except Exception as error:  # also whatever a model of another library raises
+        is_told = isinstance(error, InputError | DataError)
+        return Outcome(cell, None, str(error) if is_told else f"{type(error).__name__}: {error}")
 
 
 def _warm_up(cell: Cell) -> None:
@@ -253,55 +215,33 @@ def _warm_up(cell: Cell) -> None:
         pass
 
 
-def comparison_of(
-    outcomes: Sequence[Outcome], *, post_hoc: str = "nemenyi", significance: float = 0.05
-) -> dict[str, Any]:
+def comparison_of(outcomes: Sequence[Outcome], *, post_hoc: PostHoc = "nemenyi") -> dict[str, Any]:
     """What a grid came to, as plain data. Runs that failed are left out, and named."""
     models = list(dict.fromkeys(outcome.cell.model for outcome in outcomes))
     streams = list(dict.fromkeys(outcome.cell.settings.stream.name for outcome in outcomes))
     cells: list[dict[str, Any]] = [
         {"model": cell.model, "stream": cell.settings.stream.name, "seed": cell.seed}
-        | {name: result[name] for name in CELL}
+        | {name: result[name] for name in MEASURED}
         | {"file": f"runs/{cell.file}"}
-        for cell, result in ((each.cell, each.result) for each in outcomes)
+        for cell, result, *_ in outcomes
         if result is not None
     ]
     cells.sort(
         key=lambda cell: (streams.index(cell["stream"]), models.index(cell["model"]), cell["seed"])
     )
-    failed = [{"cell": str(each.cell), "error": each.error} for each in outcomes if each.error]
-    ranking = _ranking(cells, models, streams, post_hoc, significance)
+    accuracies = {
+        pair: mean_accuracy(cell for cell in cells if (cell["stream"], cell["model"]) == pair)
+        for pair in itertools.product(streams, models)
+    }
+    ranking = ranked(accuracies, post_hoc)
     return {
         "format": FORMAT,
         "models": models,
         "streams": streams,
         "seeds": sorted({outcome.cell.seed for outcome in outcomes}),
         "cells": cells,
-        "failed": failed,
+        "failed": [
+            {"cell": str(each.cell), "error": each.error} for each in outcomes if each.error
+        ],
         "ranking": None if ranking is None else ranking.to_dict(),
     }
-
-
-def _ranking(
-    cells: Sequence[Mapping[str, Any]],
-    models: Sequence[str],
-    streams: Sequence[str],
-    post_hoc: str,
-    significance: float,
-) -> Ranking | None:
-    """Ranks by accuracy, mean over seeds, on the streams that all models finished.
-
-    None if there is too little.
-    """
-    known: dict[tuple[str, str], list[float | None]] = collections.defaultdict(list)
-    for cell in cells:
-        known[cell["model"], cell["stream"]].append(cell["accuracy_mean"])
-    shared = [
-        stream
-        for stream in streams
-        if all(known[model, stream] and None not in known[model, stream] for model in models)
-    ]
-    if len(models) < 2 or len(shared) < 2:
-        return None
-    scores = {model: [mean(known[model, stream]) for stream in shared] for model in models}
-    return rank(scores, significance=significance, post_hoc=post_hoc)  # type: ignore[arg-type]

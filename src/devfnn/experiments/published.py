@@ -1,7 +1,8 @@
-"""The paper's Table 1 as data, and the number of chunks of its runs."""
+"""The paper's Table 1 as data, and how the paper runs its streams."""
 
-import dataclasses
 from collections.abc import Mapping
+
+from devfnn.model.presets import name_in_paper
 
 PAPER_FOLDS: Mapping[str, int] = {
     "sea-paper": 200,
@@ -9,53 +10,28 @@ PAPER_FOLDS: Mapping[str, int] = {
     "weather": 36,
     "electricity": 91,
     "susy": 10_000,
-    "susy-30k": 60,  # the paper's chunks of SUSY have 500 rows
+    "susy-30k": 60,  # a small part of SUSY, whose chunks have 500 rows in the paper
+    "rfid": 566,  # a stand-in: the paper's data are not public
     "kdd99": 1000,
-    "rfid": 566,
 }
-"""Chunks into which the paper cuts its streams, by the names they have here."""
+"""Chunks into which the paper cuts its streams, by the names they have here, in its order."""
 
 PAPER_OPTIONS: dict[str, dict[str, str]] = {"kdd99": {"target": "binary"}}
 """Options of streams with which the paper ran them: KDD has two classes there."""
 
-
 SYSTEMS = ("DEVFNN", "SDEVFNN", "DSSCN", "PNN", "DEN", "HAT")
 """The systems of Table 1, in its order. HAT is hard attention to the task, not a tree."""
 
-_STREAMS = {
-    "SEA": ("sea-paper",),
-    "Hyperplane": ("hyperplane-paper",),
-    "Weather": ("weather",),
-    "Electricity": ("electricity",),
-    "SUSY": ("susy", "susy-30k"),
-    "RFID": ("rfid",),
-    "KDD": ("kdd99",),
-}
-"""Streams of Table 1, and what is compared with them here. The paper's RFID data are not public:
-`rfid` is a stand-in. `susy-30k` is a small part of SUSY."""
+MEASURES = (
+    *("accuracy_mean", "accuracy_std"),  # CR over chunks
+    *("rules_mean", "rules_std"),  # FR, fuzzy rules; hidden nodes for systems without rules
+    # P and R: the first class is positive, and false positives and negatives are swapped.
+    *("paper_precision", "paper_recall"),
+    *("layers_mean", "layers_std"),  # HL, hidden layers
+)
+"""Columns of Table 1, by the names of the same measures in results."""
 
-
-@dataclasses.dataclass(frozen=True)
-class Published:
-    """One line of Table 1; None for what is not given. Shares are in [0, 1]."""
-
-    accuracy_mean: float
-    """CR, mean over chunks."""
-    accuracy_std: float
-    """CR, standard deviation over chunks."""
-    rules_mean: float
-    """FR, fuzzy rules; hidden nodes for systems without rules."""
-    rules_std: float | None
-    paper_precision: float | None
-    """P: the positive class is the first, and false positives and false negatives are swapped."""
-    paper_recall: float | None
-    """R, likewise."""
-    layers_mean: float
-    """HL, hidden layers."""
-    layers_std: float | None
-
-
-# As printed: CR and its deviation in percent, FR and its deviation, P, R, HL and its deviation.
+# As printed: accuracies are in percent.
 _TABLE = """
 SEA         DEVFNN   91.7  5      4.36  1.08   0.95  0.92   1.01  0.1
 SEA         SDEVFNN  91.1  6.05   9     -      0.9   0.95   3     -
@@ -102,18 +78,19 @@ KDD         HAT      99    1.24   60    -      0.99  0.99   2     -
 """
 
 
-def _read() -> dict[str, dict[str, Published]]:
-    """The table by the names of streams, then of systems."""
-    table: dict[str, dict[str, Published]] = {}
+def _read() -> dict[str, dict[str, dict[str, float | None]]]:
+    """The table by the names of streams in the paper, then of systems. Shares are in [0, 1]."""
+    table: dict[str, dict[str, dict[str, float | None]]] = {}
     for line in _TABLE.split("\n")[1:-1]:
-        printed, system, *texts = line.split()
-        rate, rate_std, *others = (None if text == "-" else float(text) for text in texts)
-        assert rate is not None and rate_std is not None
-        shares = (round(rate / 100.0, 6), round(rate_std / 100.0, 6))
-        for stream in _STREAMS[printed]:
-            table.setdefault(stream, {})[system] = Published(*shares, *others)  # type: ignore[arg-type]
+        stream, system, *texts = line.split()
+        values = [None if text == "-" else float(text) for text in texts]
+        shares = [round((value or 0.0) / 100.0, 6) for value in values[:2]]
+        measured = dict(zip(MEASURES, [*shares, *values[2:]], strict=True))
+        table.setdefault(stream.lower(), {})[system] = measured
     return table
 
 
-PUBLISHED: Mapping[str, Mapping[str, Published]] = _read()
-"""Table 1 by the names that its streams have here, then by system."""
+_BY_NAME = _read()
+
+PUBLISHED = {stream: _BY_NAME[name_in_paper(stream) or ""] for stream in PAPER_FOLDS}
+"""Table 1 by the names that its streams have here, then by system; None for what is not given."""

@@ -1,27 +1,26 @@
-"""Tables of numbers, and how they are written: text, CSV, LaTeX, HTML, Markdown, data."""
+"""Tables of numbers, and how they are written: LaTeX, Markdown, data."""
 
-import csv
 import dataclasses
-import html
-import io
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-NO_VALUE = "-"
+from devfnn.formatting import NO_VALUE
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "[": "{[}",  # after a line's end, it would be an argument
-    "±": r"$\pm$",
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-}
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "[": "{[}",  # after a line's end, it would be an argument
+        "±": r"$\pm$",
+        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    }
+)
 """Signs that LaTeX reads as commands."""
 
 
@@ -30,9 +29,7 @@ class Column:
     """What a column shows of every row."""
 
     key: str
-    """Where its value is in a row."""
     title: str
-    """What stands above it."""
     spread: str | None = None
     """Where the deviation of the value is, if it has one."""
     decimals: int | None = None
@@ -62,11 +59,8 @@ class Column:
         return self._number(value) + ("" if spread is None else f" ± {self._number(spread)}")
 
     def _number(self, value: float) -> str:
-        number = self.factor * value
-        sign = "+" if self.is_signed else "-"
-        return (
-            f"{number:{sign}g}" if self.decimals is None else f"{number:{sign},.{self.decimals}f}"
-        )
+        form = "g" if self.decimals is None else f",.{self.decimals}f"
+        return f"{self.factor * value:{'+' if self.is_signed else '-'}{form}}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,9 +68,7 @@ class Table:
     """Rows of values, and the columns that show them."""
 
     title: str
-    """What it shows, in one line."""
     columns: tuple[Column, ...]
-    """From left to right."""
     rows: tuple[Mapping[str, Any], ...]
     """Values by key; None for what was not measured. Shares are in [0, 1]."""
     notes: tuple[str, ...] = ()
@@ -99,84 +91,38 @@ class Table:
             yield texts
 
     def values(self) -> Iterator[list[Any]]:
-        """Names of all values, then the values of every row; deviations have columns of their own.
-
-        These are lines of a CSV file.
-        """
+        """Lines of a CSV file: names, then values of rows; deviations have their own columns."""
         pairs = ((column.key, column.spread) for column in self.columns)
         keys = [key for pair in pairs for key in pair if key is not None]
         yield list(keys)
         for row in self.rows:
             yield [row.get(key) for key in keys]
 
-    def to_text(self) -> str:
-        """In columns of letters of one width."""
-        titles = [column.title for column in self.columns]
-        sections = list(self.lines())
-        every = [titles, *itertools.chain.from_iterable(sections)]
-        widths = [max(map(len, cells)) for cells in zip(*every, strict=True)]
-
-        def aligned(cells: Sequence[str]) -> str:
-            first = [cells[0].ljust(widths[0]), cells[1].ljust(widths[1])]
-            others = [cell.rjust(w) for cell, w in zip(cells[2:], widths[2:], strict=True)]
-            return "  ".join([*first, *others]).rstrip()
-
-        body = "\n\n".join("\n".join(map(aligned, section)) for section in sections)
-        head = [self.title, "", aligned(titles), aligned(["-" * width for width in widths])]
-        return "\n".join([*head, body, *(["", *self.notes] if self.notes else [])]) + "\n"
-
-    def to_csv(self) -> str:
-        """Values, with deviations in columns of their own; empty where there is none."""
-        file = io.StringIO()
-        csv.writer(file, lineterminator="\n").writerows(self.values())
-        return file.getvalue()
-
     def to_latex(self) -> str:
         """A tabular; needs the package booktabs."""
 
-        def line(cells: Sequence[str]) -> str:
+        def line(cells: Iterable[str]) -> str:
             return " & ".join(map(_in_latex, cells)) + r" \\"
 
-        sections = ["\n".join(map(line, section)) for section in self.lines()]
         comments = ["Needs \\usepackage{booktabs}.", self.title, *self.notes]
-        return "\n".join(
-            [
-                *(f"% {' '.join(comment.split())}" for comment in comments),
-                rf"\begin{{tabular}}{{ll{'r' * (len(self.columns) - 2)}}}",
-                r"\toprule",
-                line([column.title for column in self.columns]),
-                r"\midrule",
-                "\n\\midrule\n".join(sections),
-                r"\bottomrule",
-                r"\end{tabular}",
-                "",
-            ]
-        )
+        parts = [f"% {' '.join(comment.split())}" for comment in comments]
+        parts += [rf"\begin{{tabular}}{{ll{'r' * (len(self.columns) - 2)}}}", r"\toprule"]
+        parts.append(line(column.title for column in self.columns))
+        for section in self.lines():
+            parts += [r"\midrule", *map(line, section)]
+        return "\n".join([*parts, r"\bottomrule", r"\end{tabular}", ""])
 
     def to_markdown(self) -> str:
         """A table as pages on code hosts have it; nothing in it is read as markup."""
 
-        def line(cells: Sequence[str]) -> str:
+        def line(cells: Iterable[str]) -> str:
             return f"| {' | '.join(map(_in_markdown, cells))} |"
 
         rule = [":--", ":--", *["--:"] * (len(self.columns) - 2)]
-        parts = [f"**{_in_markdown(self.title)}**", "", line([each.title for each in self.columns])]
+        parts = [f"**{_in_markdown(self.title)}**", "", line(each.title for each in self.columns)]
         parts.append(f"| {' | '.join(rule)} |")
         parts += [line(cells) for section in self.lines() for cells in section]
         return "\n".join([*parts, *(f"\n{_in_markdown(note)}" for note in self.notes), ""])
-
-    def to_html(self) -> str:
-        """A table to put into a page, in ASCII."""
-
-        def line(tag: str, cells: Sequence[str]) -> str:
-            return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
-
-        parts = ["<table>", f"<caption>{html.escape(self.title)}</caption>"]
-        parts += ["<thead>", line("th", [column.title for column in self.columns]), "</thead>"]
-        for section in self.lines():
-            parts += ["<tbody>", *(line("td", cells) for cells in section), "</tbody>"]
-        parts += ["</table>", *(f"<p>{html.escape(note)}</p>" for note in self.notes), ""]
-        return "\n".join(parts).encode("ascii", "xmlcharrefreplace").decode("ascii")
 
     def to_dict(self) -> dict[str, Any]:
         """The table as plain data."""
@@ -191,6 +137,4 @@ def _in_markdown(text: str) -> str:
 
 def _in_latex(text: str) -> str:
     """A text as LaTeX shows it, on one line."""
-    if text == NO_VALUE:
-        return "--"
-    return "".join(_LATEX.get(sign, sign) for sign in " ".join(text.split()))
+    return "--" if text == NO_VALUE else " ".join(text.split()).translate(_LATEX)

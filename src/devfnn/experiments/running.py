@@ -1,5 +1,6 @@
 """A run from its settings to its result."""
 
+import dataclasses
 import pickle
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -8,15 +9,16 @@ from typing import Any
 import numpy as np
 
 import devfnn
+from devfnn.arrays import Floats
 from devfnn.baselines.registry import MODELS
 from devfnn.errors import DataError, InputError
 from devfnn.evaluation import ChunkResult, Prequential, Procedure
 from devfnn.evaluation.results import drift_record, run_record
-from devfnn.experiments.inputs import Complete, ScaledOnline, scaled_by_range
 from devfnn.experiments.result_files import FORMAT
 from devfnn.experiments.settings import Progress, RunSettings, versions
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.gclass import GClass
+from devfnn.model.scaling import OnlineScaler
 from devfnn.streams.drift import positions_before
 from devfnn.streams.stream import Stream
 from devfnn.types import Chunk
@@ -53,20 +55,16 @@ class Run:
     """
 
     def __init__(
-        self,
-        settings: RunSettings,
-        *,
-        progress: Progress | None = None,
-        watch: Watch | None = None,
+        self, settings: RunSettings, *, progress: Progress | None = None, watch: Watch = iter
     ) -> None:
         self.settings = settings
-        opened = settings.stream.open(progress)
-        self.stream: Stream = opened.stream
-        self.n_left_out = opened.n_left_out
+        self.stream, self.n_left_out = settings.stream.open(progress)
         self.model: Any = settings.make_model(self.stream)
         self.results: list[ChunkResult] = []
         self.is_complete = False
-        self.source = Watched(self._scaled(), self.stream, watch)
+        is_scaled_first = settings.scaling_name == "dataset"
+        self._scaled = scaled_by_range(self.stream) if is_scaled_first else self.stream
+        self.source = ChunkSource(self.stream, lambda: watch(self._chunks()))
         self.loop = Prequential(self.model, self.source, settings.procedure)
 
     def __iter__(self) -> Iterator[ChunkResult]:
@@ -76,22 +74,16 @@ class Run:
             yield result
         self.is_complete = True
 
-    def go_on_with(self, loop: Prequential, results: list[ChunkResult]) -> None:
-        """Take over where an earlier run stood, and what it had measured."""
-        self.model, self.loop, self.results = loop.model, loop, results
-
-    def _scaled(self) -> Iterable[Chunk]:
-        """The stream as the model is to see it. DEVFNN and its parts scale online themselves."""
-        settings, stream = self.settings, self.stream
-        scaled: Iterable[Chunk] = stream
-        if settings.scaling_name == "dataset":
-            scaled = scaled_by_range(stream)
-        elif settings.scaling_name == "online" and not settings.takes_config:
-            scaled = ScaledOnline(stream, by_row=settings.procedure.by_row)
-        if MODELS[settings.model].takes_gaps:
-            return scaled
-        n_before = settings.stream.skip
-        return Complete(scaled, stream.feature_names, model=settings.model, n_before=n_before)
+    def _chunks(self) -> Iterable[Chunk]:
+        """The chunks as the model is to see them. DEVFNN and its parts scale online themselves."""
+        settings, names = self.settings, self.stream.feature_names
+        chunks: Iterable[Chunk] = self._scaled
+        if settings.scaling_name == "online" and not settings.takes_config:
+            chunks = scaled_online(self.stream, by_row=settings.procedure.by_row)
+        if not MODELS[settings.model].takes_gaps:
+            n_before = settings.stream.skip
+            chunks = complete(chunks, names, model=settings.model, n_before=n_before)
+        return chunks
 
     def result(self, command: str | None = None) -> dict[str, Any]:
         """All that is known about the run, as plain data."""
@@ -121,8 +113,6 @@ def evaluate(
         Whatever `iter_prequential` takes: DEVFNN, models of River, CapyMOA and scikit-learn.
     stream
         The rows. They are not scaled here; DEVFNN does that itself.
-    procedure
-        How the run goes.
     name
         What the stream is called in figures and reports.
 
@@ -186,42 +176,6 @@ def _measured(loop: Prequential, results: Sequence[ChunkResult], stream: Stream)
     }
 
 
-class Watched:
-    """Chunks that somebody looks at on their way, with a fingerprint if somebody wants it."""
-
-    def __init__(self, chunks: Iterable[Chunk], stream: Stream, watch: Watch | None) -> None:
-        self.chunks, self._stream, self._watch = chunks, stream, watch
-        self.feature_names: tuple[str, ...] = stream.feature_names
-        self.classes: tuple[Hashable, ...] = stream.classes
-        self.has_fingerprint = False
-        self.expected: tuple[int, int] | None = None
-        """Chunks of an earlier run and their fingerprint; DataError if these are others."""
-        self.n_chunks, self.fingerprint = 0, 0
-
-    def __iter__(self) -> Iterator[Chunk]:
-        chunks = iter(self.chunks if self._watch is None else self._watch(self.chunks))
-        return self._checked(chunks) if self.has_fingerprint else chunks
-
-    def _checked(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-        self.n_chunks = self.fingerprint = 0
-        n_expected, expected = self.expected or (0, 0)
-        for chunk in chunks:
-            self.n_chunks += 1
-            self.fingerprint = _fingerprint(chunk, self.fingerprint)
-            if self.n_chunks == n_expected and self.fingerprint != expected:
-                raise DataError(OTHER_ROWS)
-            yield chunk
-        if self.n_chunks < n_expected:
-            raise DataError(OTHER_ROWS)
-
-
-def _fingerprint(chunk: Chunk, before: int) -> int:
-    """A number that changes with every row of a chunk."""
-    found = zlib.crc32(np.ascontiguousarray(chunk.X).tobytes(), before)
-    is_plain = chunk.y.dtype != object
-    return zlib.crc32(chunk.y.tobytes() if is_plain else repr(chunk.y.tolist()).encode(), found)
-
-
 def _get_ready(model: Any) -> None:
     """Compile kernels before the clock runs, if that has to be done."""
     if isinstance(model, DEVFNN):
@@ -238,3 +192,129 @@ def model_bytes(model: Any) -> int | None:
         return len(pickle.dumps(model))
     except Exception:  # models of other libraries fail in many ways, Java objects among them
         return None
+
+
+# ---- rows on their way to the model
+
+
+class ChunkSource:
+    """The chunks of a run, with a fingerprint if somebody wants it."""
+
+    def __init__(self, stream: Stream, start: Callable[[], Iterable[Chunk]]) -> None:
+        self.feature_names: tuple[str, ...] = stream.feature_names
+        self.classes: tuple[Hashable, ...] = stream.classes
+        self.start = start
+        self.expected: tuple[int, int] | None = None
+        """Chunks of an earlier run, if any, and their fingerprint: DataError if these are others.
+        None if nobody wants a fingerprint."""
+        self.n_chunks, self.fingerprint = 0, 0
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return iter(self.start()) if self.expected is None else self._checked(*self.expected)
+
+    def _checked(self, n_expected: int, expected: int) -> Iterator[Chunk]:
+        self.n_chunks = self.fingerprint = 0
+        for chunk in self.start():
+            self.n_chunks += 1
+            self.fingerprint = _fingerprint(chunk, self.fingerprint)
+            if self.n_chunks == n_expected and self.fingerprint != expected:
+                raise DataError(OTHER_ROWS)
+            yield chunk
+        if self.n_chunks < n_expected:
+            raise DataError(OTHER_ROWS)
+
+
+def _fingerprint(chunk: Chunk, before: int) -> int:
+    """A number that changes with every row of a chunk."""
+    found = zlib.crc32(np.ascontiguousarray(chunk.X).tobytes(), before)
+    is_plain = chunk.y.dtype != object
+    return zlib.crc32(chunk.y.tobytes() if is_plain else repr(chunk.y.tolist()).encode(), found)
+
+
+def scaled_by_range(stream: Stream) -> Stream:
+    """The stream scaled to [0, 1] by the smallest and largest values of all its rows.
+
+    This looks ahead: it reads the stream once before it starts. The paper does it.
+    """
+    low = np.full(len(stream.feature_names), np.inf)
+    high = -low
+    for block in stream.blocks():
+        if len(block.y):
+            low = np.fmin(low, np.fmin.reduce(block.X))
+            high = np.fmax(high, np.fmax.reduce(block.X))
+    with np.errstate(over="ignore", invalid="ignore"):
+        width = np.where(high == low, 1.0, high - low)
+    for name, reach in zip(stream.feature_names, width, strict=True):
+        if not np.isfinite(reach):
+            why = "it has no value in the whole stream, or its values lie too far apart"
+            raise InputError(f"{name!r} has no range to scale by: {why}")
+
+    def scaled() -> Iterator[Chunk]:
+        for block in stream.blocks():
+            yield block._replace(X=(block.X - low) / width)
+
+    return dataclasses.replace(stream, blocks=scaled)
+
+
+def scaled_online(stream: Stream, *, by_row: bool = False) -> Iterator[Chunk]:
+    """Chunks scaled by what came before them, for models that do not do it themselves.
+
+    The first chunk is scaled by itself, since it only trains; a later one by the rows before it.
+    Row by row, the first chunk is predicted too: ever longer pieces of it are scaled by the rows
+    before them.
+    """
+    scaler = OnlineScaler(len(stream.feature_names))
+    is_first = True
+    for chunk in stream:
+        late = chunk.late
+        if late is not None:
+            late = late._replace(X=scaler.transform(late.X))
+        if is_first and by_row:
+            X = np.concatenate([chunk.X[:0], *_piecewise(chunk.X, scaler)])
+        elif is_first:
+            _absorb(scaler, chunk.X)
+            X = scaler.transform(chunk.X)
+        else:
+            X = scaler.transform(chunk.X)
+        yield chunk._replace(X=X, late=late)
+        if not is_first:
+            _absorb(scaler, chunk.X)
+        is_first = is_first and not len(chunk.y)
+
+
+def _piecewise(X: Floats, scaler: OnlineScaler) -> Iterator[Floats]:
+    """Pieces of 1, 1, 2, 4, ... rows, each scaled by those before it."""
+    start = 0
+    while start < len(X):
+        piece = X[start : max(1, 2 * start)]
+        yield scaler.transform(piece)
+        _absorb(scaler, piece)
+        start += len(piece)
+
+
+def _absorb(scaler: OnlineScaler, X: Floats) -> None:
+    """Let the scaler see a chunk."""
+    start = 0
+    while (due := scaler.absorb(X, start)) < len(X):
+        scaler.remake()
+        start = due + 1
+
+
+def complete(
+    chunks: Iterable[Chunk], feature_names: Sequence[str], *, model: str, n_before: int
+) -> Iterator[Chunk]:
+    """Chunks up to a value that is missing: DataError says where it is.
+
+    For models of other libraries that fail of it, or learn nonsense from it without a word.
+    """
+    n_rows = n_before
+    for chunk in chunks:
+        is_missing = np.isnan(chunk.X)
+        if is_missing.any():
+            row, feature = np.argwhere(is_missing)[0]
+            raise DataError(
+                f"row {n_rows + row + 1:,}: {feature_names[feature]!r} is missing, and {model} "
+                "needs all values; missing='mean' puts the mean in its place"
+            )
+        n_rows += len(chunk.y)
+        yield chunk

@@ -4,12 +4,13 @@ import dataclasses
 import functools
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from devfnn.baselines.registry import MODELS, is_random, make_model
 from devfnn.errors import InputError
 from devfnn.evaluation import Procedure
 from devfnn.experiments.published import PAPER_FOLDS, PAPER_OPTIONS
+from devfnn.formatting import flat_names
 from devfnn.model import presets
 from devfnn.model.config import Config
 from devfnn.streams.files.content import STANDARD_INPUT
@@ -26,13 +27,10 @@ CHUNK_ROWS = 500
 LONGEST_DELAY = 2**62
 """Labels that are delayed for longer come at the end all the same; sums of rows stay below 2^63."""
 
-SCALINGS = ("online", "dataset", "none")
-
 Progress = Callable[[int, int | None], object]
 
 
-@dataclasses.dataclass(frozen=True)
-class Opened:
+class Opened(NamedTuple):
     """A stream that is ready to run."""
 
     stream: Stream
@@ -63,6 +61,7 @@ class StreamSettings:
     def __post_init__(self) -> None:
         if self.folds is not None and self.chunk_rows is not None:
             raise InputError("chunks are set by folds or by chunk_rows, not by both")
+        object.__setattr__(self, "delay_labels", min(self.delay_labels, LONGEST_DELAY))
 
     def open(self, progress: Progress | None = None) -> Opened:
         """The stream, cut into chunks, with all that was asked for."""
@@ -72,23 +71,21 @@ class StreamSettings:
         stream = whole.skip(self.skip) if self.skip else whole
         if self.rows is not None or stream.is_endless:
             stream = stream.take(self.rows or ENDLESS_ROWS)
-        opened = self._cut(whole, stream)
-        stream = opened.stream
+        stream, n_left_out = self._cut(whole, stream)
         if self.shuffle is not None:
             stream = stream.shuffle(self.shuffle, seed=self.seed)
         if self.hide_labels:
             stream = stream.hide_labels(self.hide_labels, seed=self.seed)
         if self.delay_labels:
-            stream = stream.delay_labels(rows=min(self.delay_labels, LONGEST_DELAY))
-        return dataclasses.replace(opened, stream=stream)
+            stream = stream.delay_labels(rows=self.delay_labels)
+        return Opened(stream, n_left_out)
 
     def _cut(self, whole: Stream, stream: Stream) -> Opened:
         """Chunks of the right size; rows that do not fill the last fold are left out."""
-        if self.chunk_rows is not None:
-            return Opened(stream.chunks(rows=self.chunk_rows))
         folds = self.folds or PAPER_FOLDS.get(self.name)
-        if folds is None:
-            return Opened(stream.chunks(rows=CHUNK_ROWS))
+        if folds is None or self.chunk_rows is not None:
+            rows = CHUNK_ROWS if self.chunk_rows is None else self.chunk_rows
+            return Opened(stream.chunks(rows=rows))
         if self.folds is None and self.rows is not None:
             n_whole = ENDLESS_ROWS if whole.is_endless else self._counted(whole)
             if self.rows < n_whole:
@@ -115,8 +112,6 @@ class RunSettings:
 
     Parameters
     ----------
-    stream
-        Which rows.
     model
         A name of `devfnn.baselines.MODELS`.
     preset
@@ -128,8 +123,6 @@ class RunSettings:
         the paper does. none: as it is. By default DEVFNN, the paper's rivals and models of
         scikit-learn have online, the preset paper dataset, and all others none: they come with what
         they need.
-    procedure
-        How the run goes.
     """
 
     stream: StreamSettings
@@ -140,9 +133,9 @@ class RunSettings:
     procedure: Procedure = dataclasses.field(default_factory=Procedure)
 
     def __post_init__(self) -> None:
-        if self.scaling is not None and self.scaling not in SCALINGS:
-            raise InputError(f"scaling is one of {', '.join(SCALINGS)}, not {self.scaling!r}")
-        if self.preset is not None and self.preset not in presets.PRESETS:
+        if self.scaling not in (None, "online", "dataset", "none"):
+            raise InputError(f"scaling is one of online, dataset, none, not {self.scaling!r}")
+        if self.preset not in (None, *presets.PRESETS):
             known = ", ".join(presets.PRESETS)
             raise InputError(f"a preset is one of {known}, not {self.preset!r}")
         is_random(self.model)  # which refuses names of no model, before data are fetched
@@ -150,10 +143,10 @@ class RunSettings:
             raise InputError(f"{self.model} has no presets; they are for DEVFNN and its parts")
         if self.procedure.by_row and self.stream.delay_labels:
             # Row by row, labels must not come before they are due within a chunk either.
-            delay = min(self.stream.delay_labels, LONGEST_DELAY)
+            procedure = dataclasses.replace(self.procedure, delay=self.stream.delay_labels)
             stream = dataclasses.replace(self.stream, delay_labels=0)
             object.__setattr__(self, "stream", stream)
-            object.__setattr__(self, "procedure", dataclasses.replace(self.procedure, delay=delay))
+            object.__setattr__(self, "procedure", procedure)
         if self.preset_name == "paper" and self.stream.name in PAPER_OPTIONS:
             options = PAPER_OPTIONS[self.stream.name] | dict(self.stream.options)
             object.__setattr__(self, "stream", dataclasses.replace(self.stream, options=options))
@@ -183,10 +176,8 @@ class RunSettings:
         if not self.takes_config:
             return None
         config = presets.by_name(str(self.preset_name), self.stream.name)
-        config = config.replace(seed=self.stream.seed)
-        if self.scaling_name != "online":
-            config = config.replace(scaling="none")
-        return config.replace(**self.changes)
+        scaling = config.scaling if self.scaling_name == "online" else "none"
+        return config.replace(seed=self.stream.seed, scaling=scaling).replace(**self.changes)
 
     def final_config(self) -> Config | None:
         """The configuration that the model ends up with; None for models without one."""
@@ -207,11 +198,8 @@ class RunSettings:
 
     def to_dict(self) -> dict[str, Any]:
         """The settings as plain data, as JSON has them."""
-        found = {
-            "stream": dataclasses.asdict(self.stream),
-            "model": self.model,
+        found = dataclasses.asdict(self) | {
             "preset": self.preset_name,
-            "changes": dict(self.changes),
             "scaling": self.scaling_name,
             "procedure": self.procedure.to_dict(),
         }
@@ -220,26 +208,17 @@ class RunSettings:
 
 
 def difference(mine: dict[str, Any], theirs: dict[str, Any]) -> tuple[str, Any, Any] | None:
-    """The first setting that is not the same in both, as `RunSettings.to_dict` gives them.
+    """The first setting or parameter that is not the same in both, as plain data.
 
     >>> difference({"stream": {"name": "sea"}}, {"stream": {"name": "led"}})
     ('stream.name', 'sea', 'led')
     """
-    flat, other = _flat(mine), _flat(theirs)
+    flat, other = flat_names(mine), flat_names(theirs)
     for name in {**flat, **other}:
-        if flat.get(name) != other.get(name):
+        is_same = flat.get(name) == other.get(name)
+        if not is_same and name != "stream.data_dir":  # the same data may have moved
             return name, flat.get(name), other.get(name)
     return None
-
-
-def _flat(settings: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in settings.items():
-        if isinstance(value, dict) and name in ("stream", "procedure"):
-            found |= _flat(value, f"{name}.")
-        elif name != "data_dir":  # the same data may have moved
-            found[prefix + name] = value
-    return found
 
 
 @functools.cache

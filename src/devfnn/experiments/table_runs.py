@@ -8,17 +8,10 @@ from devfnn.baselines.registry import MODELS
 from devfnn.experiments.grid import Cell, cells_of
 from devfnn.experiments.published import PAPER_FOLDS, PAPER_OPTIONS
 from devfnn.experiments.settings import StreamSettings
+from devfnn.experiments.tables import RIVALS
 from devfnn.model.presets import name_in_paper
 
-PAPER_STREAMS = (
-    "sea-paper",
-    "hyperplane-paper",
-    "weather",
-    "electricity",
-    "susy-30k",
-    "rfid",
-    "kdd99",
-)
+PAPER_STREAMS = tuple(name for name in PAPER_FOLDS if name != "susy")
 """The streams of Table 1, as far as they are to be had; `susy` is the whole of SUSY."""
 
 LONG = ("susy", "kdd99")
@@ -27,26 +20,12 @@ LONG = ("susy", "kdd99")
 PEER_STREAMS = PAPER_STREAMS[:4]
 """Streams on which all models are run in reasonable time."""
 
-PAPER_MODELS = (
-    "devfnn",
-    "devfnn@paper",
-    "sdevfnn",
-    "sdevfnn-evolving",
-    "dsscn",
-    "pnn",
-    "den",
-    "hat",
-    "majority",
-)
+PAPER_MODELS = ("devfnn", "devfnn@paper", *RIVALS, "majority")
 """The six systems of Table 1, two of them in two forms, and the floor that all must leave."""
 
-PEER_MODELS = (
-    *PAPER_MODELS,
-    "rls",
-    "logistic",
-    "no-change",
-    *(name for name, entry in MODELS.items() if entry.extra == "bench"),
-)
+_OTHER_LIBRARIES = tuple(name for name, entry in MODELS.items() if entry.extra == "bench")
+
+PEER_MODELS = (*PAPER_MODELS, "rls", "logistic", "no-change", *_OTHER_LIBRARIES)
 """The same, and what a user would choose instead."""
 
 SIZED = ("pnn", "den", "hat")
@@ -72,7 +51,7 @@ ABLATIONS: Changes = {
 """Changes of the default, by name."""
 
 STACKED_ABLATIONS: Changes = {
-    "levels that suit it": {"labels__certainty": 0.95, "drift__significance": 1e-8},
+    "levels that suit it": {"labels__certainty": 0.95, "drift__significance": 1e-8}
 }
 """The same for stacked gaussian layers: levels of the default are set for rival layers."""
 
@@ -87,75 +66,45 @@ PAPER_ABLATIONS: Changes = {
 }
 """The same for the network as the paper has it."""
 
-RIVAL_VARIANTS: Mapping[str, Changes] = {
-    "sdevfnn": {
-        "rules evolving": {"gaussian__rules": "evolving"},
-        "all layers learn": {"training": "all"},
-    },
-    "dsscn": {"cut after one row": {"compat": True}, "merging off": {"merging": False}},
-    "pnn": {"five passes": {"epochs": 5}},
-    "den": {"five passes": {"epochs": 5}},
-    "hat": {"five passes": {"epochs": 5}},
-}
-"""Other ways to run the paper's rivals, by model."""
-
 
 def table_cells(
-    models: Sequence[str],
-    streams: Sequence[str],
-    n_seeds: int,
-    *,
-    rows: int | None = None,
-    data_dir: str | None = None,
+    models: Sequence[str], streams: Sequence[str], n_seeds: int, **limits: Any
 ) -> list[Cell]:
     """Every model on every stream with every seed, with the chunks and sizes of the paper.
 
-    Parameters
-    ----------
-    models, streams
-        Names, models with a preset after @ if need be.
-    n_seeds
-        Seeds 0, 1, ... where anything is drawn; `LONG` streams have one.
-    rows
-        Rows of each stream at most.
-    data_dir
-        Where data sets are looked for first.
+    limits: rows and data_dir as in `StreamSettings`
     """
     return [
         cell
         for name in dict.fromkeys(streams)
-        for cell in _cells(models, _stream(name, rows, data_dir), n_seeds, {})
+        for cell in _cells(models, name, n_seeds, {}, **limits)
     ]
 
 
-def ablation_cells(
-    streams: Sequence[str], n_seeds: int, *, rows: int | None = None, data_dir: str | None = None
-) -> list[Cell]:
-    """DEVFNN with every mechanism switched off in turn, as the paper has it too, and its rivals."""
+def ablation_cells(streams: Sequence[str], n_seeds: int, **limits: Any) -> list[Cell]:
+    """DEVFNN with every mechanism switched off in turn, as the paper has it too.
+
+    limits: rows and data_dir as in `StreamSettings`
+    """
     starts = {
         "devfnn": ABLATIONS,
         "devfnn@stacked": STACKED_ABLATIONS,
         "devfnn@paper": PAPER_ABLATIONS,
-        **RIVAL_VARIANTS,
     }
     return [
         dataclasses.replace(cell, model=f"{model}, {name}" if name else model)
         for stream in dict.fromkeys(streams)
         for model, ablations in starts.items()
         for name, changes in {"": {}, **ablations}.items()
-        for cell in _cells([model], _stream(stream, rows, data_dir), n_seeds, changes)
+        for cell in _cells([model], stream, n_seeds, changes, **limits)
     ]
 
 
-def _stream(name: str, rows: int | None, data_dir: str | None) -> StreamSettings:
-    options = PAPER_OPTIONS.get(name, {})
-    return StreamSettings(name=name, options=options, rows=rows, data_dir=data_dir)
-
-
 def _cells(
-    models: Sequence[str], stream: StreamSettings, n_seeds: int, changes: Mapping[str, Any]
+    models: Sequence[str], name: str, n_seeds: int, changes: Mapping[str, Any], **limits: Any
 ) -> list[Cell]:
     """Models on a stream, with the sizes that Table 1 gives networks on it."""
-    sizes = {"stream": name_in_paper(stream.name)} if stream.name in PAPER_FOLDS else {}
+    stream = StreamSettings(name=name, options=PAPER_OPTIONS.get(name, {}), **limits)
+    sizes = {"stream": name_in_paper(name)} if name in PAPER_FOLDS else {}
     of_models = {model: {**(sizes if model in SIZED else {}), **changes} for model in models}
-    return cells_of(models, [stream], 1 if stream.name in LONG else n_seeds, changes=of_models)
+    return cells_of(models, [stream], 1 if name in LONG else n_seeds, changes=of_models)

@@ -1,31 +1,189 @@
-"""The three tables: Table 1 of the paper measured anew, models by streams, and ablations."""
+"""Tables of results: Table 1 of the paper measured anew, models by streams, and ablations."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from devfnn.evaluation.ranking import Ranking, mean_ranks, rank
+import numpy as np
+
+from devfnn.arrays import Floats
+from devfnn.baselines.registry import MODELS
+from devfnn.errors import InputError
+from devfnn.evaluation.ranking import PostHoc, Ranking, rank, signed_rank_p
 from devfnn.evaluation.results import deviation, mean
-from devfnn.experiments.cells import (
-    OURS,
-    Cells,
-    Result,
-    cells_of_results,
-    chances_against_best,
-    largest_size,
-    mean_accuracy,
-    of_stream,
-    origin,
-    over_seeds,
-    overall_speed,
-    run_notes,
-    system_name,
-    verdicts,
-)
-from devfnn.experiments.published import PUBLISHED, SYSTEMS, Published
+from devfnn.experiments.published import MEASURES, PAPER_FOLDS, PUBLISHED, SYSTEMS
 from devfnn.experiments.rendering import Column, Table
+from devfnn.experiments.settings import difference
+from devfnn.formatting import change_text
 
 PERCENT: dict[str, Any] = {"decimals": 2, "factor": 100.0}
 """How shares are shown."""
+
+# ---- results by stream and system
+
+Result = Mapping[str, Any]
+
+Cells = dict[tuple[str, str], list[Result]]
+"""Results of all seeds by stream and system."""
+
+RIVALS = {name.lower(): name for name in SYSTEMS[1:]} | {
+    "sdevfnn-evolving": "SDEVFNN (evolving rules)"
+}
+"""Models that are systems of the paper's table, and what they are called there."""
+
+OURS = "DEVFNN (default)"
+"""What tables call DEVFNN with its default parameters."""
+
+
+def system_name(result: Result) -> str:
+    """What a table calls the model of a result.
+
+    >>> system_name({"model": "pnn"}), system_name({"model": "devfnn", "preset": "static"})
+    ('PNN', 'DEVFNN (static)')
+    """
+    model, preset = str(result["model"]), result.get("preset")
+    name, usual = RIVALS.get(model, model), "default"
+    if model == "devfnn":
+        name, usual = "DEVFNN", ""  # its preset is always shown
+    elif model in MODELS:
+        usual = MODELS[model].preset
+    about = [] if preset in (None, usual) else [str(preset)]
+    # A network's size of the paper's table, the parameter `stream`, is not shown.
+    about += [change_text(*each) for each in _changes(result).items() if each[0] != "stream"]
+    return f"{name} ({', '.join(about)})" if about else name
+
+
+def _changes(result: Result) -> Mapping[str, Any]:
+    """Parameters that were set for a run."""
+    return (result.get("settings") or {}).get("changes") or {}
+
+
+def cells_of_results(results: Iterable[Result]) -> Cells:
+    """Results by stream and system; those of one cell differ by their seed only."""
+    groups: dict[tuple[str, str], dict[Any, list[Result]]] = {}
+    for result in results:
+        by_scaling = groups.setdefault((str(result["stream"]), system_name(result)), {})
+        by_scaling.setdefault(result.get("scaling"), []).append(result)
+    if not groups:
+        raise InputError("a table needs results; there are none")
+    cells: Cells = {}
+    for (stream, system), by_scaling in groups.items():
+        for scaling, runs in by_scaling.items():
+            name = system if len(by_scaling) == 1 else f"{system}, scaling {scaling or 'unknown'}"
+            cells[stream, name] = _seeds(runs, f"{name} on {stream}")
+    return cells
+
+
+def _seeds(runs: Sequence[Result], what: str) -> list[Result]:
+    """Runs that differ by their seed only; a file that is named twice counts once."""
+    seeds: dict[Any, Result] = {}
+    for result in runs:
+        seed = result.get("seed")
+        if seeds.setdefault(seed, result) != result:
+            raise InputError(f"there are two results of {what} with seed {seed}; leave one out")
+        if found := difference(_conditions(runs[0]), _conditions(result)):
+            name, first, other = found
+            raise InputError(
+                f"results of {what} differ in {name}: {first} and {other}; put results of "
+                "different runs in different tables"
+            )
+    return list(seeds.values())
+
+
+def _conditions(result: Result) -> dict[str, Any]:
+    """What all seeds of a run have in common: its length, and the parameters of its model."""
+    length = {key: result.get(key) for key in ("rows", "chunks")}
+    return length | {**(result.get("config") or {}), **_changes(result), "seed": None}
+
+
+def mean_accuracy(seeds: Iterable[Result]) -> float | None:
+    """Accuracy of a cell, as a mean over seeds; None if there is none."""
+    return mean(result.get("accuracy_mean") for result in seeds)
+
+
+def overall_speed(runs: Sequence[Result]) -> float | None:
+    """Rows of all runs by the time they took, so that long runs count by their length.
+
+    >>> overall_speed([{"rows": 100, "rows_per_second": rate} for rate in (60.0, 20.0)])
+    30.0
+    """
+    timed = [(run.get("rows"), run.get("rows_per_second")) for run in runs]
+    known = [(rows, rate) for rows, rate in timed if rows and rate]
+    seconds = sum(rows / rate for rows, rate in known)
+    return sum(rows for rows, _ in known) / seconds if known else None
+
+
+def largest_size(runs: Sequence[Result]) -> float | None:
+    """Bytes of the largest model."""
+    sizes = [run["model_bytes"] for run in runs if run.get("model_bytes") is not None]
+    return max(sizes, default=None)
+
+
+# ---- who is best
+
+
+def ranked(
+    accuracies: Mapping[tuple[str, str], float | None], post_hoc: PostHoc = "nemenyi"
+) -> Ranking | None:
+    """Ranks by the accuracies of systems on streams, over the streams that all systems have.
+
+    None with less than two systems or two such streams.
+    """
+    streams = dict.fromkeys(stream for stream, _ in accuracies)
+    systems = dict.fromkeys(system for _, system in accuracies)
+    table = {stream: [accuracies.get((stream, name)) for name in systems] for stream in streams}
+    shared = [scores for scores in table.values() if None not in scores]
+    if len(systems) < 2 or len(shared) < 2:
+        return None
+    scores = dict(zip(systems, zip(*shared, strict=True), strict=True))
+    return rank(scores, post_hoc=post_hoc)
+
+
+def chances_against_best(measured: Mapping[str, Sequence[Result]]) -> dict[str, float | None]:
+    """How likely each system differs by chance from the one with the highest accuracy.
+
+    Wilcoxon's signed ranks over chunks, each a mean over seeds. None for the best itself, and where
+    chunks are unknown or not the same.
+    """
+    found: dict[str, float | None] = dict.fromkeys(measured)
+    best = max(measured, key=lambda system: mean_accuracy(measured[system]) or 0.0)
+    ahead = _chunks(measured[best])
+    for system, own in ((name, _chunks(seeds)) for name, seeds in measured.items()):
+        gaps = ahead - own if own.shape == ahead.shape else own[:0]
+        gaps = gaps[~np.isnan(gaps)]
+        if system != best and gaps.size:
+            found[system] = signed_rank_p(gaps)
+    return found
+
+
+def _chunks(seeds: Sequence[Result]) -> Floats:
+    """Accuracy of every chunk, as a mean over seeds, NaN where there is none; empty if unknown."""
+    every = [_per_chunk(result, "accuracy") for result in seeds]
+    is_same = len({len(each) for each in every}) == 1
+    chunks: Floats = np.array(every if is_same else [[]], np.float64).mean(axis=0)
+    return chunks
+
+
+def _per_chunk(result: Result, name: str) -> Sequence[float | None]:
+    return (result.get("per_chunk") or {}).get(name) or []
+
+
+def run_notes(cells: Cells) -> list[str]:
+    """Notes on runs that did not end, or were over a part of a stream, and on versions."""
+    ended, parts = [], []
+    made_with: dict[str, dict[str, None]] = {}
+    for (stream, system), seeds in cells.items():
+        asked = (seeds[0].get("settings") or {}).get("stream") or {}
+        if stream in PAPER_FOLDS and (asked.get("rows") is not None or asked.get("skip")):
+            parts.append(f"{stream}: only {seeds[0].get('rows'):,} rows of the stream.")
+        for result in seeds:
+            if result.get("is_complete") is False:
+                run = f"{system} on {stream}, seed {result.get('seed')}"
+                ended.append(f"{run}: ended after {result.get('rows')} rows.")
+            for name, version in (result.get("versions") or {}).items():
+                made_with.setdefault(name, {})[str(version)] = None
+    named = ", ".join(f"{name} {' and '.join(found)}" for name, found in made_with.items())
+    return [*ended, *dict.fromkeys(parts), *([f"Made with {named}."] if named else [])]
+
 
 # ---- Table 1
 
@@ -62,11 +220,6 @@ def paper_table(results: Iterable[Result]) -> Table:
 
     For every stream that has results, all systems of the paper are shown, measured or not. Several
     seeds of a system are one line of means.
-
-    Parameters
-    ----------
-    results
-        Results of runs, as plain data.
     """
     cells = cells_of_results(results)
     streams = dict.fromkeys(stream for stream, _ in cells)
@@ -87,7 +240,7 @@ def paper_table(results: Iterable[Result]) -> Table:
             Column("seeds_std", "± seeds", **PERCENT, is_detail=True),
         ),
         rows=tuple(row for stream in in_order for row in _stream_rows(stream, cells)),
-        notes=(*_ABOUT_MEASURES, *about, *verdicts(cells), *run_notes(cells)),
+        notes=(*_ABOUT_MEASURES, *about, *run_notes(cells)),
         section="stream",
     )
 
@@ -105,38 +258,36 @@ def _beside(measure: Column) -> Column:
 
 def _stream_rows(stream: str, cells: Cells) -> list[dict[str, Any]]:
     """Lines of a stream: the systems of the paper, measured or not, then other models."""
-    published, measured = PUBLISHED.get(stream, {}), of_stream(cells, stream)
-    by_origin: dict[str | None, list[str]] = {}
-    for system, results in measured.items():
-        by_origin.setdefault(origin(results[0]), []).append(system)
+    measured = {system: seeds for (name, system), seeds in cells.items() if name == stream}
+    published = PUBLISHED.get(stream, {})
+    by_origin: dict[str, list[str]] = {}
+    for system in measured:
+        first = system.replace(",", " ").split()[0]
+        by_origin.setdefault(first if first in SYSTEMS else "", []).append(system)
     rows = []
     chances = chances_against_best(measured)
-    for name in (*SYSTEMS, None):
-        beside = published.get(name or "")
-        lines = {system: measured[system] for system in by_origin.get(name, [])}
-        if not lines and beside is not None:
-            lines = {str(name): []}
-        for system, seeds in lines.items():
-            shown = {"stream": SHOWN.get(stream, stream), "system": system}
-            p = {"p_to_best": chances.get(system)}
-            rows.append(shown | p | _measured(seeds) | _published(beside))
+    for name in (*SYSTEMS, ""):
+        beside = published.get(name)
+        for system in by_origin.get(name, [] if beside is None else [name]):
+            row: dict[str, Any] = {"stream": SHOWN.get(stream, stream), "system": system}
+            row |= _measured(measured.get(system, [])) | {"p_to_best": chances.get(system)}
+            row |= {f"published_{key}": beside and beside[key] for key in MEASURES}
+            rows.append(row)
     return rows
 
 
 def _measured(seeds: Sequence[Result]) -> dict[str, Any]:
     """What was measured, as means over seeds; None for all if there is no result."""
-    values: dict[str, Any] = {}
-    for measure in _MEASURES:
-        for key in filter(None, (measure.key, measure.spread)):
-            values[key] = mean(_value(result, key) for result in seeds)
-    values["rules_end"] = mean((_per_chunk(result, "rules") or [None])[-1] for result in seeds)
-    for key in ("scaling", "rows"):
-        values[key] = seeds[0].get(key) if seeds else None
-    return values | over_seeds(seeds)
+    first = seeds[0] if seeds else {}
+    about = {"scaling": first.get("scaling"), "rows": first.get("rows")}
+    end = mean((_per_chunk(result, "rules") or [None])[-1] for result in seeds)
+    about |= {"rules_end": end, "n_seeds": len(seeds) or None, "seeds_std": _seeds_std(seeds)}
+    return {key: mean(_value(result, key) for result in seeds) for key in MEASURES} | about
 
 
-def _per_chunk(result: Result, name: str) -> Sequence[float | None]:
-    return (result.get("per_chunk") or {}).get(name) or []
+def _seeds_std(seeds: Sequence[Result]) -> float | None:
+    """How far the accuracies of seeds differ."""
+    return deviation(result.get("accuracy_mean") for result in seeds)
 
 
 def _value(result: Result, key: str) -> float | None:
@@ -147,43 +298,23 @@ def _value(result: Result, key: str) -> float | None:
     return value
 
 
-def _published(line: Published | None) -> dict[str, Any]:
-    """What was published, by the keys of what was measured."""
-    keys = [key for measure in _MEASURES for key in (measure.key, measure.spread) if key]
-    return {f"published_{key}": None if line is None else getattr(line, key) for key in keys}
-
-
 # ---- models by streams
 
 
 def peer_table(results: Iterable[Result]) -> Table:
-    """Systems by streams: accuracy, and over all streams speed, size and mean rank.
-
-    Parameters
-    ----------
-    results
-        Results of runs, or cells of a comparison, as plain data.
-    """
+    """Systems by streams: accuracy, and over all streams speed, size and mean rank."""
     cells = cells_of_results(results)
     streams = list(dict.fromkeys(stream for stream, _ in cells))
-    systems = list(dict.fromkeys(system for _, system in cells))
-    shared, scores = _scores(cells, streams, systems)
-    ranks = mean_ranks(scores) if shared and len(systems) > 1 else {}
-    ranking = rank(scores) if len(shared) > 1 and len(systems) > 1 else None
+    ranking = ranked({cell: mean_accuracy(seeds) for cell, seeds in cells.items()})
     rows = [
-        _peer_row(system, cells)
-        | {"mean_rank": ranks.get(system), "p_to_ours": _chance(ranking, system)}
-        for system in systems
+        _peer_row(system, cells, ranking) for system in dict.fromkeys(system for _, system in cells)
     ]
     rows.sort(key=lambda row: row["mean_rank"] or 0.0)
     about = (
         "Accuracy in percent: mean over chunks, ± its deviation over seeds if there are several.",
         "Scaling: online uses only rows before, dataset looks ahead, none leaves rows as they are.",
         "Rows/s: over all streams of a model, predicting and learning. Bytes: its largest model.",
-        f"Rank: mean over the {len(shared)} of {len(streams)} streams that all models have."
-        if ranks
-        else "No rank: that needs two models or more, and a stream that all have.",
-        *_significance(ranking),
+        *_about_ranks(ranking, len(streams)),
     )
     return Table(
         title="Models by streams",
@@ -198,73 +329,54 @@ def peer_table(results: Iterable[Result]) -> Table:
             Column("p_to_ours", "p", decimals=3, is_detail=True),
         ),
         rows=tuple(rows),
-        notes=(*about, *verdicts(cells), *run_notes(cells)),
+        notes=(*about, *run_notes(cells)),
     )
 
 
-def _peer_row(system: str, cells: Cells) -> dict[str, Any]:
+def _peer_row(system: str, cells: Cells, ranking: Ranking | None) -> dict[str, Any]:
     """A model over all its streams."""
     own = {stream: results for (stream, name), results in cells.items() if name == system}
     row: dict[str, Any] = {"system": system}
     for stream, seeds in own.items():
         row[f"accuracy_mean:{stream}"] = mean_accuracy(seeds)
-        row[f"seeds_std:{stream}"] = over_seeds(seeds)["seeds_std"]
+        row[f"seeds_std:{stream}"] = _seeds_std(seeds)
     every = [result for seeds in own.values() for result in seeds]
     counts = sorted({len(seeds) for seeds in own.values()})
     row["n_seeds"] = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
     row["scaling"] = " and ".join(dict.fromkeys(str(each.get("scaling") or "-") for each in every))
     row["rows_per_second"] = overall_speed(every)
     row["model_bytes"] = largest_size(every)
+    row["mean_rank"] = row["p_to_ours"] = None
+    if ranking is not None:
+        row["mean_rank"] = ranking.mean_ranks[ranking.models.index(system)]
+        if OURS in ranking.models and system != OURS:
+            row["p_to_ours"] = ranking.p_value(system, OURS)
     return row
 
 
-def _scores(
-    cells: Cells, streams: Sequence[str], systems: Sequence[str]
-) -> tuple[list[str], dict[str, list[float]]]:
-    """Streams that all models have, and the accuracies of every model on them."""
-    known = {cell: mean_accuracy(seeds) for cell, seeds in cells.items()}
-    shared = [
-        stream
-        for stream in streams
-        if all(known.get((stream, system)) is not None for system in systems)
-    ]
-    scores = {system: [known[stream, system] or 0.0 for stream in shared] for system in systems}
-    return shared, scores
-
-
-def _chance(ranking: Ranking | None, system: str) -> float | None:
-    """p of a model against the default of ours, for all pairs together."""
-    if ranking is None or OURS not in ranking.models or system == OURS:
-        return None
-    return ranking.p_value(system, OURS)
-
-
-def _significance(ranking: Ranking | None) -> list[str]:
+def _about_ranks(ranking: Ranking | None, n_streams: int) -> list[str]:
+    """What the ranks and their tests say."""
     if ranking is None:
-        return []
-    test = {"nemenyi": "Nemenyi", "wilcoxon-holm": "Wilcoxon, Holm"}[ranking.post_hoc]
-    about = f"p: of the difference from {OURS} over streams ({test}, all pairs together)."
-    return [f"{line}." for line in ranking.sentences()] + (
-        [about] if OURS in ranking.models else []
-    )
+        return ["No rank: that needs two models or more, and two streams that all have."]
+    shared = f"the {ranking.n_streams} of {n_streams} streams"
+    lines = [f"Rank: mean over {shared} that all models have."]
+    lines += [f"{line}." for line in ranking.sentences()]
+    if OURS in ranking.models:
+        test = {"nemenyi": "Nemenyi", "wilcoxon-holm": "Wilcoxon, Holm"}[ranking.post_hoc]
+        lines.append(f"p: of the difference from {OURS} over streams ({test}, all pairs together).")
+    return lines
 
 
 # ---- ablations
 
 
 def ablation_table(results: Iterable[Result]) -> Table:
-    """Accuracy with a mechanism changed, and how much that is above or below without the change.
-
-    Parameters
-    ----------
-    results
-        Results of runs, as plain data: of DEVFNN as it is, and with changes.
-    """
+    """Accuracy with a mechanism changed, and how much that is above or below without the change."""
     cells = cells_of_results(results)
     streams = list(dict.fromkeys(stream for stream, _ in cells))
-    firsts = {system: seeds[0] for (_, system), seeds in reversed(cells.items())}
-    systems = dict.fromkeys(system for _, system in cells)
-    starts = {system: system_name({**firsts[system], "settings": None}) for system in systems}
+    starts = {
+        system: system_name({**seeds[0], "settings": None}) for (_, system), seeds in cells.items()
+    }
     rows = [_ablation_row(cells, system, start, streams) for system, start in starts.items()]
     order = list(starts.values())
     rows.sort(key=lambda row: (order.index(row["start"]), row["system"] != row["start"]))
@@ -313,10 +425,7 @@ def _ablation_row(cells: Cells, system: str, start: str, streams: Sequence[str])
         is_compared = value is not None and known is not None and system != start
         row[f"difference{key}"] = value - known if is_compared else None  # type: ignore[operator]
     every = [each for (_, name), seeds in cells.items() if name == system for each in seeds]
-    for key, source in (
-        ("rules", "rules_mean"),
-        ("layers", "layers_mean"),
-        ("labels", "label_fraction"),
-    ):
+    sources = {"rules": "rules_mean", "layers": "layers_mean", "labels": "label_fraction"}
+    for key, source in sources.items():
         row[key] = mean(result.get(source) for result in every)
     return row

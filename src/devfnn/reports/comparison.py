@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 from devfnn import figures
 from devfnn.evaluation.ranking import Ranking
 from devfnn.evaluation.results import deviation, mean
-from devfnn.experiments.cells import largest_size, overall_speed
+from devfnn.experiments.tables import largest_size, overall_speed
 from devfnn.figures.runs import several_over_time
 from devfnn.formatting import count, listed, percent, plural, seconds, size
 from devfnn.reports import page

@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from devfnn.experiments.cells import (
-    OURS,
-    best_of,
-    cells_of_results,
-    chances_against_best,
-    verdicts,
-)
+from devfnn.experiments.tables import cells_of_results, chances_against_best
 
 
 def result(model, accuracies, stream="sea-paper", seed=0):
@@ -41,10 +35,9 @@ def measured(*results):
 
 
 def test_the_best_has_the_highest_mean_over_seeds():
-    seeds = [result("pnn", [0.9, 0.9]), result("pnn", [0.1, 0.1], seed=1)]
-    found = measured(*seeds, result("majority", [0.6, 0.6]))
-    assert best_of(found) == "majority"
-    assert best_of({}) is None
+    seeds = [result("pnn", [0.9, 0.9, 0.9]), result("pnn", [0.1, 0.1, 0.1], seed=1)]
+    chances = chances_against_best(measured(*seeds, result("majority", [0.6, 0.6, 0.6])))
+    assert chances["majority"] is None and chances["PNN"] is not None
 
 
 def test_chances_are_those_of_wilcoxon_over_chunks():
@@ -67,23 +60,3 @@ def test_chunks_are_means_over_seeds():
 def test_chunks_that_cannot_be_compared_have_no_chance(chunks):
     odd = result("pnn", [0.1, 0.1, 0.1]) | {"per_chunk": chunks}
     assert chances_against_best(measured(odd, result("hat", [0.9, 0.8, 0.9])))["PNN"] is None
-
-
-@pytest.mark.parametrize(
-    ("rival", "said"),
-    [
-        (WORSE, f"sea-paper: {OURS} has the highest CR."),
-        (LIKE, f"{OURS} is 0.01 below, not significantly, p = "),
-        ((np.array(EVEN) + 0.05).tolist(), f"{OURS} is 5.00 below, significantly, p = "),
-    ],
-)
-def test_the_verdict_says_whether_the_default_is_best(rival, said):
-    cells = cells_of_results([result("devfnn", EVEN), result("pnn", rival)])
-    (line,) = verdicts(cells)
-    assert said in line
-
-
-def test_there_is_a_verdict_for_every_stream_with_rivals():
-    results = [result(name, EVEN, stream) for stream in "ab" for name in ("devfnn", "pnn")]
-    cells = cells_of_results([*results, result("devfnn", EVEN, "c"), result("pnn", EVEN, "d")])
-    assert [line[0] for line in verdicts(cells)] == ["a", "b"]
