@@ -38,8 +38,7 @@ class Settings:
     n_candidates: int = number(50, 1, 10**5, "random nodes drawn for each scope")
     slack: float = number(1.0, 0.0, 1.0, "by how much few nodes loosen the share; 0 is off", "μ")
     half_width: float = number(0.05, 0.0, 1e6, "of the interval around the centre of a node")
-    upper_share: float = number(0.5, 0.0, 1.0, "weight of the upper firing, at the start", "q")
-    share_rate: float = number(0.0, 0.0, 1e3, "step of the gradient of that weight; 0 is off")
+    upper_share: float = number(0.5, 0.0, 1.0, "weight of the upper firing", "q")
     growth: int = number(1, 0, 1000, "nodes that may be added with one chunk")
     min_rows: int = number(20, 1, 10**9, "rows of a chunk below which only weights are trained")
     max_nodes: int = number(60, 1, 10**5, "nodes of one layer")
@@ -69,10 +68,8 @@ def _rising(name: str, values: Any) -> tuple[float, ...]:
     """Positive numbers in rising order; InputError for anything else."""
     numbers = list(values) if isinstance(values, Iterable) else []
     are_positive = [isinstance(each, int | float) and 0.0 < each < math.inf for each in numbers]
-    if not numbers or not all(are_positive):
-        raise InputError(f"{name} must be positive numbers, at least one")
-    if sorted(numbers) != numbers:
-        raise InputError(f"{name} must rise")
+    if not numbers or not all(are_positive) or sorted(numbers) != numbers:
+        raise InputError(f"{name} must be positive numbers, at least one, and rise")
     return tuple(map(float, numbers))
 
 
@@ -83,10 +80,6 @@ class Nodes(NamedTuple):
     """(n_nodes, n_features)."""
     factors: Floats
     """Random matrices, (n_nodes, n_features, n_features)."""
-
-    def joined(self, other: "Nodes") -> "Nodes":
-        """These nodes and others after them."""
-        return Nodes(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
 
     def one(self, index: int) -> "Nodes":
         """A single node."""
@@ -105,23 +98,18 @@ class Found(NamedTuple):
     """What it explains beyond what it must, summed over outputs."""
 
 
-def bounds_of_firing(rows: Floats, nodes: Nodes, half_width: float) -> tuple[Floats, Floats]:
-    """Upper and lower firing of every node, (n_rows, n_nodes) each."""
+def strengths_of(rows: Floats, nodes: Nodes, settings: Settings) -> Floats:
+    """Firing of every node, between its upper and its lower one, (n_rows, n_nodes)."""
     offsets = (nodes.centers[:, None, :] @ nodes.factors)[:, 0]
     turned = rows[None] @ nodes.factors - offsets[:, None, :]  # (n_nodes, n_rows, n_features)
-    widths = half_width * nodes.factors.sum(axis=1)
+    widths = settings.half_width * nodes.factors.sum(axis=1)
     # The squares of turned - widths and turned + widths, summed, differ only in the sign of a term.
     squares = np.einsum("ijk,ijk->ij", turned, turned) + np.square(widths).sum(axis=1)[:, None]
     apart = 2.0 * np.abs((turned @ widths[:, :, None])[:, :, 0])
     scale = -0.5 / rows.shape[1]
     upper: Floats = np.exp(scale * np.maximum(squares - apart, 0.0)).T
     lower: Floats = np.exp(scale * (squares + apart)).T
-    return upper, lower
-
-
-def strengths_of(upper: Floats, lower: Floats, upper_share: float) -> Floats:
-    """Firing of every node, not normalised, (n_rows, n_nodes)."""
-    return np.asarray(upper_share * upper + (1.0 - upper_share) * lower)
+    return np.asarray(settings.upper_share * upper + (1.0 - settings.upper_share) * lower)
 
 
 def supervisory_scores(errors: Floats, strengths: Floats, remaining: float) -> Floats:
@@ -148,23 +136,13 @@ def best_admissible(scores: Floats) -> int | None:
     return int(admissible[scores[admissible].sum(axis=1).argmax()])
 
 
-def remaining_share(rate: float, n_nodes: int, slack: float) -> float:
-    """Share of the squared error that may remain after node number `n_nodes` (from 1): r + μ.
-
-    >>> remaining_share(0.9, 1, slack=0.0)
-    0.9
-    """
-    return rate + slack * (1.0 - rate) / (n_nodes + 1)
-
-
 def drawn_nodes(
     rows: Floats, errors: Floats, scope: float, count: int, rng: np.random.Generator
 ) -> Nodes:
     """Random candidates; their centres are rows, more often those with large errors."""
     weights = np.square(errors).sum(axis=1)
     total = weights.sum()
-    shares = weights / total if total > 0.0 else None
-    chosen = rng.choice(len(rows), count, p=shares)
+    chosen = rng.choice(len(rows), count, p=weights / total if total > 0.0 else None)
     n_features = rows.shape[1]
     return Nodes(rows[chosen], rng.uniform(-scope, scope, (count, n_features, n_features)))
 
@@ -175,28 +153,18 @@ def search_node(
     """The best admissible candidate of the first scope that has one; None if none has.
 
     `rows` are what the layer sees; `errors`, (n_rows, n_outputs), and `n_nodes` are those of the
-    layer as it is.
+    layer as it is. The fewer nodes, the larger μ, the share of the error that may remain beyond r.
     """
     for scope in settings.scopes:
         nodes = drawn_nodes(rows, errors, scope, settings.n_candidates, rng)
-        bounds = bounds_of_firing(rows, nodes, settings.half_width)
-        strengths = strengths_of(*bounds, settings.upper_share)
+        strengths = strengths_of(rows, nodes, settings)
         for rate in settings.rates:
-            remaining = remaining_share(rate, n_nodes + 1, settings.slack)
+            remaining = rate + settings.slack * (1.0 - rate) / (n_nodes + 2)
             scores = supervisory_scores(errors, strengths, remaining)
             best = best_admissible(scores)
             if best is not None:
                 return Found(nodes.one(best), scope, rate, float(scores[best].sum()))
     return None
-
-
-class Weights(NamedTuple):
-    """What nodes answer, and how sure they are of it."""
-
-    values: Floats
-    """(n_nodes, n_terms, n_outputs)."""
-    covariances: Floats
-    """(n_nodes, n_terms, n_terms)."""
 
 
 def chebyshev_terms(rows: Floats) -> Floats:
@@ -211,41 +179,21 @@ def chebyshev_terms(rows: Floats) -> Floats:
     return terms
 
 
-def fresh_weights(values: Floats, covariance: float) -> Weights:
-    """Weights with the given values, (n_nodes, n_terms, n_outputs), and nothing learned yet."""
-    n_nodes, n_terms, _ = values.shape
-    return Weights(values.copy(), np.tile(covariance * np.eye(n_terms), (n_nodes, 1, 1)))
-
-
-def update_weights(
-    weights: Weights, terms: Floats, shares: Floats, targets: Floats, decay: float
-) -> None:
-    """Learn rows in order, in place.
-
-    terms: (n_rows, n_terms); shares: normalised firing, (n_rows, n_nodes); targets: (n_rows,
-    n_outputs).
-    """
-    from devfnn.kernels.node_weights import learn_nodes
-
-    ensure_compiled("nodes")
-    values = np.ascontiguousarray(weights.values.transpose(0, 2, 1))
-    shares, gain = np.ascontiguousarray(shares), np.empty(terms.shape[1])
-    learn_nodes(values, weights.covariances, terms, shares, targets, float(decay), gain)
-    weights.values[:] = values.transpose(0, 2, 1)
-    turned = weights.covariances.transpose(0, 2, 1)
-    weights.covariances[:] = 0.5 * (weights.covariances + turned)  # symmetric despite rounding
-
-
-@dataclasses.dataclass
 class Layer:
-    """Random nodes with learned weights, and the fixed random matrix that shifts its input."""
+    """Random nodes with learned weights, and the fixed random matrix that shifts its input.
 
-    nodes: Nodes
-    weights: Weights
-    shifts: Floats
-    """Turns the output of the layer below into a shift, (n_outputs, n_features)."""
-    upper_share: float
-    """Weight of the upper firing against the lower one."""
+    `shifts`, (n_outputs, n_features), turns the output of the layer below into a shift.
+    """
+
+    def __init__(self, shifts: Floats) -> None:
+        n_outputs, n_features = shifts.shape
+        n_terms = 2 * n_features + 1
+        self.shifts = shifts
+        self.nodes = Nodes(np.empty((0, n_features)), np.empty((0, n_features, n_features)))
+        self.weights = np.empty((0, n_terms, n_outputs))
+        """What nodes answer, (n_nodes, n_terms, n_outputs)."""
+        self.covariances = np.empty((0, n_terms, n_terms))
+        """How unsure they are of it."""
 
     @property
     def n_nodes(self) -> int:
@@ -256,20 +204,25 @@ class Layer:
     def n_parameters(self) -> int:
         """Numbers that describe it: both ends of intervals, distances and weights."""
         n_nodes, n_features = self.nodes.centers.shape
-        return int(n_nodes * (2 * n_features + n_features**2) + self.weights.values.size)
+        return int(n_nodes * (2 * n_features + n_features**2) + self.weights.size)
 
-    def outputs(self, rows: Floats, half_width: float) -> Floats:
-        """Its answer to rows, (n_rows, n_outputs)."""
-        bounds = bounds_of_firing(rows, self.nodes, half_width)
-        shares, _ = normalised(*bounds, self.upper_share)
-        return mixed(shares, chebyshev_terms(rows), self.weights.values)
+    def outputs(self, rows: Floats, settings: Settings) -> Floats:
+        """Its answer to rows, (n_rows, n_outputs): those of its nodes, mixed by their shares."""
+        answers = chebyshev_terms(rows) @ self.weights  # (n_nodes, n_rows, n_outputs)
+        shares = self._shares(rows, settings)
+        return np.asarray((shares.T[:, :, None] * answers).sum(axis=0))
+
+    def _shares(self, rows: Floats, settings: Settings) -> Floats:
+        """Shares of the nodes in the firing, (n_rows, n_nodes)."""
+        strengths = strengths_of(rows, self.nodes, settings)
+        sums = strengths.sum(axis=1, keepdims=True)
+        return strengths / np.where(sums < SMALLEST_SUM, 1.0, sums)
 
     def widen(self, n_outputs: int, rng: np.random.Generator) -> None:
         """Make room for classes that came later; answers for the others stay."""
         missing = n_outputs - len(self.shifts)
         if missing > 0:
-            values = np.pad(self.weights.values, ((0, 0), (0, 0), (0, missing)))
-            self.weights = Weights(values, self.weights.covariances)
+            self.weights = np.pad(self.weights, ((0, 0), (0, 0), (0, missing)))
             fresh = rng.random((missing, self.shifts.shape[1]))
             self.shifts = np.concatenate([self.shifts, fresh])
 
@@ -278,82 +231,37 @@ class Layer:
     ) -> Found | None:
         """Add the node that explains most of what the layer gets wrong, if one is good enough.
 
-        It starts with the weights of the nearest node.
+        A layer that is still empty gets a round node in the middle if none is.
         """
-        errors = targets - self.outputs(rows, settings.half_width)
-        as_it_fires = dataclasses.replace(settings, upper_share=self.upper_share)
-        found = search_node(rows, errors, self.n_nodes, as_it_fires, rng)
+        errors = targets - self.outputs(rows, settings)
+        found = search_node(rows, errors, self.n_nodes, settings, rng)
         if found is not None:
-            distances = np.square(self.nodes.centers - found.node.centers).sum(axis=1)
-            nearest = self.weights.values[[distances.argmin()]]
-            fresh = fresh_weights(nearest, settings.covariance)
-            self.nodes = self.nodes.joined(found.node)
-            pairs = zip(self.weights, fresh, strict=True)
-            self.weights = Weights(*(np.concatenate(pair) for pair in pairs))
+            self._add(found.node, settings.covariance)
+        elif not self.n_nodes:
+            factor = math.sqrt(rows.shape[1]) * np.eye(rows.shape[1])
+            self._add(Nodes(rows.mean(axis=0)[None], factor[None]), settings.covariance)
         return found
 
+    def _add(self, node: Nodes, covariance: float) -> None:
+        """Add a node; it starts with the weights of the nearest one."""
+        fresh = np.zeros((1, *self.weights.shape[1:]))
+        if self.n_nodes:
+            distances = np.square(self.nodes.centers - node.centers).sum(axis=1)
+            fresh = self.weights[[distances.argmin()]]
+        unsure = covariance * np.eye(self.weights.shape[1])
+        self.nodes = Nodes(*(np.concatenate(pair) for pair in zip(self.nodes, node, strict=True)))
+        self.weights = np.concatenate([self.weights, fresh])
+        self.covariances = np.concatenate([self.covariances, unsure[None]])
+
     def learn(self, rows: Floats, targets: Floats, settings: Settings) -> None:
-        """Update the weights with rows, in order, then the share of the upper firing."""
-        upper, lower = bounds_of_firing(rows, self.nodes, settings.half_width)
-        shares, sums = normalised(upper, lower, self.upper_share)
-        terms = chebyshev_terms(rows)
-        update_weights(self.weights, terms, shares, targets, settings.decay)
-        if settings.share_rate > 0.0:
-            errors = targets - mixed(shares, terms, self.weights.values)
-            slopes = slopes_of_shares(upper - lower, shares, sums)
-            moves = mixed(slopes, terms, self.weights.values)
-            step = settings.share_rate * float((errors * moves).sum(axis=1).mean())
-            self.upper_share = float(np.clip(self.upper_share + step, 0.0, 1.0))
+        """Update the weights with rows, in order. targets: (n_rows, n_outputs)"""
+        from devfnn.kernels.node_weights import learn_nodes
 
-
-def new_layer(
-    rows: Floats, targets: Floats, shifts: Floats, settings: Settings, rng: np.random.Generator
-) -> tuple[Layer, Found | None]:
-    """A layer with one node, not trained yet: an admissible one, or a round one in the middle.
-
-    `rows` are what it sees, shifted with `shifts` already.
-    """
-    n_features = rows.shape[1]
-    round_node = Nodes(rows.mean(axis=0)[None], (math.sqrt(n_features) * np.eye(n_features))[None])
-    found = search_node(rows, targets, 0, settings, rng)
-    node = round_node if found is None else found.node
-    values = np.zeros((1, 2 * n_features + 1, targets.shape[1]))
-    weights = fresh_weights(values, settings.covariance)
-    return Layer(node, weights, shifts, settings.upper_share), found
-
-
-def normalised(upper: Floats, lower: Floats, upper_share: float) -> tuple[Floats, Floats]:
-    """Shares of the nodes in the firing, (n_rows, n_nodes), and what they were divided by."""
-    strengths = strengths_of(upper, lower, upper_share)
-    sums = strengths.sum(axis=1, keepdims=True)
-    sums = np.where(sums < SMALLEST_SUM, 1.0, sums)
-    return strengths / sums, sums
-
-
-def mixed(shares: Floats, terms: Floats, values: Floats) -> Floats:
-    """Answers of nodes, mixed by their shares, (n_rows, n_outputs)."""
-    answers = terms @ values  # (n_nodes, n_rows, n_outputs)
-    return np.asarray((shares.T[:, :, None] * answers).sum(axis=0))
-
-
-def slopes_of_shares(differences: Floats, shares: Floats, sums: Floats) -> Floats:
-    """How the shares change with the weight of the upper firing, (n_rows, n_nodes)."""
-    return np.asarray((differences - shares * differences.sum(axis=1, keepdims=True)) / sums)
-
-
-def shifted(rows: Floats, outputs: Floats, shifts: Floats, size: float) -> Floats:
-    """Rows moved by the answer of the layer below: x + α y Z."""
-    return np.asarray(rows + size * (outputs @ shifts))
-
-
-def pass_through(
-    layers: Iterable[Layer], rows: Floats, settings: Settings
-) -> tuple[list[Floats], list[Floats]]:
-    """What each layer sees of rows and what it answers, from the bottom to the top."""
-    inputs: list[Floats] = []
-    outputs: list[Floats] = []
-    for layer in layers:
-        seen = shifted(rows, outputs[-1], layer.shifts, settings.shift) if outputs else rows
-        inputs.append(seen)
-        outputs.append(layer.outputs(seen, settings.half_width))
-    return inputs, outputs
+        ensure_compiled("nodes")
+        terms, shares = chebyshev_terms(rows), np.ascontiguousarray(self._shares(rows, settings))
+        weights = np.ascontiguousarray(self.weights.transpose(0, 2, 1))
+        decay, gain = float(settings.decay), np.empty(terms.shape[1])
+        learn_nodes(weights, self.covariances, terms, shares, targets, decay, gain)
+        self.weights = np.ascontiguousarray(weights.transpose(0, 2, 1))
+        turned = self.covariances.transpose(0, 2, 1)
+        self.covariances = 0.5 * (self.covariances + turned)  # symmetric despite rounding
