@@ -28,7 +28,8 @@ from river_rows import NAMES, as_dicts, learned, rows, said
 CHECKED = [
     DEVFNNClassifier(),
     HoeffdingErrorDrift(),
-    *(ConflictSampler(**parameters) for parameters in ConflictSampler._unit_test_params()),
+    ConflictSampler(DEVFNNClassifier()),
+    ConflictSampler(DEVFNNClassifier(), budget=0.2),
 ]
 
 

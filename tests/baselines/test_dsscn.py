@@ -5,18 +5,22 @@ import copy
 import numpy as np
 import pytest
 
-from devfnn.baselines.dsscn import DSSCN, Settings
-from devfnn.baselines.dsscn.layers import (
+from devfnn.baselines.dsscn import (
+    DSSCN,
+    FeatureWeights,
     Layer,
     Nodes,
+    Settings,
     best_admissible,
     chebyshev_terms,
+    cut_of,
     drawn_nodes,
+    judge_means,
     search_node,
     strengths_of,
     supervisory_scores,
+    unlikeness,
 )
-from devfnn.baselines.dsscn.model import FeatureWeights, cut_of, judge_means, unlikeness
 from devfnn.errors import InputError
 from devfnn.model.mechanisms.drift import Level, drift_in_stream, dynamic_significance
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from devfnn.adapters.shared import check_is_core
+from devfnn.adapters.shared import check_is_core, needs
 from devfnn.arrays import Floats, Ints
 from devfnn.errors import InputError
 from devfnn.kernels.state import CLOUDS, LINE, State
@@ -24,11 +24,9 @@ from devfnn.model.scaling import CLIP
 from devfnn.model.validation import LARGEST
 from devfnn.storage import write_whole
 
-try:
+with needs("onnx", "onnx"):
     import onnx
     from onnx import helper, numpy_helper
-except ImportError as error:
-    raise ImportError("devfnn.adapters.onnx needs onnx: pip install 'devfnn[onnx]'") from error
 
 __all__ = ["as_graph", "export"]
 
@@ -42,22 +40,14 @@ FLOATS = {"float32": onnx.TensorProto.FLOAT, "float64": onnx.TensorProto.DOUBLE}
 def export(model: DEVFNN, path: str | os.PathLike[str], *, dtype: str = "float64") -> None:
     """Write a model as it stands to an ONNX file.
 
-    The graph takes `rows`, (n, features). It gives `label`, the index of a class in
-    `model.classes`, and `probabilities`, float64 (n, classes). A graph cannot raise an error: for a
-    row that the model would refuse it gives the label -1 and probabilities that are NaN. These are
-    rows with infinity or a value beyond 1e100, and with NaN unless the model has `missing="skip"`,
-    for which NaN is an absent feature. The metadata of the file has the names of features and
-    classes, as JSON.
+    The graph takes `rows`, (n, features), and gives `label`, the index of a class in
+    `model.classes`, and `probabilities`, float64 (n, classes). A graph cannot raise an error: a row
+    that the model would refuse, as one with infinity, has the label -1 and probabilities that are
+    NaN. The metadata of the file has the names of features and classes, as JSON.
 
-    Parameters
-    ----------
-    model
-        A model that has learned something. Stacked networks and lags are refused.
-    path
-        Where to; StorageError if the file cannot be written.
-    dtype
-        Type of `rows`: "float64", or "float32" for callers that have no other. Within the graph all
-        is float64, so that the result is that of the model for the rounded rows.
+    The model must have learned something; stacked networks and lags are refused. `dtype` is that of
+    `rows`: "float64", or "float32" for callers that have no other. Within the graph all is float64,
+    so that the result is that of the model for the rounded rows.
     """
     write_whole(path, as_graph(model, dtype=dtype).SerializeToString())
 
@@ -90,12 +80,11 @@ def as_graph(model: DEVFNN, *, dtype: str = "float64") -> onnx.ModelProto:
 
 
 def _exportable(model: DEVFNN) -> Network:
-    """The network of a model that can be exported, or an error that says why it cannot."""
+    """The network of a model that can be exported; InputError for others."""
     check_is_core(model, "exported")
     if model.config.lags:
         raise InputError(
-            "a model with lags needs the labels before each row, which a frozen one does not get; "
-            "export one with lags=0"
+            "lags need labels, which a frozen model does not get; export one with lags=0"
         )
     network = model._known()
     if network.state.pool is None or network.state.gaussians is not None:

@@ -51,24 +51,14 @@ def make_model(
     seed: int | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Any:
-    """A new model for a stream, as the library it comes from knows it.
+    """A new model for a stream, as the library it comes from knows it. name: one of `MODELS`
 
-    Parameters
-    ----------
-    name
-        One of `MODELS`.
-    stream
-        Says the names of the features, the classes as far as they are known, and how many chunks
-        there will be; a model that is to learn row by row gets `stream.chunks(rows=1)`.
-    config
-        Where DEVFNN and its parts start from; other models have none and leave it aside.
-    seed
-        Of the model, if it draws anything; by default that of the configuration, else 0.
-    options
-        Arguments of the constructor; for DEVFNN and its parts, changes as of `Config.replace`.
+    The stream says the names of the features, the classes as far as they are known, and how many
+    chunks there will be; a model that is to learn row by row gets `stream.chunks(rows=1)`. DEVFNN
+    and its parts start from `config`; other models leave it aside. The seed is by default that of
+    the configuration, else 0. Options are arguments of the constructor; for DEVFNN and its parts,
+    changes as of `Config.replace`.
 
-    Examples
-    --------
     >>> from devfnn.streams import sea
     >>> make_model("logistic", sea(100), options={"gaussian__memory": 0.999}).config.gaussian.memory
     0.999
