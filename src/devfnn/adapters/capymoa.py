@@ -17,7 +17,6 @@ from devfnn.model.config import Config
 from devfnn.model.explanation import Explanation
 from devfnn.model.history import History
 from devfnn.model.single_rows import SingleRows
-from devfnn.model.validation import LARGEST, are_sound
 
 provide_java()
 with needs("CapyMOA and Java", "capymoa"):
@@ -108,16 +107,11 @@ class DEVFNN(OneByOne, Classifier):
         return dict(enumerate(self._labels))
 
     def _values(self, instance: Any) -> tuple[float, ...]:
-        """The attributes of an instance; those that are too large are named."""
+        """The attributes of an instance."""
         if not hasattr(instance, "x"):
             kind = type(instance).__name__
             raise InputError(f"an instance of a stream of CapyMOA is needed, not {kind}")
-        values: tuple[float, ...] = tuple(np.asarray(instance.x, np.float64).tolist())
-        if not are_sound(values):
-            for name, value in zip(self._about["features"], values, strict=False):
-                if abs(value) > LARGEST:
-                    raise InputError(f"attribute {name!r} is infinite or beyond {LARGEST:g}")
-        return values
+        return tuple(np.asarray(instance.x, np.float64).tolist())
 
     # ---- storing: a schema is an object of Java, which cannot be pickled
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from devfnn.adapters.shared import check_is_core, needs
-from devfnn.arrays import Floats, Ints
+from devfnn.arrays import Floats
 from devfnn.errors import InputError
-from devfnn.kernels.state import CLOUDS, LINE, State
+from devfnn.kernels.state import CLOUDS, LINE, PoolState, State
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.layers.clouds import OUT_OF_REACH
@@ -122,15 +122,18 @@ def _build(graph: _Graph, network: Network, config: Config) -> None:
     shares, kinds = network.shares, state.layers.kinds
     has_say = shares > 0.0
     has_say[network.params.first_leader] = True  # always there, so that at least one layer is
-    assert state.pool is not None
-    is_single = has_say & (kinds != CLOUDS) & (state.pool.n_members == 1)
+    pool = state.pool
+    assert pool is not None
+    is_single = has_say & (kinds != CLOUDS) & (pool.n_members == 1)
     single = np.flatnonzero(is_single)
-    votes = [_votes_of_single_rules(graph, state, single, shares[single], expanded)]
+    weights = pool.weights[pool.members[single, 0]].copy()
+    weights[kinds[single] == LINE, :, 1 + pool.lows.shape[1] :] = 0.0  # without curves
+    votes = [_votes_of_single_rules(graph, weights, shares[single], expanded)]
     for layer in np.flatnonzero(has_say & ~is_single).tolist():
         if kinds[layer] == CLOUDS:
             said = _said_by_clouds(graph, state, present, scaled, config.clouds.doubt)
         else:
-            said = _said_by_boxes(graph, state, layer, (present, scaled, expanded))
+            said = _said_by_boxes(graph, pool, layer, (present, scaled, expanded))
         votes.append(graph.add("Mul", said, float(shares[layer])))
     said = graph.add("Sum", *votes)
     is_sound = _soundness(graph, rows, config)
@@ -179,25 +182,16 @@ def _logits(graph: _Graph, weights: Floats, expanded: str) -> str:
     return graph.add("Reshape", logits, np.array([-1, n_rules, n_classes]))
 
 
-def _votes_of_single_rules(
-    graph: _Graph, state: State, layers: Ints, shares: Floats, expanded: str
-) -> str:
+def _votes_of_single_rules(graph: _Graph, weights: Floats, shares: Floats, expanded: str) -> str:
     """The votes (n_rows, m) of all layers of one rule, added up."""
-    pool = state.pool
-    assert pool is not None
-    weights = pool.weights[pool.members[layers, 0]].copy()
-    n = pool.lows.shape[1]
-    weights[state.layers.kinds[layers] == LINE, :, 1 + n :] = 0.0  # lines do without the curves
     said = graph.add("Softmax", _logits(graph, weights, expanded), axis=2)
     weighted = graph.add("Mul", said, shares[:, None])
     return graph.add("ReduceSum", weighted, np.array([1]), keepdims=0)
 
 
-def _said_by_boxes(graph: _Graph, state: State, layer: int, row: tuple[str, str, str]) -> str:
+def _said_by_boxes(graph: _Graph, pool: PoolState, layer: int, row: tuple[str, str, str]) -> str:
     """What a layer of several boxes says, (n_rows, m): the first that holds, or the first."""
     present, scaled, expanded = row
-    pool = state.pool
-    assert pool is not None
     members = pool.members[layer, : pool.n_members[layer]]
     of_all = [graph.add("Unsqueeze", each, np.array([1])) for each in (present, scaled)]
     below = graph.add("LessOrEqual", of_all[1], pool.lows[members])

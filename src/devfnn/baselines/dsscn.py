@@ -286,7 +286,7 @@ class DSSCN(ChunkClassifier):
         self.layers: list[Layer] = []  # the bottom one first
         self._rng = random_generator(seed)
         self._feature_weights: FeatureWeights | None = None
-        self._buffer: tuple[Floats, Ints] | None = None
+        self._buffer: list[tuple[Floats, Ints]] = []  # rows kept for the next layer
         self._n_chunks = 0
 
     @property
@@ -301,11 +301,6 @@ class DSSCN(ChunkClassifier):
     @property
     def n_parameters(self) -> int:
         return sum(layer.n_parameters for layer in self.layers)
-
-    @property
-    def n_buffered(self) -> int:
-        """Rows kept for the next layer."""
-        return 0 if self._buffer is None else len(self._buffer[1])
 
     def _probabilities(self, rows: Floats) -> Floats:
         """The positive parts of the outputs, or a soft maximum where none is positive."""
@@ -372,30 +367,31 @@ class DSSCN(ChunkClassifier):
         given = self.settings
         if len(rows) < given.min_rows:  # the means of so few rows always move
             return self._train_top(rows, codes, room=0)
-        level, *numbers = judge_means(rows, self._n_chunks, given)
-        moved = MeansMoved(self._n_rows, level.value, *numbers)
+        level, gap, bound, cut = judge_means(rows, self._n_chunks, given)
+        moved = MeansMoved(self._n_rows, level.value, gap, bound, cut)
         if level is Level.DRIFT and self.n_layers < given.max_layers:
             rows, codes = self._with_buffer(rows, codes)
-            self._buffer = None
+            self._buffer = []
             return [moved, *self._add_layer(rows, codes)]
         if level is Level.WARNING:
             self._keep(rows, codes)
             return [moved]
-        self._buffer = None
+        self._buffer = []
         return self._train_top(
             rows, codes, room=min(given.growth, given.max_nodes - self.layers[-1].n_nodes)
         )
 
     def _with_buffer(self, rows: Floats, codes: Ints) -> tuple[Floats, Ints]:
         """Rows with those that were kept before them."""
-        if self._buffer is None:
-            return rows, codes
-        return np.concatenate([self._buffer[0], rows]), np.concatenate([self._buffer[1], codes])
+        kept = [*self._buffer, (rows, codes)]
+        return np.concatenate([each[0] for each in kept]), np.concatenate(
+            [each[1] for each in kept]
+        )
 
     def _keep(self, rows: Floats, codes: Ints) -> None:
         rows, codes = self._with_buffer(rows, codes)
         newest = slice(-self.settings.max_buffer, None)
-        self._buffer = rows[newest].copy(), codes[newest].copy()
+        self._buffer = [(rows[newest], codes[newest])]
 
     def _add_layer(self, rows: Floats, codes: Ints) -> list[Event]:
         """Put a layer on top and train it on what it will see: all rows through the stack."""

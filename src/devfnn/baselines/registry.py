@@ -86,7 +86,7 @@ def _entry(name: str) -> ModelEntry:
 
 
 def _devfnn(
-    entry: tuple[type[DEVFNN], str, dict[str, Any]],
+    start: tuple[type[DEVFNN], str, dict[str, Any]],
     stream: Stream,
     config: Config | None,
     seed: int,
@@ -94,9 +94,9 @@ def _devfnn(
     **options: Any,
 ) -> DEVFNN:
     """DEVFNN or a part of it, from a configuration or a preset with some parameters set."""
-    kind, preset, fixed = entry
-    start = config if config is not None else presets.by_name(preset)
-    return kind(start.replace(**fixed | {"seed": seed} | options), stream.feature_names)
+    kind, preset, fixed = start
+    config = config if config is not None else presets.by_name(preset)
+    return kind(config.replace(**fixed | {"seed": seed} | options), stream.feature_names)
 
 
 def _labels_only(name: str, stream: Stream, config: object, seed: int, /, **options: Any) -> Any:
@@ -127,7 +127,7 @@ def _own(
 ) -> ModelEntry:
     """A model of ours: a preset, and what makes it this model."""
     make = functools.partial(_devfnn, (kind, preset, fixed))
-    is_random = fixed.get("labels__choice") != "all"
+    is_random = fixed.get("labels__choice") != "all"  # which labels are learned is drawn
     return ModelEntry(
         name, description, make, is_random=is_random, takes_config=True, preset=preset
     )
@@ -135,9 +135,8 @@ def _own(
 
 def _one_rule(name: str, what: str, consequent: str) -> ModelEntry:
     description = f"one rule: recursive {what} on second-order features"
-    fixed = {"consequent": consequent, "growing": False}
-    changes = {f"gaussian__{key}": value for key, value in fixed.items()}
-    return _own(name, description, GClass, "stacked", **changes, labels__choice="all")
+    fixed = {"gaussian__consequent": consequent, "gaussian__growing": False}
+    return _own(name, description, GClass, "stacked", **fixed, labels__choice="all")
 
 
 def _of_table(name: str, description: str) -> ModelEntry:
