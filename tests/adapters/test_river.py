@@ -28,8 +28,7 @@ from river_rows import NAMES, as_dicts, learned, rows, said
 CHECKED = [
     DEVFNNClassifier(),
     HoeffdingErrorDrift(),
-    ConflictSampler(DEVFNNClassifier()),
-    ConflictSampler(DEVFNNClassifier(), budget=0.2),
+    *(ConflictSampler(**parameters) for parameters in ConflictSampler._unit_test_params()),
 ]
 
 

@@ -4,7 +4,7 @@ import math
 import numbers
 import os
 from collections import deque
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any, Self
 
@@ -330,6 +330,11 @@ class ConflictSampler(active.base.ActiveLearningClassifier):
             model.learn_one(x, y, **kwargs)
         finally:
             _WAS_ASKED_FOR.reset(token)
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"classifier": DEVFNNClassifier()}
+        yield {"classifier": DEVFNNClassifier(), "budget": 0.2}
 
 
 class HoeffdingErrorDrift(base.DriftAndWarningDetector):
