@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from devfnn.baselines.peers import PEERS
 from devfnn.baselines.registry import MODELS
 from devfnn.evaluation import Procedure
 from devfnn.experiments import RunSettings, StreamSettings
@@ -186,7 +185,7 @@ class System:
     @property
     def library(self) -> str | None:
         """The library it comes from, as it is imported; None if it is ours."""
-        return PEERS[self.model].module.split(".")[0] if self.model in PEERS else None
+        return self.model.split("-")[0] if MODELS[self.model].extra == "bench" else None
 
     @property
     def is_learner(self) -> bool:

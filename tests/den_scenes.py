@@ -74,22 +74,22 @@ def logits(model, task):
 
 
 def widths(model):
-    return [layer.width for layer in model.body.layers]
+    return [layer.width for layer in model.layers]
 
 
-def check_shapes(body, n_inputs):
+def check_shapes(model, n_inputs):
     """Everything that belongs to a unit is there, at every layer and in every head."""
-    for layer in body.layers:
+    for layer in model.layers:
         assert layer.weights.shape == layer.anchor_weights.shape == (layer.width, n_inputs)
         for part in layer.parts():
             assert len(part) == layer.width
         assert layer.weights.requires_grad and layer.weights.is_leaf
         assert layer.biases.requires_grad and layer.biases.is_leaf
         n_inputs = layer.width
-    for head in body.heads:
+    for head in model.heads:
         assert head.weights.shape == (len(head.biases), n_inputs)
-    assert body.heads[-1].weights.requires_grad and body.heads[-1].weights.is_leaf
-    assert not any(head.weights.requires_grad for head in body.heads[:-1])
+    assert model.heads[-1].weights.requires_grad and model.heads[-1].weights.is_leaf
+    assert not any(head.weights.requires_grad for head in model.heads[:-1])
 
 
 def grown(depth=2):

@@ -168,7 +168,7 @@ def test_before_learning_there_is_nothing_to_explain():
 @pytest.mark.parametrize(
     ("x", "index", "message"),
     [
-        ([0.5, math.inf], 0, "attribute 'wind' is infinite"),
+        ([0.5, math.inf], 0, "row 0, feature 1 is infinite"),
         ([0.5], 0, "rows have 1 features, the model knows 2"),
         ([0.5, 0.5], 3, r"class 3 is not in the schema, which has \['dry', 'rain', 'snow'\]"),
     ],

@@ -82,20 +82,12 @@ def test_a_model_goes_on_after_it_was_a_file(tmp_path):
     assert loaded.model.feature_names == [*NAMES, "new"]
 
 
-def test_keys_that_are_no_text_need_to_be_told(tmp_path):
+def test_what_no_file_can_hold_is_refused(tmp_path):
     model = DEVFNNClassifier()
-    for row in range(50):
-        model.learn_one({1: row % 7, ("x", 2): row % 3}, row % 2)
+    model.learn_one({1: 0.5, ("x", 2): 1.0}, "yes")
     with pytest.raises(InputError, match=r"feature 1 is no text.*pickle"):
         model.save(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
-    model.model.save(tmp_path / "model")
-    loaded = DEVFNNClassifier.load(tmp_path / "model", keys=[1, ("x", 2)])
-    x = {1: 5, ("x", 2): 1}
-    assert loaded.predict_proba_one(x) == model.predict_proba_one(x)
-    for keys in ([1], [1, 1], [1, 2, 3]):
-        with pytest.raises(InputError, match="2 different ones"):
-            DEVFNNClassifier.load(tmp_path / "model", keys=keys)
     DEVFNN().save(tmp_path / "other")
     with pytest.raises(InputError, match='needs missing="skip"'):
         DEVFNNClassifier.load(tmp_path / "other")

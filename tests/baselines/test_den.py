@@ -22,8 +22,8 @@ from den_scenes import (  # noqa: E402
     rows_of,
     values,
 )
-from devfnn.baselines.networks.den import DEN  # noqa: E402
-from devfnn.baselines.networks.den_units import NEVER, Body, Head, Layer, Stage  # noqa: E402
+from devfnn.baselines.networks.base import Linear  # noqa: E402
+from devfnn.baselines.networks.den import DEN, NEVER, Layer  # noqa: E402
 
 
 @DEPTHS
@@ -31,8 +31,8 @@ def test_a_task_uses_no_younger_units(depth):
     model = grown(depth)
     before, second = logits(model, 0), logits(model, 1)
     with torch.no_grad():
-        model.body.heads[0].weights[:, model.body.layers[-1].born > 0] = 1.0
-        for layer in model.body.layers:
+        model.heads[0].weights[:, model.layers[-1].born > 0] = 1.0
+        for layer in model.layers:
             layer.weights[layer.born > 0] += 1.0
             layer.biases[layer.born > 0] -= 0.5
     assert torch.equal(logits(model, 0), before)
@@ -42,61 +42,61 @@ def test_a_task_uses_no_younger_units(depth):
 @DEPTHS
 def test_older_outputs_do_not_read_younger_units(depth):
     model = grown(depth)
-    born = model.body.layers[-1].born
+    born = model.layers[-1].born
     assert (born == 1).sum() > 2
-    old, new = (head.weights.detach() for head in model.body.heads)
+    old, new = (head.weights.detach() for head in model.heads)
     assert not old[:, born == 1].any()
     assert new[:, born == 1].any()
     assert old[:, born == 0].any()
 
 
 def tagged(depth, rng):
-    """A body whose numbers say to which unit they belong."""
-    body = Body()
-    n_inputs = 3
+    """A network whose numbers say to which unit they belong."""
+    model = DEN()
+    model.n_tasks, n_inputs = 2, 3
     for _ in range(depth):
         weights = torch.from_numpy(rng.random((4, n_inputs)))
-        layer = Layer.new(weights, weights.sum(dim=1), 0)
+        layer = Layer.new(Linear(weights, weights.sum(dim=1)), 0)
         layer.anchor_biases = layer.biases.detach() + 100.0
         layer.anchor_weights = layer.weights.detach() + 100.0
-        body.layers.append(layer)
+        model.layers.append(layer)
         n_inputs = 4
-    old = Head(torch.zeros(2, 4).double(), torch.zeros(2).double())
-    new = Head(torch.from_numpy(rng.random((2, 4))).requires_grad_(), old.biases.clone())
-    body.heads = [old, new]
-    return body
+    old = Linear(torch.zeros(2, 4).double(), torch.zeros(2).double())
+    new = Linear(torch.from_numpy(rng.random((2, 4))).requires_grad_(), old.biases.clone())
+    model.heads = [old, new]
+    return model
 
 
 @DEPTHS
 @pytest.mark.parametrize("seed", range(6))
 def test_everything_stays_aligned_when_units_come_and_go(depth, seed):
     rng = np.random.default_rng(seed)
-    body = tagged(depth, rng)
+    model = tagged(depth, rng)
     for _ in range(10):
         number = int(rng.integers(depth))
-        layer = body.layers[number]
+        layer = model.layers[number]
         n_inputs = layer.weights.shape[1]
         choice = rng.integers(3)
         if choice == 0:
             fresh = torch.from_numpy(rng.random((rng.integers(1, 4), n_inputs)))
-            body.append(number, Layer.new(fresh, fresh.sum(dim=1), 1))
+            model._append(number, Layer.new(Linear(fresh, fresh.sum(dim=1)), 1))
         elif choice == 1:
             gone = (layer.born == 1) & torch.from_numpy(rng.random(layer.width) < 0.5)
             expected = layer.biases.detach()[~gone], layer.anchor_weights[~gone]
-            body.delete(number, gone, torch.zeros_like)
-            assert torch.equal(body.layers[number].biases, expected[0])
-            assert torch.equal(body.layers[number].anchor_weights, expected[1])
+            model._delete(number, gone)
+            assert torch.equal(model.layers[number].biases, expected[0])
+            assert torch.equal(model.layers[number].anchor_weights, expected[1])
         else:
             old = torch.nonzero(layer.is_chosen & (layer.born == 0)).flatten()
             units = old[torch.from_numpy(rng.random(len(old)) < 0.5)]
-            scores = body.logits(PROBE[:, :3], 1, torch.tanh)
+            scores = model.task_logits(PROBE[:, :3], 1)
             anchors = layer.anchor_biases[units]
-            body.split(number, units, 1)
-            assert torch.equal(body.layers[number].biases[units], anchors)
-            assert torch.allclose(body.logits(PROBE[:, :3], 1, torch.tanh), scores)
-        check_shapes(body, 3)
-        assert not body.heads[0].weights.any()
-        assert (body.layers[-1].left == NEVER).all()
+            model._split_units(number, units)
+            assert torch.equal(model.layers[number].biases[units], anchors)
+            assert torch.allclose(model.task_logits(PROBE[:, :3], 1), scores)
+        check_shapes(model, 3)
+        assert not model.heads[0].weights.any()
+        assert (model.layers[-1].left == NEVER).all()
 
 
 # ---- the first task
@@ -115,7 +115,7 @@ def test_large_weights_cost():
     assert norms[0] > norms[1] > norms[2]
     model = learned(depth=2)
     squares = sum(tensor.detach().square().sum() for tensor in model._trainable()[::2])
-    assert torch.isclose(model.body.penalty(2.0, 0.0), squares)
+    assert torch.isclose(model.penalty(2.0, 0.0), squares)
 
 
 def test_the_first_chunk_of_a_task_is_learned_longer():
@@ -156,9 +156,9 @@ def test_sparse_outputs_choose_fewer_units():
         model = learned(head_l1=head_l1, width=12, **ALONE)
         (event,) = only(learn_second(model), "UnitsSelected")
         assert (event.task, event.units, event.shrinkage) == (1, 12, head_l1)
-        chosen = model.body.layers[0].is_chosen
+        chosen = model.layers[0].is_chosen
         assert event.selected == chosen.sum()
-        weights = model.body.heads[1].weights.detach()
+        weights = model.heads[1].weights.detach()
         assert weights[:, chosen].any(dim=0).all()
         assert (weights[:, ~chosen] == 0.0).all()
         counts.append(event.selected)
@@ -168,10 +168,10 @@ def test_sparse_outputs_choose_fewer_units():
 
 def test_units_that_were_not_chosen_stay_as_they_are():
     model = learned(head_l1=1.2e-2, width=12, **ALONE)
-    before = model.body.layers[0]
+    before = model.layers[0]
     weights, biases = before.weights.detach().clone(), before.biases.detach().clone()
     learn_second(model, 3)
-    layer = model.body.layers[0]
+    layer = model.layers[0]
     assert 0 < layer.is_chosen.sum() < 12
     same = (layer.weights == weights).all(dim=1)
     assert torch.equal(same, ~layer.is_chosen)
@@ -181,18 +181,18 @@ def test_units_that_were_not_chosen_stay_as_they_are():
 def test_units_below_are_chosen_if_they_feed_those_above():
     model = learned(depth=3, width=3, **ALONE)
     model._start_task(4)
-    first, second, third = model.body.layers
+    first, second, third = model.layers
     with torch.no_grad():
         third.weights.copy_(torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0]]))
         second.weights.copy_(torch.tensor([[0.0, 2.0, 0.0], [0.0, 0.0, -1.0], [1.0, 1.0, 1.0]]))
-    model.body.choose(torch.tensor([True, True, False]))
+    model._choose(torch.tensor([True, True, False]))
     assert [layer.is_chosen.tolist() for layer in (third, second, first)] == [
         [True, True, False],
         [True, True, False],
         [False, True, True],
     ]
     before = values(model)
-    model._fit(chunk_of(0), model.body.chosen_entries(), 1)
+    model._fit(chunk_of(0), 1)
     moved = [old != new for old, new in zip(before, values(model), strict=True)]
     assert moved[0].tolist() == [[False] * 4, [True] * 4, [True] * 4]
     assert moved[2].tolist() == [[False, True, True], [False, True, True], [False] * 3]
@@ -214,25 +214,10 @@ def test_if_no_unit_is_chosen_the_best_one_keeps_what_it_learned():
     model = learned(head_l1=1.0, **ALONE)
     model._start_task(4)
     model._select(chunk_of(100))
-    weights = model.body.heads[1].weights.detach()
+    weights = model.heads[1].weights.detach()
     (unit,) = torch.nonzero(weights.any(dim=0)).flatten().tolist()
-    assert model.body.layers[0].is_chosen.tolist() == [number == unit for number in range(8)]
+    assert model.layers[0].is_chosen.tolist() == [number == unit for number in range(8)]
     assert weights.abs().max() < 0.05  # not the first weights: those were shrunk away
-
-
-def test_what_is_not_free_is_given_back_after_steps_with_momentum():
-    tensor = torch.ones(4, dtype=torch.float64, requires_grad=True)
-    optimizer = torch.optim.Adam([tensor], lr=0.1)
-    is_free = torch.tensor([True, False, True, False])
-    tensor.sum().backward()
-    optimizer.step()
-    stage, before = Stage([tensor], [is_free]), tensor.detach().clone()
-    for _ in range(3):
-        tensor.grad.zero_()
-        optimizer.step()
-        assert not (tensor == before).any()
-        stage.settle()
-        assert torch.equal(tensor == before, ~is_free)
 
 
 # ---- use
@@ -264,8 +249,8 @@ def test_a_class_may_come_later(n_before):
     X, y = rows_of(50)
     labels = ["late" if row[2] > 0.8 else int(label) for row, label in zip(X, y, strict=True)]
     assert only(model.learn(X, labels), "ClassAdded")
-    unread = ~model.body.layers[0].is_chosen
-    assert not model.body.heads[-1].weights[:, unread].any()
+    unread = ~model.layers[0].is_chosen
+    assert not model.heads[-1].weights[:, unread].any()
     for _ in range(10):
         model.learn(X, labels)
     assert set(model.classes) == {0, 1, "late"}

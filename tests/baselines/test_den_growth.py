@@ -22,8 +22,7 @@ from den_scenes import (  # noqa: E402
     values,
     widths,
 )
-from devfnn.baselines.networks.den import DEN  # noqa: E402
-from devfnn.baselines.networks.den_units import NEVER, shrunk_rows  # noqa: E402
+from devfnn.baselines.networks.den import DEN, NEVER, shrunk_rows  # noqa: E402
 
 # ---- units that are added
 
@@ -52,7 +51,7 @@ def test_useless_new_units_are_deleted(depth):
     (event,) = only(learn_second(model), "UnitsAdded")
     assert (event.added, event.kept) == (2 * depth, 0)
     assert widths(model) == [8] * depth
-    check_shapes(model.body, 4)
+    check_shapes(model, 4)
     assert is_learning_all(model)
     learn_second(model, 2)
 
@@ -61,14 +60,14 @@ def test_only_zero_groups_are_deleted_and_the_scores_stay():
     model = learned(depth=2, split=False, loss_limit=0.0, group_lasso=0.0)
     learn_second(model)
     with torch.no_grad():
-        model.body.layers[0].weights[9] = 0.0
-        model.body.layers[1].weights[8] = 0.0
-        model.body.layers[1].weights[3] = 0.0  # an old unit
-    kept = model.body.layers[1].weights.detach()[[*range(8), 9]][:, :9]
+        model.layers[0].weights[9] = 0.0
+        model.layers[1].weights[8] = 0.0
+        model.layers[1].weights[3] = 0.0  # an old unit
+    kept = model.layers[1].weights.detach()[[*range(8), 9]][:, :9]
     before = [logits(model, task) for task in (0, 1)]
     assert model._delete_useless([2, 2]) == 2
     assert widths(model) == [9, 9]
-    assert torch.equal(model.body.layers[1].weights.detach(), kept)
+    assert torch.equal(model.layers[1].weights.detach(), kept)
     for task in (0, 1):
         assert torch.allclose(logits(model, task), before[task], atol=1e-12)
 
@@ -89,15 +88,15 @@ def test_a_relative_limit_is_a_multiple_of_the_last_loss_of_the_task_before():
 def test_an_expansion_changes_nothing_but_new_units_and_the_newest_outputs(depth):
     model = learned(depth=depth, **ALONE)
     learn_second(model)
-    before, chosen = values(model), model.body.layers[-1].is_chosen.clone()
+    before, chosen = values(model), model.layers[-1].is_chosen.clone()
     chosen[0] = False
-    model.body.layers[-1].is_chosen = chosen
+    model.layers[-1].is_chosen = chosen
     change(model, loss_limit=0.0, group_lasso=0.0)
     model._expand(chunk_of(100))
     after = values(model)
     for old, new in zip(before[: 2 * depth], after[: 2 * depth], strict=True):
         assert torch.equal(new[tuple(slice(size) for size in old.shape)], old)
-    for layer in model.body.layers[1:]:
+    for layer in model.layers[1:]:
         assert not layer.weights[:8, 8:].any()  # old units do not read new ones
         assert layer.weights[8:, 8:].all()
     assert torch.equal(after[2 * depth][:, :8], before[2 * depth])
@@ -110,14 +109,14 @@ def test_new_units_are_sparse_and_are_read_at_once():
     expanded = copy.deepcopy(model)
     expanded._start_task(4)
     expanded._add_units([3])
-    assert expanded.body.heads[1].weights[:, 8:].all()
+    assert expanded.heads[1].weights[:, 8:].all()
     for weight_l1, is_sparse in [(0.0, False), (1e-2, True)]:
         again = copy.deepcopy(model)
         change(again, weight_l1=weight_l1)
         learn_second(again)
-        assert (again.body.layers[0].weights[8:] == 0.0).any() == is_sparse
-        assert (again.body.heads[1].weights[:, 8:] == 0.0).any() == is_sparse
-        assert again.body.layers[0].weights[:8].all()
+        assert (again.layers[0].weights[8:] == 0.0).any() == is_sparse
+        assert (again.heads[1].weights[:, 8:] == 0.0).any() == is_sparse
+        assert again.layers[0].weights[:8].all()
 
 
 def test_new_units_are_shrunk_as_groups():
@@ -125,7 +124,7 @@ def test_new_units_are_shrunk_as_groups():
     for group_lasso in (0.0, 0.001, 0.003):
         model = learned(split=False, loss_limit=0.0, group_lasso=group_lasso)
         learn_second(model)
-        lengths.append(model.body.layers[0].weights[8:].norm().item())
+        lengths.append(model.layers[0].weights[8:].norm().item())
     assert lengths[0] > lengths[1] > lengths[2]
     rows = torch.tensor([[3.0, 4.0], [0.0, 0.0], [0.3, 0.4]], dtype=torch.float64)
     expected = torch.tensor([[2.7, 3.6], [0.0, 0.0], [0.0, 0.0]], dtype=torch.float64)
@@ -142,7 +141,7 @@ def test_units_are_added_at_every_chunk_if_asked():
         assert model.n_rules == 8 + 2 * n_events
 
 
-@pytest.mark.parametrize(("width", "max_units", "cap"), [(4, 7, 7), (2, None, 8), (4, 3, 4)])
+@pytest.mark.parametrize(("width", "max_units", "cap"), [(4, 7, 7), (2, 8, 8), (4, 3, 4)])
 def test_no_layer_grows_beyond_its_cap(width, max_units, cap):
     growth = {"new_units": 3, "loss_limit": 0.0, "group_lasso": 0.0, "expand_every_chunk": True}
     drift = {"anchor": 0.0, "drift_limit": 0.05}
@@ -171,16 +170,16 @@ def drifted(depth=1, **parameters):
 @DEPTHS
 def test_units_that_moved_too_far_are_split(depth):
     model, _ = drifted(depth)
-    drifts = [model.body.drifts(number, 1) for number in range(depth)]
-    anchors = [layer.anchor_weights for layer in model.body.layers]
-    moved = [layer.weights.detach() for layer in model.body.layers]
+    drifts = [model._drifts(number) for number in range(depth)]
+    anchors = [layer.anchor_weights for layer in model.layers]
+    moved = [layer.weights.detach() for layer in model.layers]
     limit = torch.cat(drifts).median().item()
-    before, scores = copy.deepcopy(model.body), logits(model, 1)
+    before, scores = copy.deepcopy(model), logits(model, 1)
     change(model, drift_limit=limit)
     assert model._split()
     events = model._end_chunk()
     assert len(events) == 4 * depth
-    for number, layer in enumerate(model.body.layers):
+    for number, layer in enumerate(model.layers):
         mine = [event for event in events if event.layer == number]
         units = torch.tensor([event.unit for event in mine], dtype=torch.int64)
         copies = torch.tensor([event.copy for event in mine], dtype=torch.int64)
@@ -200,11 +199,11 @@ def test_units_that_moved_too_far_are_split(depth):
         others = [unit for unit in range(8) if unit not in units]
         assert torch.equal(weights[others][:, :n_old], moved[number][others])
     units = torch.tensor([event.unit for event in mine], dtype=torch.int64)
-    head = model.body.heads[1].weights.detach()
+    head = model.heads[1].weights.detach()
     assert not head[:, units].any()
     assert torch.equal(head[:, 8:], before.heads[1].weights.detach()[:, units])
     assert (logits(model, 1) - scores).abs().max() < 1e-6
-    check_shapes(model.body, 4)
+    check_shapes(model, 4)
 
 
 @DEPTHS
@@ -225,23 +224,23 @@ def test_old_tasks_get_their_scores_back_if_every_unit_is_split(depth):
 
 def test_a_split_below_does_not_change_what_moved_above():
     model, _ = drifted(2)
-    before = model.body.drifts(1, 1)
-    model.body.split(0, torch.arange(8), 1)
-    assert torch.allclose(model.body.drifts(1, 1), before)
+    before = model._drifts(1)
+    model._split_units(0, torch.arange(8))
+    assert torch.allclose(model._drifts(1), before)
 
 
 def test_units_that_a_copy_replaced_are_not_chosen_again():
     model = grown(2)
     model._start_task(4)
-    first, top = model.body.layers
-    model.body.choose(torch.ones(top.width, dtype=torch.bool))
+    first, top = model.layers
+    model._choose(torch.ones(top.width, dtype=torch.bool))
     assert (first.left == 1).any()
     assert torch.equal(first.is_chosen, first.left == NEVER)
 
 
 def test_the_farthest_are_split_if_there_is_not_room_for_all():
     model, _ = drifted()
-    drifts = model.body.drifts(0, 1)
+    drifts = model._drifts(0)
     change(model, drift_limit=0.0, max_units=11)
     model._split()
     split = {event.unit for event in model._end_chunk()}
@@ -271,21 +270,21 @@ def test_anchors_hold_units_back():
     for anchor in (0.0, 0.005, 0.5):
         model = learned(anchor=anchor, **ALONE)
         learn_second(model, 3)
-        moves.append(model.body.drifts(0, 1).max().item())
+        moves.append(model._drifts(0).max().item())
     assert moves[0] > moves[1] > 2.0 * moves[2]
 
 
 def test_anchors_hold_only_what_finished_tasks_learned():
     model = learned(depth=2, split=False, loss_limit=0.0, group_lasso=0.0)
-    assert model.body.penalty(0.0, 1.0) == 0.0
+    assert model.penalty(0.0, 1.0) == 0.0
     learn_second(model)
-    for layer in model.body.layers:
+    for layer in model.layers:
         layer.drop_anchor()
     with torch.no_grad():
-        model.body.layers[0].weights[8:] += 1.0
-        model.body.layers[1].weights[:, 8:] += 1.0
-        model.body.layers[1].biases[8:] += 1.0
-        assert model.body.penalty(0.0, 1.0) == 0.0
-        model.body.layers[1].weights[2, 3] += 2.0
-        model.body.layers[0].biases[1] += 4.0
-        assert model.body.penalty(0.0, 0.5) == pytest.approx(0.25 * (4.0 + 16.0))
+        model.layers[0].weights[8:] += 1.0
+        model.layers[1].weights[:, 8:] += 1.0
+        model.layers[1].biases[8:] += 1.0
+        assert model.penalty(0.0, 1.0) == 0.0
+        model.layers[1].weights[2, 3] += 2.0
+        model.layers[0].biases[1] += 4.0
+        assert model.penalty(0.0, 0.5) == pytest.approx(0.25 * (4.0 + 16.0))

@@ -9,7 +9,7 @@ import pytest
 
 from contract import Table
 from devfnn.baselines import MODELS, make_model
-from devfnn.baselines.peers import PEERS, provide_java
+from devfnn.baselines.peers import provide_java
 from devfnn.errors import DataError, InputError, NotLearnedError
 from devfnn.evaluation import iter_prequential
 from devfnn.evaluation.learners import adapted
@@ -47,9 +47,9 @@ def _needs_its_library(request):
     if extra == "baselines":
         pytest.importorskip("torch")
     elif extra == "bench":
-        if PEERS[name].library == "CapyMOA":
+        library = name.split("-")[0]
+        if library == "capymoa":
             provide_java()
-        library = PEERS[name].module.split(".")[0]
         pytest.importorskip(library, exc_type=(ImportError, RuntimeError))
 
 

@@ -76,9 +76,9 @@ def test_soft_gates_do_not_protect_from_adam():
 def test_weights_between_used_units_stay_and_others_move():
     model = learned()
     model._start_task(4)
-    before = [tensor.detach().clone() for tensor in (*model.weights, *model.biases)]
+    before = [tensor.detach().clone() for tensor in model._parts()[0]]
     learn_second(model)
-    after = [tensor.detach() for tensor in (*model.weights, *model.biases)]
+    after = [tensor.detach() for tensor in model._parts()[0]]
     first, second = (used.bool() for used in model.used)
     assert first.any() and second.any() and not (first.all() and second.all())
     kept = [first[:, None].expand(10, 4), second[:, None] & first[None, :], first, second]
@@ -94,9 +94,9 @@ def test_a_free_pair_of_units_moves():
     model._start_task(4)
     model.used = [torch.zeros(10, dtype=torch.float64) for _ in range(2)]
     model.used[0][:5] = model.used[1][:5] = 1.0
-    before = model.weights[1].detach().clone()
+    before = model.layers[1].weights.detach().clone()
     learn_second(model, 1)
-    is_same = before == model.weights[1].detach()
+    is_same = before == model.layers[1].weights.detach()
     assert is_same[:5, :5].all()
     assert not is_same[5:, 5:].any()
 
@@ -123,7 +123,7 @@ def test_a_full_network_learns_only_gates_and_outputs():
     for embedding in model.tasks[0].embeddings:
         embedding.detach().fill_(1.0)
     X, y = rows_of(100, is_second=True)
-    shared = [*model.weights, *model.biases]
+    shared = model._parts()[0]
     before = [tensor.detach().clone() for tensor in shared]
     assert [event.kind for event in model.learn(X, y)] == ["TaskStarted", "MaskSaturated"]
     assert model.n_free == 0.0

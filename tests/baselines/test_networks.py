@@ -159,7 +159,7 @@ def test_the_most_certain_task_predicts():
     for seed in range(2):
         model.learn(*rows_of(seed))
     with torch.no_grad():
-        model.columns[0].weights[-1] *= 100.0
+        model.columns[0].layers[-1].weights *= 100.0
     X = rows_of(9)[0]
     expected = model._task_probabilities(torch.from_numpy(X), 0)
     assert np.array_equal(model.predict_proba(X), expected)

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from devfnn.baselines import MODELS, is_random, make_model
-from devfnn.baselines.peers import PEERS, provide_java
+from devfnn.baselines.peers import provide_java
 from devfnn.errors import InputError
 from devfnn.streams import from_arrays
 
-RIVER = sorted(name for name in PEERS if name.startswith("river-"))
-SKLEARN = sorted(name for name in PEERS if name.startswith("sklearn-"))
-CAPYMOA = sorted(name for name in PEERS if name.startswith("capymoa-"))
+RIVER = sorted(name for name in MODELS if name.startswith("river-"))
+SKLEARN = sorted(name for name in MODELS if name.startswith("sklearn-"))
+CAPYMOA = sorted(name for name in MODELS if name.startswith("capymoa-"))
 OPTIONS = {
     "capymoa-arf": {"ensemble_size": 5},
     "capymoa-srp": {"ensemble_size": 5},

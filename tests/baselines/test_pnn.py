@@ -61,7 +61,7 @@ def test_a_column_reads_those_before_it():
     with torch.no_grad():
         for adapter in cut.columns[1].adapters:
             adapter.outputs.zero_()
-        moved.columns[0].weights[1] += 0.5
+        moved.columns[0].layers[1].weights += 0.5
     assert (cut.task_logits(PROBE, 1) - before).abs().max() > 1e-6
     assert (moved.task_logits(PROBE, 1) - before).abs().max() > 1e-6
     with torch.no_grad():
@@ -144,5 +144,6 @@ def test_linear_adapters_count_and_learn():
 
 def test_a_warm_column_starts_from_the_one_before():
     model = two_columns(warm_start=True, learning_rate=1e-12)
-    for old, new in zip(model.columns[0].weights, model.columns[1].weights, strict=True):
-        assert torch.allclose(old, new, atol=1e-9)
+    for old, new in zip(model.columns[0].layers, model.columns[1].layers, strict=True):
+        assert torch.allclose(old.weights, new.weights, atol=1e-9)
+        assert torch.allclose(old.biases, new.biases, atol=1e-9)

@@ -1,34 +1,27 @@
 """DEVFNN inside CapyMOA: `pip install 'devfnn[capymoa]'`."""
 
+import dataclasses
 import warnings
 from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 
-from devfnn.adapters.shared import ModelRules
+from devfnn.adapters.shared import OneByOne, needs
 from devfnn.arrays import Floats
 from devfnn.baselines.peers import provide_java
 from devfnn.errors import InputError
+from devfnn.events import ClassAdded
 from devfnn.model import devfnn as core
 from devfnn.model.config import Config
 from devfnn.model.explanation import Explanation
+from devfnn.model.history import History
 from devfnn.model.single_rows import SingleRows
-from devfnn.model.validation import LARGEST, are_sound
 
 provide_java()
-try:
+with needs("CapyMOA and Java", "capymoa"):
     from capymoa.base import Classifier
     from capymoa.stream import Schema
-except ImportError as error:
-    raise ImportError(
-        "devfnn.adapters.capymoa needs CapyMOA: pip install 'devfnn[capymoa]'"
-    ) from error
-except (RuntimeError, ValueError, OSError) as error:  # Java starts when CapyMOA is imported
-    raise ImportError(
-        "devfnn.adapters.capymoa needs Java: set JAVA_HOME, or pip install 'devfnn[capymoa]', "
-        f"which brings it ({error})"
-    ) from error
 
 __all__ = ["DEVFNN"]
 
@@ -36,10 +29,11 @@ NO_LABEL = -1
 """The class index of an instance without a label."""
 
 
-class DEVFNN(ModelRules, Classifier):
+class DEVFNN(OneByOne, Classifier):
     """Deep evolving fuzzy neural network for streams that change.
 
-    Instances are learned one by one. NaN is an absent value and left out.
+    Instances are learned one by one. NaN is an absent value and left out. The labels of `model` are
+    class indices.
 
     Parameters
     ----------
@@ -47,10 +41,9 @@ class DEVFNN(ModelRules, Classifier):
         Attributes and classes of the stream. A nominal attribute is taken as the number of its
         value, with a warning: its order means nothing.
     random_seed
-        Seed of the share of labels that is learned whatever the certainty.
+        Of the share of labels that is learned whatever the certainty.
     config
-        All parameters of the model; the default is one configuration for all streams. How missing
-        values are treated, and the seed, are not taken from it.
+        All parameters of the model but the seed, and how missing values are treated.
     parameters
         Changes of it, as `Config.replace` takes them: `drift__significance=1e-6`, `clouds=None`.
     """
@@ -62,17 +55,12 @@ class DEVFNN(ModelRules, Classifier):
         if not schema.is_classification():
             raise InputError("DEVFNN is a classifier; the target of the schema is a number")
         self._about = _described(schema)
+        self._labels: list[str] = self._about["categories"][self._about["target"]]
         nominal = [name for name in self._about["categories"] if name != self._about["target"]]
         if nominal:
             warnings.warn(f"attribute {nominal[0]!r} is nominal; encode it first", stacklevel=2)
-        full = (config or Config()).replace(**parameters)
-        full = full.replace(missing="skip", seed=random_seed)
+        full = (config or Config()).replace(**parameters).replace(missing="skip", seed=random_seed)
         self._rows = SingleRows(core.DEVFNN(full, self._about["features"][:-1]))
-
-    @property
-    def model(self) -> core.DEVFNN:
-        """The model itself, for its rules, its size and its files; its labels are class indices."""
-        return self._rows.model
 
     def __str__(self) -> str:
         return "DEVFNN"
@@ -106,27 +94,24 @@ class DEVFNN(ModelRules, Classifier):
         """Why the model predicts what it does: contributions of layers, rules and attributes."""
         return self.model.explain(self._values(instance), self._class_names())
 
+    def history(self) -> History:
+        """The newest 1,000 structural events; they are saved with the model."""
+        history, names = super().history(), self._labels
+        events = list(history.events)
+        for at, event in enumerate(events):
+            if isinstance(event, ClassAdded):
+                events[at] = dataclasses.replace(event, label=names[int(event.label)])
+        return dataclasses.replace(history, events=tuple(events))
+
     def _class_names(self) -> dict[Hashable, str]:
-        """The labels by class index."""
         return dict(enumerate(self._labels))
 
-    @property
-    def _labels(self) -> list[str]:
-        """Names of the classes."""
-        labels: list[str] = self._about["categories"][self._about["target"]]
-        return labels
-
     def _values(self, instance: Any) -> tuple[float, ...]:
-        """The attributes of an instance; those that are too large are named."""
+        """The attributes of an instance."""
         if not hasattr(instance, "x"):
             kind = type(instance).__name__
             raise InputError(f"an instance of a stream of CapyMOA is needed, not {kind}")
-        values: tuple[float, ...] = tuple(np.asarray(instance.x, np.float64).tolist())
-        if not are_sound(values):
-            for name, value in zip(self._about["features"], values, strict=False):
-                if abs(value) > LARGEST:
-                    raise InputError(f"attribute {name!r} is infinite or beyond {LARGEST:g}")
-        return values
+        return tuple(np.asarray(instance.x, np.float64).tolist())
 
     # ---- storing: a schema is an object of Java, which cannot be pickled
 

@@ -11,23 +11,18 @@ import tempfile
 import warnings
 from typing import Any
 
-from devfnn.adapters.shared import check_is_core
+from devfnn.adapters.shared import check_is_core, needs
 from devfnn.errors import InputError
 from devfnn.model.devfnn import DEVFNN
 from devfnn.storage import load
 
-try:
-    with warnings.catch_warnings():
-        # MLflow warns of its own type hints when it is imported.
-        warnings.filterwarnings("ignore", message=".*Any type hint is inferred")
-        import mlflow.artifacts
-        import mlflow.pyfunc
-        from mlflow.models import Model, ModelSignature, infer_signature
-        from mlflow.models.model import ModelInfo
-except ImportError as error:
-    raise ImportError(
-        "devfnn.adapters.mlflow needs MLflow: pip install 'devfnn[mlflow]'"
-    ) from error
+with needs("MLflow", "mlflow"), warnings.catch_warnings():
+    # MLflow warns of its own type hints when it is imported.
+    warnings.filterwarnings("ignore", message=".*Any type hint is inferred")
+    import mlflow.artifacts
+    import mlflow.pyfunc
+    from mlflow.models import Model, ModelSignature, infer_signature
+    from mlflow.models.model import ModelInfo
 
 __all__ = ["get_default_pip_requirements", "load_model", "log_model", "save_model"]
 
@@ -53,24 +48,12 @@ def save_model(
     predicts: str = LABELS,
     **options: Any,
 ) -> None:
-    """Write a DEVFNN or GClass to a new folder, in MLflow's format.
+    """Write a DEVFNN or GClass, not an adapter, to a new or empty folder, in MLflow's format.
 
-    Parameters
-    ----------
-    model
-        The model itself, not an adapter.
-    path
-        The folder; it must not exist yet, or be empty.
-    signature
-        Inputs and outputs. Inferred from the input example if there is one and no signature.
-    input_example
-        Some rows: a table or an array.
-    predicts
-        "labels" or "probabilities": what `predict` of the Python function gives. Whoever loads it
-        may choose anew: `mlflow.pyfunc.load_model(uri, model_config={"predicts": ...})`.
-    options
-        More arguments of `mlflow.pyfunc.save_model`: `mlflow_model`, `metadata`, `code_paths`,
-        `pip_requirements`, `extra_pip_requirements`, `conda_env`.
+    Without a `signature` it is inferred from `input_example`, some rows, if there is one.
+    `predicts` is "labels" or "probabilities": what `predict` of the Python function gives. Whoever
+    loads it may choose anew: `mlflow.pyfunc.load_model(uri, model_config={"predicts": ...})`.
+    Options are other arguments of `mlflow.pyfunc.save_model`, as `metadata`.
     """
     import devfnn
 
@@ -80,10 +63,8 @@ def save_model(
         signature = infer_signature(input_example, function.predict(input_example))
     if "conda_env" not in options:  # else MLflow loads the model in a process to find out
         options.setdefault("pip_requirements", get_default_pip_requirements())
-    described = options.pop("mlflow_model", None) or Model()
-    described.add_flavor(
-        FLAVOR_NAME, data=f"data/{FILE_NAME}", devfnn_version=devfnn.__version__, code=None
-    )
+    described, version = options.pop("mlflow_model", None) or Model(), devfnn.__version__
+    described.add_flavor(FLAVOR_NAME, data=f"data/{FILE_NAME}", devfnn_version=version, code=None)
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, FILE_NAME)
         model.save(file)
@@ -102,8 +83,7 @@ def save_model(
 def log_model(model: DEVFNN, name: str = "model", **options: Any) -> ModelInfo:
     """Log a DEVFNN or GClass under a name, to the active run or a new one.
 
-    Options are arguments of `save_model`, and of `mlflow.models.Model.log`:
-    `registered_model_name`, `run_id`, `params`, `tags`, `step`, ...
+    Options are arguments of `save_model`, and of `mlflow.models.Model.log`, as `tags`.
     """
     own = sys.modules[__name__]
     info: ModelInfo = Model.log(None, flavor=own, name=name, model=model, **options)
@@ -113,12 +93,10 @@ def log_model(model: DEVFNN, name: str = "model", **options: Any) -> ModelInfo:
 def load_model(model_uri: str | os.PathLike[str], dst_path: str | None = None) -> DEVFNN:
     """Read a model from a path, or from what MLflow understands: "runs:/...", "models:/...".
 
-    It can go on learning. What lies elsewhere is copied to `dst_path`, by default a temporary
-    folder.
+    It can go on learning. What lies elsewhere is copied to `dst_path`, or a temporary folder.
     """
-    folder = mlflow.artifacts.download_artifacts(
-        artifact_uri=os.fspath(model_uri), dst_path=dst_path
-    )
+    uri = os.fspath(model_uri)
+    folder = mlflow.artifacts.download_artifacts(artifact_uri=uri, dst_path=dst_path)
     flavors = Model.load(folder).flavors
     if FLAVOR_NAME not in flavors:
         raise InputError(f"{model_uri} is no model of devfnn, but of {', '.join(sorted(flavors))}")
@@ -145,5 +123,5 @@ class _Function:
 
 
 def _load_pyfunc(path: str, model_config: dict[str, Any] | None = None) -> _Function:
-    """What MLflow calls to load the Python function."""
+    """Called by MLflow."""
     return _Function(load(path), (model_config or {}).get("predicts", LABELS))

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from devfnn.adapters.shared import check_is_core
-from devfnn.arrays import Floats, Ints
+from devfnn.adapters.shared import check_is_core, needs
+from devfnn.arrays import Floats
 from devfnn.errors import InputError
-from devfnn.kernels.state import CLOUDS, LINE, State
+from devfnn.kernels.state import CLOUDS, LINE, PoolState, State
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.layers.clouds import OUT_OF_REACH
@@ -24,11 +24,9 @@ from devfnn.model.scaling import CLIP
 from devfnn.model.validation import LARGEST
 from devfnn.storage import write_whole
 
-try:
+with needs("onnx", "onnx"):
     import onnx
     from onnx import helper, numpy_helper
-except ImportError as error:
-    raise ImportError("devfnn.adapters.onnx needs onnx: pip install 'devfnn[onnx]'") from error
 
 __all__ = ["as_graph", "export"]
 
@@ -42,22 +40,14 @@ FLOATS = {"float32": onnx.TensorProto.FLOAT, "float64": onnx.TensorProto.DOUBLE}
 def export(model: DEVFNN, path: str | os.PathLike[str], *, dtype: str = "float64") -> None:
     """Write a model as it stands to an ONNX file.
 
-    The graph takes `rows`, (n, features). It gives `label`, the index of a class in
-    `model.classes`, and `probabilities`, float64 (n, classes). A graph cannot raise an error: for a
-    row that the model would refuse it gives the label -1 and probabilities that are NaN. These are
-    rows with infinity or a value beyond 1e100, and with NaN unless the model has `missing="skip"`,
-    for which NaN is an absent feature. The metadata of the file has the names of features and
-    classes, as JSON.
+    The graph takes `rows`, (n, features), and gives `label`, the index of a class in
+    `model.classes`, and `probabilities`, float64 (n, classes). A graph cannot raise an error: a row
+    that the model would refuse, as one with infinity, has the label -1 and probabilities that are
+    NaN. The metadata of the file has the names of features and classes, as JSON.
 
-    Parameters
-    ----------
-    model
-        A model that has learned something. Stacked networks and lags are refused.
-    path
-        Where to; StorageError if the file cannot be written.
-    dtype
-        Type of `rows`: "float64", or "float32" for callers that have no other. Within the graph all
-        is float64, so that the result is that of the model for the rounded rows.
+    The model must have learned something; stacked networks and lags are refused. `dtype` is that of
+    `rows`: "float64", or "float32" for callers that have no other. Within the graph all is float64,
+    so that the result is that of the model for the rounded rows.
     """
     write_whole(path, as_graph(model, dtype=dtype).SerializeToString())
 
@@ -90,12 +80,11 @@ def as_graph(model: DEVFNN, *, dtype: str = "float64") -> onnx.ModelProto:
 
 
 def _exportable(model: DEVFNN) -> Network:
-    """The network of a model that can be exported, or an error that says why it cannot."""
+    """The network of a model that can be exported; InputError for others."""
     check_is_core(model, "exported")
     if model.config.lags:
         raise InputError(
-            "a model with lags needs the labels before each row, which a frozen one does not get; "
-            "export one with lags=0"
+            "lags need labels, which a frozen model does not get; export one with lags=0"
         )
     network = model._known()
     if network.state.pool is None or network.state.gaussians is not None:
@@ -133,15 +122,18 @@ def _build(graph: _Graph, network: Network, config: Config) -> None:
     shares, kinds = network.shares, state.layers.kinds
     has_say = shares > 0.0
     has_say[network.params.first_leader] = True  # always there, so that at least one layer is
-    assert state.pool is not None
-    is_single = has_say & (kinds != CLOUDS) & (state.pool.n_members == 1)
+    pool = state.pool
+    assert pool is not None
+    is_single = has_say & (kinds != CLOUDS) & (pool.n_members == 1)
     single = np.flatnonzero(is_single)
-    votes = [_votes_of_single_rules(graph, state, single, shares[single], expanded)]
+    weights = pool.weights[pool.members[single, 0]].copy()
+    weights[kinds[single] == LINE, :, 1 + pool.lows.shape[1] :] = 0.0  # without curves
+    votes = [_votes_of_single_rules(graph, weights, shares[single], expanded)]
     for layer in np.flatnonzero(has_say & ~is_single).tolist():
         if kinds[layer] == CLOUDS:
             said = _said_by_clouds(graph, state, present, scaled, config.clouds.doubt)
         else:
-            said = _said_by_boxes(graph, state, layer, (present, scaled, expanded))
+            said = _said_by_boxes(graph, pool, layer, (present, scaled, expanded))
         votes.append(graph.add("Mul", said, float(shares[layer])))
     said = graph.add("Sum", *votes)
     is_sound = _soundness(graph, rows, config)
@@ -190,25 +182,16 @@ def _logits(graph: _Graph, weights: Floats, expanded: str) -> str:
     return graph.add("Reshape", logits, np.array([-1, n_rules, n_classes]))
 
 
-def _votes_of_single_rules(
-    graph: _Graph, state: State, layers: Ints, shares: Floats, expanded: str
-) -> str:
+def _votes_of_single_rules(graph: _Graph, weights: Floats, shares: Floats, expanded: str) -> str:
     """The votes (n_rows, m) of all layers of one rule, added up."""
-    pool = state.pool
-    assert pool is not None
-    weights = pool.weights[pool.members[layers, 0]].copy()
-    n = pool.lows.shape[1]
-    weights[state.layers.kinds[layers] == LINE, :, 1 + n :] = 0.0  # lines do without the curves
     said = graph.add("Softmax", _logits(graph, weights, expanded), axis=2)
     weighted = graph.add("Mul", said, shares[:, None])
     return graph.add("ReduceSum", weighted, np.array([1]), keepdims=0)
 
 
-def _said_by_boxes(graph: _Graph, state: State, layer: int, row: tuple[str, str, str]) -> str:
+def _said_by_boxes(graph: _Graph, pool: PoolState, layer: int, row: tuple[str, str, str]) -> str:
     """What a layer of several boxes says, (n_rows, m): the first that holds, or the first."""
     present, scaled, expanded = row
-    pool = state.pool
-    assert pool is not None
     members = pool.members[layer, : pool.n_members[layer]]
     of_all = [graph.add("Unsqueeze", each, np.array([1])) for each in (present, scaled)]
     below = graph.add("LessOrEqual", of_all[1], pool.lows[members])

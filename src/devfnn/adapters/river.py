@@ -4,13 +4,13 @@ import math
 import numbers
 import os
 from collections import deque
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any, Self
 
 import numpy as np
 
-from devfnn.adapters.shared import ModelRules
+from devfnn.adapters.shared import OneByOne, needs
 from devfnn.errors import InputError
 from devfnn.formatting import percent
 from devfnn.kernels.state import CUT_ERRORS, CUT_ROWS, TRACK_ERRORS, TRACK_ROWS
@@ -22,15 +22,11 @@ from devfnn.model.queries import BY_CHANCE, MOST_QUERIES, NOTHING_KNOWN, UNSURE,
 from devfnn.model.single_rows import SingleRows
 from devfnn.model.validation import as_labels, as_weights, plain_label
 
-try:
+with needs("River 0.26 or newer", "river"):
     from river import active, base
     from river.utils import dataframe
 
     from devfnn.adapters.river_rows import Features, as_list, as_mapping, as_number, read_table
-except ImportError as error:
-    raise ImportError(
-        "devfnn.adapters.river needs River 0.26 or newer: pip install 'devfnn[river]'"
-    ) from error
 
 __all__ = ["ConflictSampler", "DEVFNNClassifier", "HoeffdingErrorDrift"]
 
@@ -44,7 +40,7 @@ _WAS_ASKED_FOR: ContextVar[bool] = ContextVar("was_asked_for", default=False)
 """Whether labels were asked for: every DEVFNN then uses them, also inside of other models."""
 
 
-class DEVFNNClassifier(ModelRules, base.MiniBatchClassifier):
+class DEVFNNClassifier(OneByOne, base.MiniBatchClassifier):
     """Deep evolving fuzzy neural network for streams that change.
 
     Rows are learned one by one; `learn_many` is the same as `learn_one` in a loop. Features may
@@ -55,11 +51,9 @@ class DEVFNNClassifier(ModelRules, base.MiniBatchClassifier):
     Parameters
     ----------
     config
-        All parameters of the model; the default is one configuration for all streams. How missing
-        values are treated is not a choice here.
+        All parameters of the model but how missing values are treated.
     seed
-        Seed of the share of labels that is learned whatever the certainty. None takes the one of
-        the configuration: the model is repeatable in any case.
+        Of the share of labels that is learned whatever the certainty; None: the configuration's.
     parameters
         Changes of it, as `Config.replace` takes them: `drift__significance=1e-6`, `clouds=None`.
 
@@ -77,17 +71,10 @@ class DEVFNNClassifier(ModelRules, base.MiniBatchClassifier):
         self.config = config
         self.seed = seed
         self.parameters = parameters
-        full = (config or Config()).replace(**parameters)
-        own_seed = full.seed if seed is None else seed
-        full = full.replace(missing="skip", seed=own_seed)
-        self._rows = SingleRows(DEVFNN(full))
+        full = (config or Config()).replace(**parameters).replace(missing="skip")
+        self._rows = SingleRows(DEVFNN(full if seed is None else full.replace(seed=seed)))
         self._features = Features()
         self._label_name: Any = None
-
-    @property
-    def model(self) -> DEVFNN:
-        """The model itself, for its rules, its size and its files."""
-        return self._rows.model
 
     @property
     def _multiclass(self) -> bool:
@@ -105,20 +92,14 @@ class DEVFNNClassifier(ModelRules, base.MiniBatchClassifier):
         """
         x = as_mapping(x)
         values = self._features.whole_row(x)
-        if values is None:
-            values = self._unusual_row(x, y, w)
-            if not values:
-                return
-        self._rows.learn(values, y, w, asked or _WAS_ASKED_FOR.get())
-
-    def _unusual_row(self, x: Mapping[Any, Any], y: Hashable, w: float) -> Sequence[float]:
-        """The values of a row with gaps or new features; makes room for these."""
-        if self._features.are_new(x) and as_weights([w], 1)[0] > 0.0:
+        if values is None and self._features.are_new(x) and as_weights([w], 1)[0] > 0.0:
             for key, value in x.items():
                 as_number(value, key)
             plain_label(y, 0)
             self._add_features(x)
-        return self._features.row(x)
+        values = values or self._features.row(x)
+        if values:
+            self._rows.learn(values, y, w, asked or _WAS_ASKED_FOR.get())
 
     def predict_proba_one(self, x: Mapping[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Probabilities by label; none before the first label."""
@@ -159,30 +140,27 @@ class DEVFNNClassifier(ModelRules, base.MiniBatchClassifier):
     # ---- many rows
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
-        """Learn rows one after the other, from a table of any kind that narwhals knows.
+        """Learn rows one after the other, from a table of pandas, Polars or PyArrow.
 
-        Labels are a column of the same kind, a list or an array; `w` is one weight for all rows, or
-        one for each. Rows of weight 0 are passed over, and their labels not looked at.
+        Labels are a column, a list or an array; `w` is one weight for all rows, or one for each.
+        Rows of weight 0 are passed over.
         """
         _, columns, rows = read_table(X)
         labels = as_labels(as_list(y, "labels"), len(rows))
-        weights = _as_row_weights(w, len(rows))
-        is_learned = weights > 0.0
-        for row in np.flatnonzero(is_learned).tolist():
+        if isinstance(w, numbers.Number | np.generic | str | bytes):
+            w = np.repeat(as_weights([w], 1), len(rows))
+        weights = as_weights(None if w is None else as_list(w, "weights"), len(rows))
+        learned = np.flatnonzero(weights).tolist()
+        for row in learned:
             plain_label(labels[row], row)
-        if not is_learned.any():
-            return
-        if self._features.are_new(columns):
+        if learned and self._features.are_new(columns):
             self._add_features(columns)
-        if len(self._features):
+        if learned and len(self._features):
             self.model.learn_rows(self._features.matrix(columns, rows), labels, weights)
             self._label_name = getattr(y, "name", None)
 
     def predict_proba_many(self, X: Any) -> Any:
-        """Probabilities of rows in a table of the caller's kind, a column for every label.
-
-        Before the first label there is no column; only tables of pandas keep their rows then.
-        """
+        """Probabilities in a table of the caller's kind, a column for every label so far."""
         frame, columns, rows = read_table(X)
         shares = np.empty((len(rows), 0))
         if self.model.classes:
@@ -213,39 +191,27 @@ class DEVFNNClassifier(ModelRules, base.MiniBatchClassifier):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file of `devfnn`, which runs no code when it is read.
 
-        A file holds names that are text: with other keys it is refused. Then pickle the classifier,
-        or call `model.save`, and tell `load` the keys.
+        It holds names that are text: with other keys it is refused; pickle the classifier then.
         """
-        if strange := [key for key in self._features.keys if not isinstance(key, str)]:
-            raise InputError(
-                f"feature {strange[0]!r} is no text, which is all a file can hold; pickle the "
-                "classifier, or use `model.save(path)` and `load(path, keys=...)`"
-            )
+        for key in self._features.keys:
+            if not isinstance(key, str):
+                problem = f"feature {key!r} is no text, which is all a file can hold"
+                raise InputError(f"{problem}; pickle the classifier")
         self.model.save(path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], keys: Sequence[Hashable] | None = None) -> Self:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a file that `save`, or `save` of a DEVFNN with `missing="skip"`, has written.
 
-        The classifier goes on learning as the saved one. `keys` are what rows call the features, in
-        the order of `model.feature_names`; by default the same.
+        The classifier goes on learning as the saved one.
         """
         model = DEVFNN.load(path)
         if model.config.missing != "skip":
-            raise InputError('rows of River may lack features; the model needs missing="skip"')
+            raise InputError('the model needs missing="skip"')
         loaded = cls(model.config)
-        loaded._features = Features(model.feature_names, keys)
+        loaded._features = Features(model.feature_names)
         loaded._rows = SingleRows(model)
         return loaded
-
-
-def _as_row_weights(w: Any, n_rows: int) -> Any:
-    """A weight for each row, from one for all, a column, or nothing."""
-    if w is None:
-        return np.ones(n_rows)
-    if isinstance(w, numbers.Number | np.generic | str | bytes):
-        return np.full(n_rows, as_weights([w], 1)[0])
-    return as_weights(as_list(w, "weights"), n_rows)
 
 
 class ConflictSampler(active.base.ActiveLearningClassifier):
@@ -259,7 +225,7 @@ class ConflictSampler(active.base.ActiveLearningClassifier):
     Parameters
     ----------
     classifier
-        The classifier to ask for: a `DEVFNNClassifier`, or any other that gives probabilities.
+        A `DEVFNNClassifier`, or any other that gives probabilities.
     certainty
         Certainty below which a label is wanted: share of the first class among the first two.
     exploration
@@ -269,8 +235,6 @@ class ConflictSampler(active.base.ActiveLearningClassifier):
         of a row follows its uncertainty, so that no part of the stream is without labels.
     window
         Rows over which the budget counts.
-    seed
-        Seed of the choice.
 
     Examples
     --------
@@ -321,18 +285,15 @@ class ConflictSampler(active.base.ActiveLearningClassifier):
         try:
             shares: Any = model.predict_proba_one(x, **kwargs)
         except NotImplementedError:
-            kind = type(model).__name__
-            raise InputError(
-                f"{kind} gives no probabilities, so that its uncertainty is unknown; take a "
-                "classifier that has predict_proba_one"
-            ) from None
+            raise InputError(f"{type(model).__name__} gives no probabilities") from None
         return shares, self._ask_for_label(x, shares)
 
     def _ask_for_label(self, x: Mapping[Any, Any], y_pred: Mapping[Hashable, float]) -> bool:
         """Whether the label of a row is wanted; counts the row."""
         row, asked = self._n_rows, self._asked
         self._n_rows += 1
-        unsure = 2.0 * (1.0 - certainty(y_pred))
+        first, second = sorted([0.0, 0.0, *y_pred.values()])[:-3:-1]
+        unsure = 2.0 * (1.0 - (first / (first + second) if first + second > 1e-9 else 0.5))
         rate = max(UNCERTAINTY_RATE, 1.0 / self._n_rows)
         self._mean_uncertainty += rate * (unsure - self._mean_uncertainty)
         while asked and asked[0] <= row - self.window:
@@ -376,16 +337,6 @@ class ConflictSampler(active.base.ActiveLearningClassifier):
         yield {"classifier": DEVFNNClassifier(), "budget": 0.2}
 
 
-def certainty(probabilities: Mapping[Hashable, float]) -> float:
-    """Share of the first class among the first two: 0.5 is undecided, 1 is sure.
-
-    >>> certainty({"a": 0.5, "b": 0.25, "c": 0.0}), certainty({"a": 1.0}), certainty({})
-    (0.6666666666666666, 1.0, 0.5)
-    """
-    first, second = sorted([0.0, 0.0, *probabilities.values()])[:-3:-1]
-    return first / (first + second) if first + second > 1e-9 else 0.5
-
-
 class HoeffdingErrorDrift(base.DriftAndWarningDetector):
     """Drift in the errors of a model: are they more frequent than when they were rarest?
 
@@ -395,19 +346,10 @@ class HoeffdingErrorDrift(base.DriftAndWarningDetector):
 
     Parameters
     ----------
-    drift_significance
+    drift_significance, warning_significance
         Probability of a false alarm in one test.
-    warning_significance
-        The same for a warning.
     clock
         Values between two tests: the more tests, the more false alarms.
-
-    Attributes
-    ----------
-    verdict
-        Outcome of the last test, with the error before and after the cut, the bound and the cut.
-    n_detections
-        Drifts found so far.
 
     Examples
     --------
@@ -434,12 +376,14 @@ class HoeffdingErrorDrift(base.DriftAndWarningDetector):
         self.warning_significance = warning_significance
         self.clock = clock
         self.n_detections = 0
+        """Drifts found so far."""
         self._slack = math.sqrt(math.log(1.0 / drift_significance) / 2.0)
         self._reset()
 
     def _reset(self) -> None:
         super()._reset()
         self.verdict = Verdict(Level.STABLE)
+        """Outcome of the last test, with the numbers behind it."""
         self._track = [0.0] * 4
         self._lowest = math.inf
 

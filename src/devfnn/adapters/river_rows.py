@@ -17,9 +17,8 @@ from devfnn.model.validation import LARGEST, are_sound
 class Features:
     """Which feature has which column of the model.
 
-    `names` are what a model calls the features that it has already, `keys` what rows call them. New
-    features are numbered in an order of their own, not in that of the row: the order in which a row
-    names its features must not matter.
+    `names` are the features that a model has already. New ones are numbered in an order of their
+    own, not in that of the row: the order in which a row names its features must not matter.
 
     >>> features = Features()
     >>> features.add({"b": 1.0, "a": 2.0})
@@ -30,13 +29,10 @@ class Features:
     ['1', "'1'"]
     """
 
-    def __init__(self, names: Sequence[str] = (), keys: Sequence[Hashable] | None = None) -> None:
-        known = list(names) if keys is None else list(keys)
-        self._places: dict[Hashable, int] = {key: place for place, key in enumerate(known)}
+    def __init__(self, names: Sequence[str] = ()) -> None:
+        self._places: dict[Hashable, int] = {name: place for place, name in enumerate(names)}
         self._names: dict[str, None] = dict.fromkeys(names)  # in order: pickles are the same
         self._pick: Callable[[Mapping[Any, Any]], Sequence[Any]] | None = None
-        if not len(self._places) == len(known) == len(self._names):
-            raise InputError(f"keys must be {len(self._names)} different ones, one for each name")
         self._choose()
 
     @property

@@ -1,16 +1,28 @@
 """What adapters share: parameters by flat name, and the model's explanations."""
 
+import abc
+import contextlib
 import dataclasses
-from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from devfnn.errors import InputError
-from devfnn.events import ClassAdded, Event
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN, MOST_RULES
 from devfnn.model.history import History
 from devfnn.model.rules import Rule
+from devfnn.model.single_rows import SingleRows
 from devfnn.parameters import Section
+
+
+@contextlib.contextmanager
+def needs(library: str, extra: str) -> Iterator[None]:
+    """Say what to install where a library is not there; CapyMOA starts Java when it is imported."""
+    try:
+        yield
+    except (ImportError, RuntimeError, ValueError, OSError) as error:
+        told = f"devfnn.adapters.{extra} needs {library}: pip install 'devfnn[{extra}]'"
+        raise ImportError(f"{told} ({error})") from error
 
 
 class Parameter(NamedTuple):
@@ -47,17 +59,23 @@ def check_is_core(model: object, what: str) -> None:
         )
 
 
-class ModelExplanations:
+class ModelExplanations(abc.ABC):
     """Mixin that exposes the model's explanations. Nothing here changes the model."""
 
-    if TYPE_CHECKING:
-
-        def _core_model(self) -> DEVFNN:
-            """The model behind the adapter."""
+    @abc.abstractmethod
+    def _core_model(self) -> DEVFNN:
+        """The model behind the adapter."""
 
     def _class_names(self) -> Mapping[Hashable, str] | None:
         """Names of the classes, where the model's labels are only their numbers."""
         return None
+
+    def rules(self, archived: bool = False) -> list[Rule]:
+        """The active rules, those of largest weight first; none before learning.
+
+        With `archived` also those that wait to be recalled, after the others.
+        """
+        return self._core_model().rules(archived, self._class_names())
 
     def describe(self, terms: bool = False, most: int | None = MOST_RULES) -> str:
         """All layers and their rules as text, the layer with the largest weight first.
@@ -69,35 +87,18 @@ class ModelExplanations:
 
     def history(self) -> History:
         """The newest 1,000 structural events; they are saved with the model."""
-        history, names = self._core_model().history(), self._class_names()
-        if names is None:
-            return history
-        by_text = {str(label): name for label, name in names.items()}
-        events = tuple(_with_class_name(event, by_text) for event in history.events)
-        return dataclasses.replace(history, events=events)
+        return self._core_model().history()
 
 
-class ModelRules(ModelExplanations):
-    """The same with `rules`, for adapters whose `model` is there from the start."""
+class OneByOne(ModelExplanations):
+    """The same for adapters that ask and teach a model one row after the other."""
 
-    if TYPE_CHECKING:
+    _rows: SingleRows
 
-        @property
-        def model(self) -> DEVFNN:
-            """The model itself."""
+    @property
+    def model(self) -> DEVFNN:
+        """The model itself, for its rules, its size and its files."""
+        return self._rows.model
 
     def _core_model(self) -> DEVFNN:
-        return self.model
-
-    def rules(self, archived: bool = False) -> list[Rule]:
-        """The active rules, those of largest weight first; none before learning.
-
-        With `archived` also those that wait to be recalled, after the others.
-        """
-        return self.model.rules(archived, self._class_names())
-
-
-def _with_class_name(event: Event, names: Mapping[str, str]) -> Event:
-    if isinstance(event, ClassAdded):
-        return dataclasses.replace(event, label=names.get(event.label, event.label))
-    return event
+        return self._rows.model

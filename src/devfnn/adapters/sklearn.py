@@ -1,6 +1,7 @@
 """DEVFNN and GClass as classifiers of scikit-learn: `pip install 'devfnn[sklearn]'`."""
 
 import contextlib
+import functools
 import inspect
 import numbers
 import os
@@ -10,7 +11,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from devfnn.adapters.shared import ModelExplanations, flat_parameters
+from devfnn.adapters.shared import ModelExplanations, flat_parameters, needs
 from devfnn.arrays import Floats, Ints
 from devfnn.errors import InputError
 from devfnn.model.config import Config
@@ -20,14 +21,10 @@ from devfnn.model.gclass import GClass
 from devfnn.model.rules import Rule
 from devfnn.model.validation import check_values
 
-try:
+with needs("scikit-learn 1.6 or newer", "sklearn"):
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.utils.multiclass import check_classification_targets, unique_labels
     from sklearn.utils.validation import check_is_fitted, validate_data
-except ImportError as error:
-    raise ImportError(
-        "devfnn.adapters.sklearn needs scikit-learn 1.6 or newer: pip install 'devfnn[sklearn]'"
-    ) from error
 
 __all__ = ["DEVFNNClassifier", "GClassClassifier"]
 
@@ -38,21 +35,14 @@ _ROWS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
 
 
 def _with_parameters(estimator: Estimator) -> Estimator:
-    """Give a class the parameters of its model, in its signature and its docstring.
-
-    From the signature scikit-learn reads their names.
-    """
+    """Give a class the parameters of its model, in its docstring and for scikit-learn to read."""
     known = flat_parameters(estimator._core().config)
     defaults = {"config": None} | {name: each.value for name, each in known.items()}
     kinds = {"config": Config | None} | {name: each.annotation for name, each in known.items()}
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    signature = inspect.Signature(
-        [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
-        + [
-            inspect.Parameter(name, keyword, default=default, annotation=kinds[name])
-            for name, default in defaults.items()
-        ]
-    )
+    keyword = functools.partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
+    own = [keyword(name, default=defaults[name], annotation=kinds[name]) for name in defaults]
+    first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    signature = inspect.Signature([first, *own])
 
     def init(self: Any, **parameters: Any) -> None:
         given = signature.bind(self, **parameters)
@@ -127,14 +117,12 @@ class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
 
     # ---- learn
 
-    def fit(self, X: Any, y: Any, **refused: Any) -> Self:
+    def fit(self, X: Any, y: Any) -> Self:
         """Forget everything and learn the rows once, the oldest first, in chunks of `chunk_rows`.
 
-        There are no sample weights here: scikit-learn promises that rows with weights, in any other
+        Sample weights are for `partial_fit`: scikit-learn promises that rows with weights, in any
         order, are the same as rows repeated, and what a stream teaches depends on its order.
-        `partial_fit` takes weights.
         """
-        _refuse(refused)
         with self._unchanged_if_refused():
             rows, labels = self._checked(X, y, reset=True)
             model = self._new_model()
@@ -147,14 +135,9 @@ class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn one more chunk, the oldest rows first. A call that is refused changes nothing.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        classes : array-like of shape (n_classes,), optional
-            All labels that may ever come; needed in the first call.
-        sample_weight : array-like of shape (n_samples,) or a number, optional
-            How strongly each row is learned, 1 by default. Rows of weight 0 are passed over.
+        `classes` are all labels that may ever come; they are needed in the first call.
+        `sample_weight` says how strongly rows are learned, a number for each or one for all; rows
+        of weight 0 are passed over.
         """
         is_first = not hasattr(self, "model_")
         with self._unchanged_if_refused():
@@ -171,10 +154,7 @@ class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
     # ---- predict
 
     def predict_proba(self, X: Any) -> Floats:
-        """Class probabilities of rows, (n_samples, n_classes).
-
-        The columns follow `classes_`; classes that no row had so far have probability 0.
-        """
+        """Class probabilities, columns as in `classes_`; classes that no row had so far have 0."""
         known, columns = self._known_probabilities(X)
         probabilities = np.zeros((len(known), len(self.classes_)))
         probabilities[:, columns] = known
@@ -198,8 +178,8 @@ class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
 
     @property
     def rules_(self) -> list[Rule]:
-        """The active rules, those of largest weight first; `rules` is a parameter."""
-        return self._core_model().rules()
+        """The active rules, those of largest weight first."""
+        return self.rules()
 
     def explain(self, x: Any) -> Explanation:
         """Why the model predicts what it does for one row: contributions of layers and features.
@@ -229,10 +209,9 @@ class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], classes: Any = None) -> Self:
-        """Read a file that `save`, or the model's own `save`, has written.
+        """Read a file of `save`, or of the model's own; the classifier goes on learning.
 
-        The classifier goes on learning as the saved one. Name all classes if there are more than
-        the model has seen.
+        Name all classes if there are more than the model has seen.
         """
         model = cls._core.load(path)
         start = cls._core().config
@@ -253,32 +232,28 @@ class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
 
     def _new_model(self) -> DEVFNN:
         """A model that knows nothing yet; parameters that it cannot have are refused."""
-        given = self._parameters()
-        start = given.pop("config")
+        given, start = self._parameters(), self.config
         if start is not None and not isinstance(start, Config):
             raise InputError(f"config must be a devfnn.Config, not {start!r}")
         changes = {name: given[name] for name in given if given[name] != self._defaults[name]}
+        changes.pop("config", None)
         config = (start or self._core().config).replace(**changes)
-        model = self._core(config, getattr(self, "feature_names_in_", None))
-        self._parameters_at_start = self._parameters()
-        return model
+        self._parameters_at_start = given
+        return self._core(config, getattr(self, "feature_names_in_", None))
 
     def _missing(self) -> str:
         """How missing values are treated; `config` may say it, too."""
         own: str = self.missing
-        is_default = own == self._defaults["missing"]
-        return str(getattr(self.config, "missing", own)) if is_default else own
+        if own != self._defaults["missing"]:
+            return own
+        return str(getattr(self.config, "missing", own))
 
     def _unchanged_model(self) -> DEVFNN:
         """The model; parameters that were set since it began are refused, it is built on them."""
         model: DEVFNN = self.model_
-        before = self._parameters_at_start
-        changed = [name for name, value in self._parameters().items() if value != before[name]]
-        if changed:
-            raise InputError(
-                f"{', '.join(sorted(changed))} changed after learning began; set parameters before "
-                "the first call of partial_fit, or start anew with fit"
-            )
+        for name, value in self._parameters().items():
+            if value != self._parameters_at_start[name]:
+                raise InputError(f"{name} changed after learning began; start anew with fit")
         return model
 
     def _parameters(self) -> dict[str, Any]:
@@ -289,15 +264,11 @@ class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
         """All classes, sorted, from the first call of `partial_fit` on."""
         known: Any = getattr(self, "classes_", None)
         if classes is None and known is None:
-            raise InputError(
-                "classes must be passed on the first call to partial_fit: all labels that may come"
-            )
+            raise InputError("classes must be passed on the first call to partial_fit")
         every: npt.NDArray[Any] = known if classes is None else unique_labels(classes)
         if known is not None and not np.array_equal(every, known):
-            raise InputError(
-                f"classes are {every.tolist()}, but were {known.tolist()} before; leave them out, "
-                "or start anew with a clone"
-            )
+            told = f"classes are {every.tolist()}, but were {known.tolist()} before"
+            raise InputError(f"{told}; leave them out, or start anew with a clone")
         return every
 
     @contextlib.contextmanager
@@ -344,22 +315,9 @@ class GClassClassifier(DEVFNNClassifier):
     _core: ClassVar[type[DEVFNN]] = GClass
 
 
-def _refuse(arguments: dict[str, Any]) -> None:
-    """Refuse what `fit` does not take."""
-    if arguments.get("sample_weight") is not None:
-        raise TypeError(
-            "fit takes no sample_weight, since a stream depends on the order of its rows; use "
-            "partial_fit(X, y, classes=..., sample_weight=...)"
-        )
-    if unknown := sorted(arguments.keys() - {"sample_weight"}):
-        raise TypeError(f"fit takes no {unknown[0]}")
-
-
 def _check_labels(labels: Iterable[Any], classes: npt.NDArray[Any]) -> None:
     """Refuse labels that are no class."""
     known = classes.tolist()
     if strange := [label for label in labels if label not in known]:
-        raise InputError(
-            f"label {strange[0]!r} is not among the classes {known}; name all classes at first, "
-            "those that come later too"
-        )
+        problem = f"label {strange[0]!r} is not among the classes {known}"
+        raise InputError(f"{problem}; name all classes at first, those that come later too")

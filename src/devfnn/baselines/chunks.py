@@ -17,7 +17,6 @@ AnySettings = TypeVar("AnySettings")
 
 
 def settings_from(kind: type[AnySettings], parameters: Mapping[str, Any]) -> AnySettings:
-    """Settings from parameters by name; InputError for a name that is none."""
     check_names(kind, parameters)
     return kind(**parameters)
 
@@ -32,18 +31,12 @@ def random_generator(seed: Any) -> np.random.Generator:
 class ChunkClassifier(abc.ABC):
     """Learns chunk by chunk; rows and labels are checked before anything changes.
 
-    Labels are any hashable values, and new ones may come. A chunk without rows changes nothing.
-
-    Parameters
-    ----------
-    classes
-        Labels known beforehand.
+    Labels are any hashable values, and new ones may come; `classes` are known beforehand. A chunk
+    without rows changes nothing.
     """
 
-    _largest = LARGEST
-    """Largest value of a feature."""
-    _missing = "refuse"
-    """What is done with NaN, as `as_rows` has it."""
+    _largest = LARGEST  # value of a feature
+    _missing = "refuse"  # what is done with NaN, as `as_rows` has it
 
     def __init__(self, classes: Iterable[Hashable] = ()) -> None:
         self._labels = Labels()

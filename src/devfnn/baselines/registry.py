@@ -10,7 +10,7 @@ from typing import Any
 
 from devfnn.baselines.chunks import Majority, NoChange
 from devfnn.baselines.dsscn import DSSCN
-from devfnn.baselines.peers import PEERS, Peer
+from devfnn.baselines.peers import LIBRARIES, make_peer
 from devfnn.errors import InputError
 from devfnn.model import presets
 from devfnn.model.config import Config
@@ -51,24 +51,14 @@ def make_model(
     seed: int | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Any:
-    """A new model for a stream, as the library it comes from knows it.
+    """A new model for a stream, as the library it comes from knows it. name: one of `MODELS`
 
-    Parameters
-    ----------
-    name
-        One of `MODELS`.
-    stream
-        Says the names of the features, the classes as far as they are known, and how many chunks
-        there will be; a model that is to learn row by row gets `stream.chunks(rows=1)`.
-    config
-        Where DEVFNN and its parts start from; other models have none and leave it aside.
-    seed
-        Of the model, if it draws anything; by default that of the configuration, else 0.
-    options
-        Arguments of the constructor; for DEVFNN and its parts, changes as of `Config.replace`.
+    The stream says the names of the features, the classes as far as they are known, and how many
+    chunks there will be; a model that is to learn row by row gets `stream.chunks(rows=1)`. DEVFNN
+    and its parts start from `config`; other models leave it aside. The seed is by default that of
+    the configuration, else 0. Options are arguments of the constructor; for DEVFNN and its parts,
+    changes as of `Config.replace`.
 
-    Examples
-    --------
     >>> from devfnn.streams import sea
     >>> make_model("logistic", sea(100), options={"gaussian__memory": 0.999}).config.gaussian.memory
     0.999
@@ -96,19 +86,17 @@ def _entry(name: str) -> ModelEntry:
 
 
 def _devfnn(
-    kind: Callable[..., DEVFNN],
-    preset: str,
-    fixed: Mapping[str, Any],
+    start: tuple[type[DEVFNN], str, dict[str, Any]],
     stream: Stream,
     config: Config | None,
     seed: int,
     /,
     **options: Any,
 ) -> DEVFNN:
-    """DEVFNN or a part of it, from a configuration with some parameters set."""
-    changes = dict(fixed) | {"seed": seed} | options
-    start = config if config is not None else presets.by_name(preset)
-    return kind(start.replace(**changes), feature_names=stream.feature_names)
+    """DEVFNN or a part of it, from a configuration or a preset with some parameters set."""
+    kind, preset, fixed = start
+    config = config if config is not None else presets.by_name(preset)
+    return kind(config.replace(**fixed | {"seed": seed} | options), stream.feature_names)
 
 
 def _labels_only(name: str, stream: Stream, config: object, seed: int, /, **options: Any) -> Any:
@@ -118,34 +106,28 @@ def _labels_only(name: str, stream: Stream, config: object, seed: int, /, **opti
     return Majority() if name == "majority" else NoChange()
 
 
-def _dsscn(stream: Stream, config: object, seed: int, /, **options: Any) -> DSSCN:
-    return DSSCN(seed, **options)
-
-
-def _network(class_name: str, stream: Stream, config: object, seed: int, /, **options: Any) -> Any:
-    """A network for tasks; where the length of the stream is known, tasks are equal parts of it."""
+def _rival(name: str, stream: Stream, config: object, seed: int, /, **options: Any) -> Any:
+    """A system of the paper's table; where the length of the stream is known, tasks are equal."""
+    if name == "DSSCN":
+        return DSSCN(seed, **options)
     try:
-        module = importlib.import_module(f"devfnn.baselines.networks.{class_name.lower()}")
+        module = importlib.import_module(f"devfnn.baselines.networks.{name.lower()}")
     except ImportError as error:
         raise InputError(
-            f"{class_name} needs PyTorch: pip install 'devfnn[baselines]' ({error})"
+            f"{name} needs PyTorch: pip install 'devfnn[baselines]' ({error})"
         ) from error
     known: dict[str, Any] = {"classes": tuple(stream.classes)}
     if stream.n_rows and stream.chunk_span is None:
         known["n_chunks"] = math.ceil(stream.n_rows / stream.chunk_rows)
-    return getattr(module, class_name)(seed, **known | options)
+    return getattr(module, name)(seed, **known | options)
 
 
 def _own(
-    name: str,
-    description: str,
-    kind: Any = DEVFNN,
-    preset: str = "default",
-    is_random: bool = True,
-    **fixed: Any,
+    name: str, description: str, kind: Any = DEVFNN, preset: str = "default", **fixed: Any
 ) -> ModelEntry:
     """A model of ours: a preset, and what makes it this model."""
-    make = functools.partial(_devfnn, kind, preset, fixed)
+    make = functools.partial(_devfnn, (kind, preset, fixed))
+    is_random = fixed.get("labels__choice") != "all"  # which labels are learned is drawn
     return ModelEntry(
         name, description, make, is_random=is_random, takes_config=True, preset=preset
     )
@@ -153,36 +135,33 @@ def _own(
 
 def _one_rule(name: str, what: str, consequent: str) -> ModelEntry:
     description = f"one rule: recursive {what} on second-order features"
-    fixed = {
-        "gaussian__consequent": consequent,
-        "gaussian__growing": False,
-        "labels__choice": "all",
-    }
-    return _own(name, description, GClass, "stacked", False, **fixed)
+    fixed = {"gaussian__consequent": consequent, "gaussian__growing": False}
+    return _own(name, description, GClass, "stacked", **fixed, labels__choice="all")
+
+
+def _of_table(name: str, description: str) -> ModelEntry:
+    make, extra = functools.partial(_rival, name.upper()), None if name == "dsscn" else "baselines"
+    return ModelEntry(
+        name, description, make, extra, is_random=True, needs_scaling=True, takes_gaps=False
+    )
 
 
 def _simple(name: str, description: str) -> ModelEntry:
     return ModelEntry(name, description, functools.partial(_labels_only, name))
 
 
-def _rival(name: str, description: str) -> ModelEntry:
-    """A system of the paper's table."""
-    make = _dsscn if name == "dsscn" else functools.partial(_network, name.upper())
-    extra = None if name == "dsscn" else "baselines"
-    return ModelEntry(
-        name, description, make, extra, is_random=True, needs_scaling=True, takes_gaps=False
-    )
-
-
-def _peer(name: str, peer: Peer) -> ModelEntry:
+def _peer(name: str, path: str, what: str, is_random: bool = True) -> ModelEntry:
+    """A model of another library, which its name begins with; `path` is that of its class."""
+    package = name.split("-")[0]
+    home = "capymoa.classifier" if package == "capymoa" else package
     return ModelEntry(
         name,
-        peer.description,
-        peer,
+        f"{LIBRARIES[package]}: {what}",
+        functools.partial(make_peer, f"{home}.{path}"),
         extra="bench",
-        is_random=peer.is_random,
-        needs_scaling=peer.library == "scikit-learn",
-        takes_gaps=peer.library == "CapyMOA",
+        is_random=is_random,
+        needs_scaling=package == "sklearn",
+        takes_gaps=package == "capymoa",
     )
 
 
@@ -201,16 +180,60 @@ _ENTRIES = (
         preset="paper",
         **presets.FIXED_DEPTH,
     ),
-    _rival("dsscn", "deep stacked stochastic configuration network"),
-    _rival("pnn", "progressive neural network: a column for each task"),
-    _rival("den", "dynamically expandable network: units are added and split for each task"),
-    _rival("hat", "hard attention to the task: a network with gates for each task"),
+    _of_table("dsscn", "deep stacked stochastic configuration network"),
+    _of_table("pnn", "progressive neural network: a column for each task"),
+    _of_table("den", "dynamically expandable network: units are added and split for each task"),
+    _of_table("hat", "hard attention to the task: a network with gates for each task"),
     _own("gclass", "one layer of it: evolving fuzzy rules", GClass, "stacked"),
     _one_rule("rls", "least squares", "least_squares"),
     _one_rule("logistic", "logistic regression", "logistic"),
     _simple("majority", "the label that came most often so far"),
     _simple("no-change", "the last label learned"),
-    *(_peer(name, peer) for name, peer in PEERS.items()),
+    _peer("river-gaussian-nb", "naive_bayes.GaussianNB", "Gaussian naive Bayes", is_random=False),
+    _peer(
+        "river-hoeffding-tree", "tree.HoeffdingTreeClassifier", "Hoeffding tree", is_random=False
+    ),
+    _peer(
+        "river-hoeffding-adaptive-tree",
+        "tree.HoeffdingAdaptiveTreeClassifier",
+        "Hoeffding adaptive tree",
+    ),
+    _peer("river-arf", "forest.ARFClassifier", "adaptive random forest, 10 trees"),
+    _peer("river-srp", "ensemble.SRPClassifier", "streaming random patches, 10 trees"),
+    _peer(
+        "river-leveraging-bagging",
+        "ensemble.LeveragingBaggingClassifier",
+        "leveraging bagging of 10 Hoeffding trees",
+    ),
+    _peer(
+        "river-logistic",
+        "linear_model.LogisticRegression",
+        "standard scaling, then logistic regression by gradient steps",
+        is_random=False,
+    ),
+    _peer(
+        "river-knn",
+        "neighbors.KNNClassifier",
+        "standard scaling, then 5 nearest neighbours of 1000 rows",
+    ),
+    _peer("capymoa-naive-bayes", "NaiveBayes", "naive Bayes", is_random=False),
+    _peer("capymoa-hoeffding-tree", "HoeffdingTree", "Hoeffding tree", is_random=False),
+    _peer("capymoa-hat", "HoeffdingAdaptiveTree", "Hoeffding adaptive tree", is_random=False),
+    _peer("capymoa-arf", "AdaptiveRandomForestClassifier", "adaptive random forest, 100 trees"),
+    _peer("capymoa-srp", "StreamingRandomPatches", "streaming random patches, 100 trees"),
+    _peer(
+        "capymoa-sgbt",
+        "StreamingGradientBoostedTrees",
+        "streaming gradient boosted trees, 100 steps",
+    ),
+    _peer("capymoa-leveraging-bagging", "LeveragingBagging", "leveraging bagging of 100 trees"),
+    _peer(
+        "sklearn-sgd", "linear_model.SGDClassifier", "logistic regression by stochastic gradients"
+    ),
+    _peer(
+        "sklearn-mlp", "neural_network.MLPClassifier", "multi-layer perceptron, 100 hidden units"
+    ),
+    _peer("sklearn-gaussian-nb", "naive_bayes.GaussianNB", "Gaussian naive Bayes", is_random=False),
 )
 
 MODELS: Mapping[str, ModelEntry] = {entry.name: entry for entry in _ENTRIES}

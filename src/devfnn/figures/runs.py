@@ -29,7 +29,7 @@ from devfnn.figures.timeline import (
     set_count_axis,
     set_share_axis,
 )
-from devfnn.formatting import percent, told_apart
+from devfnn.formatting import percent
 
 SHARES = {
     *("accuracy", "precision", "recall", "f1", "g_mean", "balanced_accuracy", "auc"),
@@ -252,7 +252,11 @@ def runs_by_name(results: Sequence[Result]) -> dict[str, list[Result]]:
         + (f", seed {each.get('seed')}" if has_seeds else "")
         for each in results
     ]
-    return {name: [each] for name, each in zip(told_apart(names, " ({})"), results, strict=True)}
+    found = {}
+    for index, (name, each) in enumerate(zip(names, results, strict=True)):
+        n_before = names[:index].count(name)
+        found[f"{name} ({n_before + 1})" if n_before else name] = [each]
+    return found
 
 
 # ---- votes of layers, and features in use

@@ -20,7 +20,7 @@ from devfnn.errors import StorageError
 from devfnn.kernels import state as kernel
 from devfnn.model.config import AddLayers, ByCompression, Config, KeepLayers
 from devfnn.model.devfnn import DEVFNN
-from devfnn.model.kinds import KINDS
+from devfnn.model.layers import KINDS
 from devfnn.model.layout import LARGEST_COUNT, Field
 from devfnn.model.mechanisms import feature_mask, merging
 from devfnn.model.network import Network

@@ -18,11 +18,14 @@ from devfnn.arrays import Floats, Ints
 from devfnn.baselines.chunks import ChunkClassifier, random_generator
 from devfnn.errors import InputError
 from devfnn.events import DriftFound, Event, TaskStarted
-from devfnn.model.mechanisms.drift import Level, Verdict, drift_in_chunk, dynamic_significance
+from devfnn.model.mechanisms.drift import Level, drift_in_chunk, dynamic_significance
 from devfnn.parameters import check_parameters, choice, number
 
 LARGEST_WIDTH = 4096
 """Networks of matched size grow no wider."""
+
+LARGEST_GRADIENT = 1e4
+"""Norm to which gradients of sgd are cut: larger ones could ruin what was learned."""
 
 
 class Size(NamedTuple):
@@ -56,7 +59,6 @@ class Settings:
     activation: Literal["tanh", "leaky_relu", "relu"] = choice("tanh", "of hidden units")
     optimizer: Literal["adam", "sgd"] = choice("adam", "rule of the gradient steps")
     learning_rate: float | None = number(None, 1e-12, 100.0, "None: 0.01 with adam, 0.2 with sgd")
-    largest_gradient: float = number(1e4, 1e-12, 1e12, "norm to which gradients of sgd are cut")
     epochs: int = number(1, 1, 10**9, "passes over each chunk")
     batch_rows: int = number(32, 1, 10**9, "rows of a mini-batch")
     policy: Literal["blocks", "drift", "chunk"] = choice(
@@ -80,9 +82,8 @@ class Settings:
     @property
     def step(self) -> float:
         """The learning rate, given or usual."""
-        if self.learning_rate is not None:
-            return self.learning_rate
-        return 0.01 if self.optimizer == "adam" else 0.2
+        usual = 0.01 if self.optimizer == "adam" else 0.2
+        return usual if self.learning_rate is None else self.learning_rate
 
 
 class Batch(NamedTuple):
@@ -90,8 +91,32 @@ class Batch(NamedTuple):
 
     rows: Tensor
     codes: Tensor
-    number: int
-    total: int
+    number: int = 0
+    total: int = 1
+
+
+@dataclasses.dataclass
+class Linear:
+    """Weights, a row for each output, and biases."""
+
+    weights: Tensor
+    biases: Tensor
+
+    def __call__(self, values: Tensor) -> Tensor:
+        return torch.addmm(self.biases, values, self.weights.T)
+
+    def tensors(self) -> list[Tensor]:
+        return [self.weights, self.biases]
+
+    def widen(self, more: "Linear") -> None:
+        """Append outputs."""
+        self.weights = widened(self.weights, more.weights)
+        self.biases = widened(self.biases, more.biases)
+
+
+def widened(tensor: Tensor, extra: Tensor) -> Tensor:
+    """A tensor to learn with more rows at its end."""
+    return torch.cat([tensor.detach(), extra.detach()]).requires_grad_()
 
 
 @contextlib.contextmanager
@@ -113,10 +138,8 @@ class TaskNetwork(ChunkClassifier):
     def __init__(self, seed: int, settings: Settings) -> None:
         super().__init__(settings.classes)
         self.settings = settings
-        self.n_tasks = 0
-        """Tasks begun so far."""
-        self.size = Size(0, 0)
-        """Hidden layers and their width, known with the first chunk."""
+        self.n_tasks = 0  # begun so far
+        self.size = Size(0, 0)  # known with the first chunk
         self._rng = random_generator(seed)
         self._n_chunks = self._task_start = 0  # chunks learned, now and when the newest task began
         self._best_task = 0
@@ -127,7 +150,6 @@ class TaskNetwork(ChunkClassifier):
 
     @property
     def n_layers(self) -> int:
-        """Hidden layers."""
         return self.size.depth
 
     @property
@@ -140,11 +162,16 @@ class TaskNetwork(ChunkClassifier):
         """Numbers that are or were learned."""
         return sum(tensor.numel() for tensor in self.tensors())
 
+    def tensors(self) -> list[Tensor]:
+        """All that is or was learned."""
+        shared, own = self._parts()
+        return [*shared, *(tensor for task in own for tensor in task)]
+
     # ---- what a model adds
 
     @abc.abstractmethod
-    def tensors(self) -> list[Tensor]:
-        """All that is or was learned."""
+    def _parts(self) -> tuple[list[Tensor], list[list[Tensor]]]:
+        """Tensors that all tasks learn, and those of each task alone."""
 
     @abc.abstractmethod
     def task_logits(self, rows: Tensor, task: int) -> Tensor:
@@ -165,10 +192,6 @@ class TaskNetwork(ChunkClassifier):
     @abc.abstractmethod
     def _widen(self, n_fresh: int) -> None:
         """Give the newest task outputs for new classes."""
-
-    @abc.abstractmethod
-    def _trainable(self) -> list[Tensor]:
-        """What the newest task may change."""
 
     def _end_chunk(self) -> Sequence[Event]:
         """Called when a chunk was learned."""
@@ -193,13 +216,10 @@ class TaskNetwork(ChunkClassifier):
     @one_thread()
     def _learn(self, rows: Floats, codes: Ints, fresh: list[Hashable]) -> list[Event]:
         inputs, targets = torch.from_numpy(rows), torch.from_numpy(codes)
-        is_due, verdict = self._is_task_due(inputs, codes)
+        reasons = self._reasons_for_task(inputs, codes)
         events = self._add_classes(fresh)
-        if is_due:
-            if verdict is not None:
-                numbers = (verdict.error_before, verdict.error_after, verdict.bound, verdict.cut)
-                events.append(DriftFound(self._n_rows, *numbers))
-            events += self._start_task(rows.shape[1])
+        if reasons is not None:
+            events += [*reasons, *self._start_task(rows.shape[1])]
         elif fresh:
             self._widen(len(fresh))
             self._renew_optimizer()
@@ -210,40 +230,43 @@ class TaskNetwork(ChunkClassifier):
             self._best_task = self._most_accurate(inputs, codes)
         return events
 
-    def _is_task_due(self, rows: Tensor, codes: Ints) -> tuple[bool, Verdict | None]:
-        """Whether a task begins with this chunk, and the verdict on its errors if that is why."""
+    def _reasons_for_task(self, rows: Tensor, codes: Ints) -> list[Event] | None:
+        """None if no task begins with this chunk; else the drift that is the reason, if any."""
         given = self.settings
         if not self.n_tasks:
-            return True, None
+            return []
         if given.max_tasks is not None and self.n_tasks >= given.max_tasks:
-            return False, None
+            return None
         if given.policy == "drift":
-            return self._has_drifted(rows, codes)
-        return given.policy == "chunk" or self._block() >= self.n_tasks, None
+            return self._drift(rows, codes)
+        if given.n_chunks is None or given.max_tasks is None:
+            block = self._n_chunks // given.block_chunks
+        else:
+            block = self._n_chunks * given.max_tasks // given.n_chunks
+        return [] if given.policy == "chunk" or block >= self.n_tasks else None
 
-    def _block(self) -> int:
-        """Block of this chunk, counted from 0."""
-        known, tasks = self.settings.n_chunks, self.settings.max_tasks
-        if known is None or tasks is None:
-            return self._n_chunks // self.settings.block_chunks
-        return self._n_chunks * tasks // known
-
-    def _has_drifted(self, rows: Tensor, codes: Ints) -> tuple[bool, Verdict | None]:
+    def _drift(self, rows: Tensor, codes: Ints) -> list[Event] | None:
         """The printed test of the paper on the errors of the chunk, before it is learned."""
         given = self.settings
         if self._n_chunks - self._task_start < given.min_gap:
-            return False, None
+            return None
         with torch.no_grad():
             answers = self._task_probabilities(rows, self._chosen_task(rows)).argmax(axis=1)
         errors = (answers != codes).astype(np.int64)
         level = dynamic_significance(self._n_chunks, given.horizon, given.drift_significance)
-        verdict = drift_in_chunk(errors, level, level, one_sided=False)
-        return verdict.level is Level.DRIFT, verdict
+        found = drift_in_chunk(errors, level, level, one_sided=False)
+        if found.level is not Level.DRIFT:
+            return None
+        numbers = (found.error_before, found.error_after, found.bound, found.cut)
+        return [DriftFound(self._n_rows, *numbers)]
 
     def _start_task(self, n_features: int) -> list[Event]:
         n_classes = len(self._labels)
         if not self.n_tasks:
             self.size = self._first_size(n_features, max(n_classes, 2))
+        for tensor in self._parts()[1][-1] if self.n_tasks else ():
+            tensor.requires_grad_(False)
+            tensor.grad = None
         self.n_tasks += 1
         self._task_start = self._n_chunks
         events = list(self._begin_task(n_classes))
@@ -254,7 +277,6 @@ class TaskNetwork(ChunkClassifier):
         return events
 
     def _train(self, rows: Tensor, codes: Tensor) -> None:
-        """Learn the rows of a chunk with the newest task."""
         for _ in range(self.settings.epochs):
             for batch in self._batches(rows, codes):
                 self._step(batch)
@@ -267,14 +289,18 @@ class TaskNetwork(ChunkClassifier):
             yield Batch(rows[part], codes[part], place, len(parts))
 
     def _step(self, batch: Batch) -> None:
-        """Learn a mini-batch."""
         assert self._optimizer is not None
         self._optimizer.zero_grad()
         self._loss(batch).backward()  # type: ignore[no-untyped-call]
         self._adjust_gradients(batch)
-        if self.settings.optimizer == "sgd":  # large gradients could ruin what was learned
-            torch.nn.utils.clip_grad_norm_(self._trainable(), self.settings.largest_gradient)
+        if self.settings.optimizer == "sgd":
+            torch.nn.utils.clip_grad_norm_(self._trainable(), LARGEST_GRADIENT)
         self._optimizer.step()
+
+    def _trainable(self) -> list[Tensor]:
+        """What the newest task may change."""
+        shared, own = self._parts()
+        return shared + own[-1]
 
     def _renew_optimizer(self) -> None:
         """Forget the momentum of what was learned before."""
@@ -286,9 +312,7 @@ class TaskNetwork(ChunkClassifier):
     def _task_probabilities(self, rows: Tensor, task: int) -> Floats:
         """The answer of a task; classes that it does not know have probability 0."""
         known = self.task_logits(rows, task).softmax(dim=1).numpy()
-        probabilities = np.zeros((len(rows), len(self._labels)))
-        probabilities[:, : known.shape[1]] = known
-        return probabilities
+        return np.pad(known, ((0, 0), (0, len(self._labels) - known.shape[1])))
 
     def _chosen_task(self, rows: Tensor) -> int:
         """The task that predicts these rows; their labels are not known."""
@@ -311,12 +335,10 @@ class TaskNetwork(ChunkClassifier):
         given = self.settings
         listed = TABLE[type(self).__name__].get(given.stream or "")
         usual = listed or self._usual_size(n_features, n_classes)
-        depth = given.depth if given.depth is not None else usual.depth
-        if given.width is not None:
-            return Size(depth, given.width)
-        if given.size == "table":
-            return Size(depth, usual.width)
-        return self._matched_size(depth, n_features, n_classes)
+        depth, width = given.depth or usual.depth, given.width
+        if width is None and given.size == "matched":
+            return self._matched_size(depth, n_features, n_classes)
+        return Size(depth, width or usual.width)
 
     def _matched_size(self, depth: int, n_features: int, n_classes: int) -> Size:
         """The size of this depth with the number of parameters nearest to the budget."""
@@ -333,18 +355,17 @@ class TaskNetwork(ChunkClassifier):
         """Random weights between -bound and bound, ready to be learned."""
         return torch.from_numpy(self._rng.uniform(-bound, bound, shape)).requires_grad_()
 
-    def _linear(self, n_outputs: int, n_inputs: int) -> tuple[Tensor, Tensor]:
+    def _linear(self, n_outputs: int, n_inputs: int) -> Linear:
         """Weights and biases of a layer, as PyTorch starts them."""
         bound = float(1.0 / np.sqrt(n_inputs))
         weights = self._uniform(n_outputs, n_inputs, bound=bound)
-        return weights, self._uniform(n_outputs, bound=bound)
+        return Linear(weights, self._uniform(n_outputs, bound=bound))
 
-    def _hidden_layers(self) -> list[tuple[Tensor, Tensor]]:
-        """Weights and biases of all hidden layers."""
+    def _hidden_layers(self) -> list[Linear]:
+        """All hidden layers, from below."""
         assert self._n_features is not None
         depth, width = self.size
-        starts = [self._n_features] + [width] * (depth - 1)
-        return [self._linear(width, start) for start in starts]
+        return [self._linear(width, start) for start in [self._n_features] + [width] * (depth - 1)]
 
     @staticmethod
     def _hidden_count(size: Size, n_features: int) -> int:
@@ -352,18 +373,6 @@ class TaskNetwork(ChunkClassifier):
         depth, width = size
         return n_features * width + width + (depth - 1) * (width * width + width)
 
-    @staticmethod
-    def _freeze(tensors: Iterable[Tensor]) -> None:
-        """Let tensors be learned no more."""
-        for tensor in tensors:
-            tensor.requires_grad_(False)
-            tensor.grad = None
-
 
 def _last_of_least(values: Sequence[float]) -> int:
     return len(values) - 1 - int(np.argmin(values[::-1]))
-
-
-def widened(tensor: Tensor, extra: Tensor) -> Tensor:
-    """A tensor to learn with more rows at its end."""
-    return torch.cat([tensor.detach(), extra.detach()]).requires_grad_()

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from devfnn.baselines.chunks import settings_from
-from devfnn.baselines.networks.base import Batch, Settings, Size, TaskNetwork, widened
+from devfnn.baselines.networks.base import Batch, Linear, Settings, Size, TaskNetwork
 from devfnn.events import Event, GatesRedrawn, MaskSaturated
 from devfnn.parameters import choice, number
 
@@ -55,11 +55,7 @@ class HATSettings(Settings):
 
 
 def slope(number: int, count: int, sharpness: float) -> float:
-    """Slope of the gates at a mini-batch: rises from 1 / sharpness to sharpness in an epoch.
-
-    >>> [slope(number, 3, 2.0) for number in range(3)]
-    [0.5, 1.25, 2.0]
-    """
+    """Slope of the gates at a mini-batch: rises from 1 / sharpness to sharpness in an epoch."""
     if number == count - 1:  # also the only one
         return sharpness
     return 1.0 / sharpness + (sharpness - 1.0 / sharpness) * number / (count - 1)
@@ -75,12 +71,9 @@ def compensation(embedding: Tensor, steepness: float, sharpness: float) -> Tenso
 class Task:
     """What belongs to one task alone."""
 
-    embeddings: list[Tensor]
-    """One vector for each hidden layer."""
-    weights: Tensor
-    biases: Tensor
-    is_hard: bool = False
-    """Whether its gates are 0 or 1."""
+    embeddings: list[Tensor]  # a vector for each hidden layer
+    outputs: Linear
+    is_hard: bool = False  # its gates are 0 or 1
 
     def masks(self, steepness: float) -> list[Tensor]:
         """The gates of each hidden layer."""
@@ -89,8 +82,7 @@ class Task:
         return [torch.sigmoid(steepness * embedding) for embedding in self.embeddings]
 
     def tensors(self) -> list[Tensor]:
-        """All that is or was learned."""
-        return [*self.embeddings, self.weights, self.biases]
+        return [*self.embeddings, *self.outputs.tensors()]
 
 
 class HAT(TaskNetwork):
@@ -110,15 +102,12 @@ class HAT(TaskNetwork):
     def __init__(self, seed: int = 0, *, official: bool = False, **parameters: Any) -> None:
         start = OFFICIAL if official else {}
         super().__init__(seed, settings_from(HATSettings, start | parameters))
-        self.weights: list[Tensor] = []
-        self.biases: list[Tensor] = []
+        self.layers: list[Linear] = []
         self.tasks: list[Task] = []
-        self.used: list[Tensor] = []
-        """How far finished tasks use each unit, by layer."""
+        self.used: list[Tensor] = []  # how far finished tasks use each unit, by layer
 
     @property
     def n_rules(self) -> int:
-        """Hidden units."""
         return self.size.depth * self.size.width
 
     @property
@@ -126,19 +115,17 @@ class HAT(TaskNetwork):
         """Units that no finished task uses."""
         return float(sum((1.0 - used).sum() for used in self.used))
 
-    def tensors(self) -> list[Tensor]:
-        """All that is or was learned."""
-        own = [tensor for task in self.tasks for tensor in task.tensors()]
-        return [*self.weights, *self.biases, *own]
+    def _parts(self) -> tuple[list[Tensor], list[list[Tensor]]]:
+        shared = [getattr(layer, name) for name in ("weights", "biases") for layer in self.layers]
+        return shared, [task.tensors() for task in self.tasks]
 
     def task_logits(self, rows: Tensor, task: int) -> Tensor:
-        """Scores of the classes that a task knows, with its gates as steep as they get."""
         return self._scores(rows, self.tasks[task], self.tasks[task].masks(self.settings.sharpness))
 
     def _scores(self, values: Tensor, task: Task, masks: list[Tensor]) -> Tensor:
-        for weights, bias, mask in zip(self.weights, self.biases, masks, strict=True):
-            values = mask * self._activation(torch.addmm(bias, values, weights.T))
-        return torch.addmm(task.biases, values, task.weights.T)
+        for layer, mask in zip(self.layers, masks, strict=True):
+            values = mask * self._activation(layer(values))
+        return task.outputs(values)
 
     def _dropped(self, mask: Tensor, n_rows: int, share: float) -> Tensor:
         """A mask for each row, with a share of its values left out and the others raised."""
@@ -158,11 +145,10 @@ class HAT(TaskNetwork):
         if self.tasks:
             self._consolidate()
         else:
-            layers = self._hidden_layers()
-            self.weights, self.biases = [pair[0] for pair in layers], [pair[1] for pair in layers]
-            self.used = [torch.zeros_like(biases.detach()) for biases in self.biases]
+            self.layers = self._hidden_layers()
+            self.used = [torch.zeros_like(layer.biases.detach()) for layer in self.layers]
         embeddings = [self._embedding() for _ in range(self.size.depth)]
-        self.tasks.append(Task(embeddings, *self._linear(n_classes, self.size.width)))
+        self.tasks.append(Task(embeddings, self._linear(n_classes, self.size.width)))
         if self.n_free < SATURATED:
             return [MaskSaturated(self._n_rows, self.n_tasks - 1, self.n_free)]
         return ()
@@ -183,15 +169,9 @@ class HAT(TaskNetwork):
                 task.is_hard = True
             pairs = zip(self.used, task.masks(self.settings.sharpness), strict=True)
             self.used = [torch.maximum(used, mask) for used, mask in pairs]
-        self._freeze(task.tensors())
 
     def _widen(self, n_fresh: int) -> None:
-        task = self.tasks[-1]
-        weights, biases = self._linear(n_fresh, self.size.width)
-        task.weights, task.biases = widened(task.weights, weights), widened(task.biases, biases)
-
-    def _trainable(self) -> list[Tensor]:
-        return [*self.weights, *self.biases, *self.tasks[-1].tensors()]
+        self.tasks[-1].outputs.widen(self._linear(n_fresh, self.size.width))
 
     def _loss(self, batch: Batch) -> Tensor:
         given, rows, n_free = self.settings, batch.rows, self.n_free
@@ -207,8 +187,17 @@ class HAT(TaskNetwork):
         return loss + given.sparsity * use
 
     def _adjust_gradients(self, batch: Batch) -> None:
-        """Protect what finished tasks use, and undo what the slope does to embeddings."""
-        self._protect()
+        """Protect what finished tasks use, and undo what the slope does to embeddings.
+
+        A weight between two used units stays, and so does their bias.
+        """
+        below: Tensor | None = None  # inputs count as used
+        for layer, used in zip(self.layers, self.used, strict=True):
+            both = used[:, None] if below is None else torch.minimum(used[:, None], below[None, :])
+            for tensor, share in ((layer.weights, both), (layer.biases, used)):
+                if tensor.grad is not None:
+                    tensor.grad *= 1.0 - share
+            below = used
         steepness = slope(batch.number, batch.total, self.settings.sharpness)
         for embedding in self.tasks[-1].embeddings:
             if embedding.grad is not None:
@@ -220,18 +209,6 @@ class HAT(TaskNetwork):
         with torch.no_grad():
             for embedding in self.tasks[-1].embeddings:
                 embedding.clamp_(-LIMIT, LIMIT)
-
-    def _protect(self) -> None:
-        """Gate the gradients: a weight between two used units stays, and so does their bias."""
-        if self.n_tasks == 1:
-            return
-        below: Tensor | None = None  # inputs count as used
-        for weights, bias, used in zip(self.weights, self.biases, self.used, strict=True):
-            both = used[:, None] if below is None else torch.minimum(used[:, None], below[None, :])
-            for tensor, share in ((weights, both), (bias, used)):
-                if tensor.grad is not None:
-                    tensor.grad *= 1.0 - share
-            below = used
 
     def _end_chunk(self) -> Sequence[Event]:
         """Open the gates of a layer anew if all have shut: nothing could pass it again."""

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from devfnn.baselines.chunks import settings_from
-from devfnn.baselines.networks.base import Settings, Size, TaskNetwork, widened
+from devfnn.baselines.networks.base import Linear, Settings, Size, TaskNetwork, widened
 from devfnn.events import Event
 from devfnn.parameters import choice
 
@@ -46,19 +46,14 @@ class PNNSettings(Settings):
 
 @dataclasses.dataclass
 class Adapter:
-    """What a layer of a column reads from the columns before it."""
+    """What a layer of a column reads from the columns before it; a linear one has V only."""
 
-    mixing: Tensor
-    """V: units x units of all earlier columns; outputs x ... if it is linear."""
-    scales: Tensor | None = None
-    """a: one for each earlier column."""
-    bias: Tensor | None = None
-    """v: one for each unit."""
-    outputs: Tensor | None = None
-    """U: outputs x units."""
+    mixing: Tensor  # V: units x units of all earlier columns; outputs x ... if it is linear
+    scales: Tensor | None = None  # a: one for each earlier column
+    bias: Tensor | None = None  # v: one for each unit
+    outputs: Tensor | None = None  # U: outputs x units
 
     def tensors(self) -> list[Tensor]:
-        """All that is learned."""
         parts = (self.mixing, self.scales, self.bias, self.outputs)
         return [part for part in parts if part is not None]
 
@@ -67,15 +62,12 @@ class Adapter:
 class Column:
     """The network of one task; layer `depth` gives the outputs."""
 
-    weights: list[Tensor]
-    biases: list[Tensor]
-    adapters: list[Adapter]
-    """One for each layer but the first; none in the first column."""
+    layers: list[Linear]
+    adapters: list[Adapter]  # for each layer but the first; none in the first column
 
     def tensors(self) -> list[Tensor]:
-        """All that is or was learned."""
-        own = [part for adapter in self.adapters for part in adapter.tensors()]
-        return [*self.weights, *self.biases, *own]
+        weights, biases = zip(*(layer.tensors() for layer in self.layers), strict=True)
+        return [*weights, *biases, *(part for each in self.adapters for part in each.tensors())]
 
 
 class PNN(TaskNetwork):
@@ -101,35 +93,28 @@ class PNN(TaskNetwork):
         hidden = self.size.depth * self.size.width * len(self.columns)
         if self.settings.reading == "B":
             return hidden
-        return hidden + sum(len(column.biases[-1]) for column in self.columns)
+        return hidden + sum(len(column.layers[-1].biases) for column in self.columns)
 
-    def tensors(self) -> list[Tensor]:
-        """All that is or was learned."""
-        return [tensor for column in self.columns for tensor in column.tensors()]
+    def _parts(self) -> tuple[list[Tensor], list[list[Tensor]]]:
+        return [], [column.tensors() for column in self.columns]
 
     def task_logits(self, rows: Tensor, task: int) -> Tensor:
-        """Scores of the classes that a column knows."""
-        hidden: list[list[Tensor]] = []  # values by column and layer, as far as they are known
-        for number in range(task):
-            with torch.no_grad():
-                self._run(rows, number, hidden)
-        return self._run(rows, task, hidden)
+        earlier: list[list[Tensor]] = []  # hidden values of the columns before, by layer
+        with torch.no_grad():
+            for column in self.columns[:task]:
+                earlier.append(self._run(rows, column, earlier)[:-1])
+        return self._run(rows, self.columns[task], earlier)[-1]
 
-    def _run(self, rows: Tensor, number: int, hidden: list[list[Tensor]]) -> Tensor:
-        """Scores of a column; its hidden values are appended to those of the columns before."""
-        column, values = self.columns[number], rows
-        for layer, (weights, bias) in enumerate(zip(column.weights, column.biases, strict=True)):
-            sums = torch.addmm(bias, values, weights.T)
-            if layer and number:
-                lateral = [earlier[layer - 1] for earlier in hidden[:number]]
-                sums = sums + self._adapted(column.adapters[layer - 1], lateral)
-            if layer == self.size.depth:
-                break
-            values = self._activation(sums)
-            if not layer:
-                hidden.append([])
-            hidden[number].append(values)
-        return sums
+    def _run(self, rows: Tensor, column: Column, earlier: list[list[Tensor]]) -> list[Tensor]:
+        """The hidden values of a column, then its scores."""
+        known: list[Tensor] = []
+        for at, layer in enumerate(column.layers):
+            sums = layer(known[-1] if at else rows)
+            if at and earlier:
+                lateral = [values[at - 1] for values in earlier]
+                sums = sums + self._adapted(column.adapters[at - 1], lateral)
+            known.append(sums if at == self.size.depth else self._activation(sums))
+        return known
 
     def _adapted(self, adapter: Adapter, lateral: list[Tensor]) -> Tensor:
         """What a layer reads from the hidden values of earlier columns."""
@@ -156,17 +141,18 @@ class PNN(TaskNetwork):
         return total
 
     def _begin_task(self, n_classes: int) -> Sequence[Event]:
-        self._freeze(self.tensors())
         assert self._n_features is not None
         depth, width = self.size
         ends = [width] * depth + [n_classes]
         starts = [self._n_features] + [width] * depth
-        layers = [self._linear(*shape) for shape in zip(ends, starts, strict=True)]
-        column = Column([weights for weights, _ in layers], [bias for _, bias in layers], [])
+        column = Column([self._linear(*shape) for shape in zip(ends, starts, strict=True)], [])
         if self.columns:
             column.adapters = [self._adapter(end) for end in ends[1:]]
-            if self.settings.warm_start:
-                self._copy_weights(self.columns[-1], column)
+            if self.settings.warm_start:  # outputs that the column before lacks stay as they are
+                with torch.no_grad():
+                    for old, new in zip(self.columns[-1].layers, column.layers, strict=True):
+                        new.weights[: len(old.weights)] = old.weights
+                        new.biases[: len(old.biases)] = old.biases
         self.columns.append(column)
         return ()
 
@@ -174,33 +160,16 @@ class PNN(TaskNetwork):
         """A new adapter that reads all columns so far."""
         width, n_columns = self.size.width, len(self.columns)
         if self.settings.adapter == "linear":
-            return Adapter(self._linear(n_outputs, n_columns * width)[0])
-        mixing, bias = self._linear(width, n_columns * width)
+            return Adapter(self._linear(n_outputs, n_columns * width).weights)
+        mixing = self._linear(width, n_columns * width)
         scales = torch.from_numpy(self._rng.normal(0.0, SCALE_SPREAD, n_columns))
-        outputs = self._linear(n_outputs, width)[0]
-        return Adapter(mixing, scales.requires_grad_(), bias, outputs)
-
-    @staticmethod
-    def _copy_weights(source: Column, target: Column) -> None:
-        """Start a column from another; outputs that the other lacks stay as they are."""
-        sources, targets = source.weights + source.biases, target.weights + target.biases
-        with torch.no_grad():
-            for old, new in zip(sources, targets, strict=True):
-                new[: len(old)] = old
+        outputs = self._linear(n_outputs, width).weights
+        return Adapter(mixing.weights, scales.requires_grad_(), mixing.biases, outputs)
 
     def _widen(self, n_fresh: int) -> None:
-        column, width = self.columns[-1], self.size.width
-        weights, bias = self._linear(n_fresh, width)
-        column.weights[-1] = widened(column.weights[-1], weights)
-        column.biases[-1] = widened(column.biases[-1], bias)
-        if not column.adapters:
-            return
-        last = column.adapters[-1]
-        if last.outputs is None:
-            more = self._linear(n_fresh, last.mixing.shape[1])[0]
-            last.mixing = widened(last.mixing, more)
-        else:
-            last.outputs = widened(last.outputs, self._linear(n_fresh, width)[0])
-
-    def _trainable(self) -> list[Tensor]:
-        return self.columns[-1].tensors()
+        column = self.columns[-1]
+        column.layers[-1].widen(self._linear(n_fresh, self.size.width))
+        for adapter in column.adapters[-1:]:
+            name = "mixing" if adapter.outputs is None else "outputs"
+            old: Tensor = getattr(adapter, name)
+            setattr(adapter, name, widened(old, self._linear(n_fresh, old.shape[1]).weights))
