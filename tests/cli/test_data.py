@@ -32,7 +32,7 @@ def weather_folder(tmp_path):
     rng = np.random.default_rng(0)
     np.savez(
         folder / "weather.npz",
-        X=rng.normal(size=(weather.n_rows, weather.n_features)),
+        X=rng.normal(size=(weather.n_rows, len(weather.feature_names))),
         y=rng.integers(0, 2, weather.n_rows),
         feature_names=np.array(weather.feature_names),
         class_names=np.array(weather.class_names),

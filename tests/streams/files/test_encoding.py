@@ -275,7 +275,7 @@ def test_other_timestamps_are_seconds():
 def test_what_is_no_timestamp_cannot_be_cyclic():
     with pytest.raises(InputError, match="'n' holds no timestamps, so it cannot be cyclic"):
         read(io.BytesIO(DATES), cyclic=["n"])
-    with pytest.raises(InputError, match="the label 'when' cannot be a feature"):
+    with pytest.raises(InputError, match="the label 'when' cannot be left out, or be a feature"):
         read(io.BytesIO(DATES), label="when", cyclic=["when"])
 
 

@@ -4,13 +4,13 @@ import dataclasses
 import functools
 import pathlib
 from collections.abc import Hashable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from devfnn.errors import DataError, InputError
 from devfnn.streams.datasets.description import DataSet
-from devfnn.streams.files.options import ColumnName, FileOptions, ReadOptions
+from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.files.reading import read
 from devfnn.streams.stream import Blocks, Stream
 from devfnn.types import Chunk
@@ -21,10 +21,8 @@ OWN_OPTIONS = (
 )
 """Options of `read` that a data set answers by itself."""
 
-NPZ_OPTIONS: FileOptions = {"format": "npz", "label": "y"}
 
-
-def check_options(data_set: DataSet, target: str | None, options: FileOptions) -> None:
+def check_options(data_set: DataSet, target: str | None, options: Mapping[str, Any]) -> None:
     """Refuse what cannot be asked of a data set, before anything is downloaded."""
     if target is not None and target not in data_set.target_names:
         known = ", ".join(data_set.target_names)
@@ -32,30 +30,41 @@ def check_options(data_set: DataSet, target: str | None, options: FileOptions) -
     for option in options:
         if option in OWN_OPTIONS:
             raise InputError(f"{option} is no option of a data set, which knows it by itself")
-    ReadOptions(**_feature_options(data_set, options))
+    asked = ReadOptions(**options)
+    # Columns by name: their places are not the same in every file.
+    for column in (*asked.ignore, *asked.categorical, *asked.numeric, *asked.cyclic, asked.time):
+        if column not in (None, *data_set.feature_names):
+            known = ", ".join(data_set.feature_names)
+            raise InputError(f"{data_set.name} has no feature {column!r}, only {known}")
+    for name in asked.numeric:
+        if name in data_set.category_values and name not in data_set.options.get("numeric", ()):
+            raise InputError(f"{name} holds texts; with categories='codes' they are numbers")
 
 
 def open_file(
     data_set: DataSet,
     path: pathlib.Path,
-    origin: str,
+    is_published: bool,
     target: str | None,
-    options: FileOptions,
+    options: Mapping[str, Any],
 ) -> Stream:
     """The rows of a file; DataError if they are not those of the data set.
 
     Columns and classes are looked at now; labels and the number of rows while reading.
 
-    origin: as in `Located`
+    is_published: whether the file is the published one, and not arrays
     """
-    is_published = origin == "published"
-    own = data_set.options if is_published else NPZ_OPTIONS
+    own = data_set.options if is_published else {"format": "npz", "label": "y"}
     _check_file(data_set, path, own)
-    wanted: FileOptions = {**own, **_feature_options(data_set, options)}
-    stream = read(path, **wanted)
+    numeric = set(data_set.options.get("numeric", ())) - set(options.get("categorical", ()))
+    numeric |= set(options.get("numeric", ()))
+    values = {
+        name: texts for name, texts in data_set.category_values.items() if name not in numeric
+    }
+    stream = read(path, **{**own, **options, "numeric": [*numeric], "category_values": values})
     labels = data_set.labels if is_published else range(len(data_set.class_names))
     class_names, groups = data_set.class_names, tuple(range(len(data_set.class_names)))
-    if target is not None and target in data_set.targets:
+    if target in data_set.targets:
         chosen = data_set.targets[target]
         class_names, groups = chosen.class_names, chosen.groups
     numbers = dict(zip(labels, groups, strict=True))
@@ -71,68 +80,28 @@ def open_file(
     )
 
 
-def _feature_options(data_set: DataSet, options: FileOptions) -> FileOptions:
-    """What is asked of the features: columns by name, and which of them are categories.
-
-    Places of columns are those of the data set, which are not those of every file.
-    """
-    wanted: dict[str, Any] = dict(options)
-    for option in ("ignore", "categorical", "numeric", "cyclic"):
-        if isinstance(wanted.get(option), str):
-            raise InputError(f"{option} takes a list, not {wanted[option]!r}")
-        wanted[option] = [_name(data_set, each, option) for each in wanted.get(option, ())]
-    if wanted.get("time") is not None:
-        wanted["time"] = _name(data_set, wanted["time"], "time")
-    by_default = set(data_set.options.get("numeric", ()))
-    for name in wanted["numeric"]:
-        if name in data_set.category_values and name not in by_default:
-            raise InputError(f"{name} holds texts; with categories='codes' they are numbers")
-    wanted["numeric"] += by_default - set(wanted["categorical"])
-    wanted["category_values"] = {
-        name: values
-        for name, values in data_set.category_values.items()
-        if name not in wanted["numeric"]
-    }
-    return cast(FileOptions, wanted)
-
-
-def _name(data_set: DataSet, column: ColumnName, option: str) -> str:
-    """A feature by name or place."""
-    names = data_set.feature_names
-    if isinstance(column, str):
-        if column in names:
-            return column
-    elif -len(names) <= column < len(names):
-        return names[column]
-    known = ", ".join(names)
-    raise InputError(f"{option}: {data_set.name} has no feature {column!r}, only {known}")
-
-
-def _check_file(data_set: DataSet, path: pathlib.Path, own: FileOptions) -> None:
+def _check_file(data_set: DataSet, path: pathlib.Path, own: Mapping[str, Any]) -> None:
     """Refuse a file that can be seen at once to be another."""
-    plain: FileOptions = {**own, "categories": "codes"}
     try:
-        difference = _difference(read(path, **plain), data_set)
+        stream = read(path, **{**own, "categories": "codes"})
     except InputError as error:
-        difference = str(error)
-    if difference:
-        raise DataError(f"{path} is not {data_set.name}: {difference}")
-
-
-def _difference(stream: Stream, data_set: DataSet) -> str:
-    """What a stream has that the data set has not; "" if nothing is seen."""
+        raise DataError(f"{path} is not {data_set.name}: {error}") from None
     # A file may call the classes as the data set does, number them, or say nothing of them.
-    places = range(len(data_set.class_names))
-    numbered = [tuple(str(first + place) for place in places) for first in (0, 1)]
-    if stream.feature_names != data_set.feature_names:
-        here, there = ", ".join(stream.feature_names), ", ".join(data_set.feature_names)
-        return f"it has the columns {here}, not {there}"
-    if stream.class_names not in ((), data_set.class_names, *numbered):
-        here, there = ", ".join(stream.class_names), ", ".join(data_set.class_names)
-        return f"it has the classes {here}, not {there}"
-    if stream.n_rows not in (None, data_set.n_rows):
-        return f"it has {stream.n_rows} rows, not {data_set.n_rows}"
-    return ""
+    numbered = [
+        tuple(str(first + place) for place in range(len(data_set.class_names))) for first in (0, 1)
+    ]
+    for what, found, allowed in (
+        ("columns", stream.feature_names, [data_set.feature_names]),
+        ("classes", stream.class_names, [data_set.class_names, (), *numbered]),
+        ("rows", stream.n_rows, [data_set.n_rows, None]),
+    ):
+        if found not in allowed:
+            here, there = _listed(found), _listed(allowed[0])
+            raise DataError(f"{path} is not {data_set.name}: it has the {what} {here}, not {there}")
+
+
+def _listed(found: Any) -> str:
+    return ", ".join(found) if isinstance(found, tuple) else str(found)
 
 
 def _checked_rows(
@@ -153,7 +122,7 @@ def _checked_rows(
         y = np.array([numbers.get(label, -1) for label in labels], np.int64)
         if len(y) and y.min() < 0:
             stranger = labels[int(y.argmin())]
-            known = ", ".join(str(label) for label in numbers)
+            known = ", ".join(map(str, numbers))
             raise DataError(
                 f"{path} has a row with the label {stranger!r}, which is none of {known}"
             )

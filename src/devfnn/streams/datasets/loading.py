@@ -4,10 +4,7 @@ import difflib
 import logging
 import os
 import pathlib
-import sys
-import tempfile
-from collections.abc import Iterator
-from typing import NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,16 +13,9 @@ from devfnn.errors import DataError, InputError
 from devfnn.streams.datasets.catalogue import DATA_SETS, UNPUBLISHED
 from devfnn.streams.datasets.checking import check_options, open_file
 from devfnn.streams.datasets.description import DataSet
-from devfnn.streams.datasets.download import Progress, fetch, writing
-from devfnn.streams.files.options import FileOptions
+from devfnn.streams.datasets.download import Progress, fetch, replacing
 from devfnn.streams.stream import Stream
 from devfnn.types import Chunk
-
-DATA = "DEVFNN_DATA"
-"""Environment variable that names a folder of data sets."""
-
-CACHE = "DEVFNN_CACHE"
-"""Environment variable that names the folder for downloads."""
 
 DRAWING_SEED = 30_000
 
@@ -41,7 +31,7 @@ def dataset(
     download: bool = True,
     progress: Progress | None = None,
     target: str | None = None,
-    **options: Unpack[FileOptions],
+    **options: Any,
 ) -> Stream:
     """A public data set as a stream, downloaded at its first use.
 
@@ -76,10 +66,16 @@ def dataset(
     """
     data_set = described(name)
     check_options(data_set, target, options)
-    located = locate(data_set, data_dir)
+    located = locate(data_set, data_dir) or _drawn(data_set, data_dir)
     if located is None:
-        located = _obtained(data_set, data_dir, download, progress)
-    return open_file(data_set, located.path, located.origin, target, options)
+        folder = download_folder(data_dir)
+        if data_set.file is None or not download:
+            looked_in = ", ".join(map(str, folders(data_dir)))
+            raise DataError(
+                f"{name} is not in {looked_in}. To get it: {data_set.directions(folder)}"
+            )
+        located = Located(fetch(data_set, folder, progress), "published")
+    return open_file(data_set, located.path, located.origin == "published", target, options)
 
 
 def described(name: str) -> DataSet:
@@ -103,7 +99,7 @@ class Located(NamedTuple):
 
 def locate(data_set: DataSet, data_dir: Folder | None = None) -> Located | None:
     """The file of a data set, in the first folder that has one; None if none has."""
-    names = {data_set.npz_name: "npz"}
+    names = {f"{data_set.name}.npz": "npz"}
     if data_set.file is not None:
         names |= dict.fromkeys((data_set.file.name, *data_set.file.other_names), "published")
     if data_set.drawn_from is not None:
@@ -117,7 +113,7 @@ def locate(data_set: DataSet, data_dir: Folder | None = None) -> Located | None:
 
 def folders(data_dir: Folder | None = None) -> tuple[pathlib.Path, ...]:
     """Where data sets are looked for: the folder given, that of DEVFNN_DATA, that of downloads."""
-    given = [folder for folder in (data_dir, os.environ.get(DATA)) if folder]
+    given = [folder for folder in (data_dir, os.environ.get("DEVFNN_DATA")) if folder]
     return tuple(dict.fromkeys([*map(_path, given), cache_folder()]))
 
 
@@ -128,77 +124,50 @@ def download_folder(data_dir: Folder | None = None) -> pathlib.Path:
 
 def cache_folder() -> pathlib.Path:
     """The folder of downloads: DEVFNN_CACHE, else where the system keeps what can be had again."""
-    if os.environ.get(CACHE):
-        return _path(os.environ[CACHE])
-    home = pathlib.Path.home()
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "devfnn"
-    if sys.platform == "win32":
-        return _path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "devfnn"
-    return _path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "devfnn"
+    import platformdirs
+
+    if os.environ.get("DEVFNN_CACHE"):
+        return _path(os.environ["DEVFNN_CACHE"])
+    return platformdirs.user_cache_path("devfnn", appauthor=False, opinion=False)
 
 
 def _path(folder: Folder) -> pathlib.Path:
     return pathlib.Path(folder).expanduser()
 
 
-def _obtained(
-    data_set: DataSet, data_dir: Folder | None, download: bool, progress: Progress | None
-) -> Located:
-    """The file of a data set that was not here: drawn, or downloaded."""
-    folder = download_folder(data_dir)
-    if data_set.drawn_from is not None:
-        whole = DATA_SETS[data_set.drawn_from]
-        located = locate(whole, data_dir)
-        if located is not None:
-            rows = open_file(whole, located.path, located.origin, None, FileOptions())
-            return Located(_draw(data_set, rows, folder), "drawn")
-    if data_set.file is not None and download:
-        return Located(fetch(data_set.file, folder, progress), "published")
-    looked_in = ", ".join(str(each) for each in folders(data_dir))
-    raise DataError(
-        f"{data_set.name} is not in {looked_in}. To get it: {data_set.directions(folder)}"
-    )
+def _drawn(data_set: DataSet, data_dir: Folder | None) -> Located | None:
+    """Rows of a larger data set, in its order, as arrays in a file; None if that is not here.
 
-
-def _draw(data_set: DataSet, whole: Stream, folder: pathlib.Path) -> pathlib.Path:
-    """Rows of a larger data set, in its order, as arrays in a file of the folder.
-
-    The larger one is read once, and only the rows drawn are kept.
+    The larger one is read once, to its end, and only the rows drawn are kept.
     """
-    assert whole.n_rows is not None
-    target = folder / f"{data_set.name}-drawn.npz"
+    whole = DATA_SETS.get(data_set.drawn_from or "")
+    located = None if whole is None else locate(whole, data_dir)
+    if whole is None or located is None:
+        return None
+    is_drawn = np.zeros(whole.n_rows, bool)
+    is_drawn[drawn_rows(whole.n_rows, data_set.n_rows)] = True
     logger.info("drawing %d of %d rows", data_set.n_rows, whole.n_rows)
-    parts = list(_chosen(whole.blocks(), drawn_rows(whole.n_rows, data_set.n_rows)))
-    with writing(target):
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".drawing-", dir=folder) as draft:
-            path = pathlib.Path(draft) / target.name
-            np.savez_compressed(
-                path,
-                X=np.concatenate([part.X for part in parts]),
-                y=np.concatenate([part.y for part in parts]),
-                feature_names=np.array(data_set.feature_names),
-                class_names=np.array(data_set.class_names),
-                about=np.array(f"drawn from {data_set.drawn_from} with seed {DRAWING_SEED}"),
-            )
-            os.replace(path, target)
-    logger.info("%s is in %s", target.name, folder)
-    return target
+    parts: list[Chunk] = []
+    n_before = 0
+    stream = open_file(whole, located.path, located.origin == "published", None, {})
+    for block in stream.blocks():
+        parts.append(block.rows(is_drawn[n_before : n_before + len(block.y)]))
+        n_before += len(block.y)
+    path = download_folder(data_dir) / f"{data_set.name}-drawn.npz"
+    with replacing(path) as draft:
+        np.savez_compressed(
+            draft,
+            X=np.concatenate([part.X for part in parts]),
+            y=np.concatenate([part.y for part in parts]),
+            feature_names=np.array(data_set.feature_names),
+            class_names=np.array(data_set.class_names),
+            about=np.array(f"drawn from {whole.name} with seed {DRAWING_SEED}"),
+        )
+    logger.info("%s is in %s", path.name, path.parent)
+    return Located(path, "drawn")
 
 
 def drawn_rows(n_all: int, n_drawn: int) -> npt.NDArray[np.int64]:
     """Numbers of rows, from 0 on, in order; the same in every version of NumPy."""
     keys = np.random.PCG64(DRAWING_SEED).random_raw(n_all)
     return np.sort(np.argpartition(keys, n_drawn - 1)[:n_drawn])
-
-
-def _chosen(blocks: Iterator[Chunk], numbers: npt.NDArray[np.int64]) -> Iterator[Chunk]:
-    """The rows with these numbers; all rows are read, so that a file cut off is noticed."""
-    n_before = 0
-    for block in blocks:
-        n_after = n_before + len(block.y)
-        first, last = np.searchsorted(numbers, [n_before, n_after])
-        if last > first:
-            yield block.rows(numbers[first:last] - n_before)
-        n_before = n_after

@@ -17,7 +17,6 @@ _LINE_END = rb"[^\r\n]*(?:\r\n|\n|\r|\Z)"
 _DATA = re.compile(rb"(?im)^[ \t]*@data\b" + _LINE_END)
 _COMMENT = re.compile(rb"(?m)^[ \t]*%" + _LINE_END)
 _UNLIKE_CSV = (b"{", b"\\", b"\t", b" ,", b", ", b"\n ", b" \n", b" \r")
-_SPACES = re.compile(rb"(?m)[ \t]*,[ \t]*|^[ \t]+|[ \t]+(?=\r?$)")
 
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _ATTRIBUTE = re.compile(rf"(?i)@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.+)")
@@ -36,11 +35,11 @@ class ArffReader(TableReader):
         head = content.text_head()
         data = _DATA.search(head)
         if data is None:
-            raise DataError(f"{content.name} has no @data line in its first megabyte")
+            raise DataError(f"{content.name} has no @data line in its first lines")
         self.columns = _columns(head[: data.start()], content.name)
         names = [column.name for column in self.columns]
         missing = tuple(dict.fromkeys((*options.missing_values, "?")))
-        self._rows = DelimitedRows(names, ",", '"', missing)
+        self._rows = DelimitedRows(names, missing)
         self._usual = [column.values[0] if column.values else "0" for column in self.columns]
         self._start = data.end()
         lines = _COMMENT.sub(b"", head[data.end() :]).splitlines(keepends=True)
@@ -54,20 +53,14 @@ class ArffReader(TableReader):
         return row_pieces(self._content, n_skipped=self._start)
 
     def parse(self, piece: bytes, types: Types) -> Parsed:
+        """The rows of a piece: fast if they are like CSV with one kind of quotes."""
         if b"%" in piece:
             piece = _COMMENT.sub(b"", piece)
-        if b"'" in piece or b'"' in piece or b"{" in piece:
-            return self._parse_quoted(piece, types)
-        if b" " in piece or b"\t" in piece:
-            piece = _SPACES.sub(lambda match: b"," if b"," in match[0] else b"", piece)
-        return self._rows.parse(piece, types)
-
-    def _parse_quoted(self, piece: bytes, types: Types) -> Parsed:
-        """Rows with quotes: fast if they are like CSV with one kind of quotes."""
-        has_both = b"'" in piece and b'"' in piece
-        if not has_both and not any(mark in piece for mark in _UNLIKE_CSV):
-            rows = dataclasses.replace(self._rows, quote="'" if b"'" in piece else '"')
-            parsed = rows.parse(piece, types)
+        quotes = [quote for quote in "'\"" if quote.encode() in piece]
+        if not quotes and b"{" not in piece:
+            return self._rows.parse(piece, types)
+        if len(quotes) == 1 and not any(mark in piece for mark in _UNLIKE_CSV):
+            parsed = dataclasses.replace(self._rows, quote=quotes[0]).parse(piece, types)
             n_lines = piece.count(b"\n") + (not piece.endswith(b"\n"))
             if not parsed.bad and parsed.table.num_rows == n_lines:
                 return parsed

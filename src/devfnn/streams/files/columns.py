@@ -49,41 +49,33 @@ class Layout:
         ignored = {_name(names, each, "ignore") for each in options.ignore}
         usual = declared[0] if declared and options.label == AUTO else options.label
         label = _label_name(names, usual, ignored | {time})
-        if label is not None and label in (time, *ignored):
-            raise InputError(f"column {label!r} cannot be the label and be left out, or the time")
         cyclic = frozenset(_name(names, each, "cyclic") for each in options.cyclic)
-        by_name = {column.name: column for column in _with_options(columns, options)}
+        if label is not None and label in (time, *ignored, *cyclic):
+            raise InputError(f"the label {label!r} cannot be left out, or be a feature or the time")
         left_out = {*ignored, *declared, label, time}
         features = [name for name in names if name not in left_out]
         features += [name for name in names if name in cyclic - set(features)]
         if not features:
             raise DataError("no column is left for the features; has the file another delimiter?")
-        layout = cls(
-            tuple(by_name[name] for name in features),
-            None if label is None else by_name[label],
-            None if time is None else by_name[time],
-            cyclic,
-        )
-        layout._check()
-        return layout
-
-    def _check(self) -> None:
-        """Refuse columns that are not what they are used for."""
-        if self.label is not None and self.label.name in self.cyclic:
-            raise InputError(f"the label {self.label.name!r} cannot be a feature, so not cyclic")
-        for column in (*self.features, *filter(None, (self.label,))):
+        by_name = {column.name: column for column in _with_options(columns, options)}
+        for column in (by_name[name] for name in (*features, label) if name is not None):
             if column.data_type is None:
                 what = column.stored_type or "dates of a format that is not read here"
                 raise DataError(
                     f"column {column.name!r} holds {what}, which is neither a feature nor a label; "
                     "leave it out with ignore"
                 )
-            if column.name in self.cyclic and not _is_time(column):
-                raise InputError(
-                    f"column {column.name!r} holds no timestamps, so it cannot be cyclic"
-                )
-        if self.time is not None and not _is_time(self.time) and self.time.data_type != NUMBER:
-            raise InputError(f"column {self.time.name!r} holds neither timestamps nor numbers")
+        for name in cyclic:
+            if not _is_time(by_name[name]):
+                raise InputError(f"column {name!r} holds no timestamps, so it cannot be cyclic")
+        if time and not _is_time(by_name[time]) and by_name[time].data_type != NUMBER:
+            raise InputError(f"column {time!r} holds neither timestamps nor numbers")
+        return cls(
+            tuple(by_name[name] for name in features),
+            by_name[label] if label is not None else None,
+            by_name[time] if time is not None else None,
+            cyclic,
+        )
 
     def types(self, label: "LabelColumn | None") -> dict[str, pa.DataType]:
         """The types in which columns are to be read."""

@@ -1,9 +1,8 @@
 """Tables to chunks: features as numbers, labels, times, and rows that are bad after all."""
 
-import dataclasses
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ from pyarrow import types as arrow_types
 from devfnn.streams.files.columns import LabelColumn, Layout
 from devfnn.streams.files.encoding import (
     Category,
+    CategoryEncoder,
     Encoders,
     Floats,
     MeanFiller,
@@ -21,16 +21,12 @@ from devfnn.streams.files.encoding import (
     encoder_for,
 )
 from devfnn.streams.files.options import ReadOptions
-from devfnn.streams.files.tables import TEXT, Parsed
+from devfnn.streams.files.tables import TEXT, Parsed, whole
 from devfnn.streams.stream import BadRow
 from devfnn.types import Chunk
 
-PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6}
-SECONDS_PER_DAY = 86_400.0
 
-
-@dataclasses.dataclass(frozen=True)
-class ConvertedRows:
+class ConvertedRows(NamedTuple):
     """Rows as numbers, but for what depends on all rows before: categories and gaps."""
 
     chunk: Chunk
@@ -43,12 +39,10 @@ class ConvertedRows:
     def first_rows(self, n_rows: int) -> "ConvertedRows":
         """Only the first of the rows that are not bad."""
         categories = {
-            name: Category(each.codes[:n_rows], each.values)
-            for name, each in self.categories.items()
+            name: Category(codes[:n_rows], values)
+            for name, (codes, values) in self.categories.items()
         }
-        return dataclasses.replace(
-            self, chunk=self.chunk.rows(slice(n_rows)), categories=categories
-        )
+        return self._replace(chunk=self.chunk.rows(slice(n_rows)), categories=categories)
 
 
 class Converter:
@@ -62,20 +56,23 @@ class Converter:
         self._options = options
         self._categories = [each for each in layout.features if each.data_type == TEXT]
         self._first_values = {
-            column.name: _different_texts(first.column(column.name)) for column in self._categories
+            each.name: whole(first.column(each.name)).dictionary_decode().unique().drop_null()
+            for each in self._categories
         }
         names: dict[str, tuple[str, ...]] = {each.name: (each.name,) for each in layout.features}
         names |= {name: cyclic_names(name) for name in layout.cyclic}
         names |= {name: each.names for name, each in self._encoders().items()}
-        edges = list(itertools.accumulate(map(len, names.values()), initial=0))
+        edges = itertools.accumulate(map(len, names.values()), initial=0)
         self._places = dict(
             zip(names, itertools.starmap(slice, itertools.pairwise(edges)), strict=True)
         )
         self.feature_names = _made_different(itertools.chain(*names.values()))
 
-    def _encoders(self) -> dict[str, Any]:
+    def _encoders(self) -> dict[str, CategoryEncoder]:
         return {
-            column.name: encoder_for(column, self._first_values[column.name], self._options)
+            column.name: encoder_for(
+                column, self._first_values[column.name].to_pylist(), self._options
+            )
             for column in self._categories
         }
 
@@ -93,60 +90,46 @@ class Converter:
         X = np.zeros((table.num_rows, len(self.feature_names)))
         for column in self._layout.features:
             if column.data_type != TEXT:
-                numbers = _numbers(_whole(table.column(column.name)))
+                numbers = _numbers(whole(table.column(column.name)))
                 is_cyclic = column.name in self._layout.cyclic
                 features = cyclic_features(numbers) if is_cyclic else numbers[:, None]
                 X[:, self._places[column.name]] = features
-        y, labelled, misfits = self._labels(table)
+        y, labelled, reasons = self._labels(table)
         categories = {each.name: _category(table.column(each.name)) for each in self._categories}
-        chunk = Chunk(X, y, self._times(table), labelled)
-        reasons = {row: self._misfit(table, row) for row in misfits}
         reasons |= dict.fromkeys(_rows_with(np.isinf(X)), "a value is infinite")
         if self._options.missing == "bad":
-            gaps = [each.codes < 0 for each in categories.values()]
+            gaps = [codes < 0 for codes, _ in categories.values()]
             missing = np.column_stack([np.isnan(X), *gaps])
             reasons |= dict.fromkeys(_rows_with(missing), "a value is missing")
         if reasons:
             return self.converted(parsed.without(reasons))
         bad = [BadRow(*each) for each in sorted(parsed.bad.items())]
+        chunk = Chunk(X, y, self._times(table), labelled)
         return ConvertedRows(chunk, categories, bad, len(parsed.numbers) + len(bad))
 
-    def _labels(self, table: pa.Table) -> tuple[Any, npt.NDArray[np.bool_] | None, list[int]]:
+    def _labels(self, table: pa.Table) -> tuple[Any, npt.NDArray[np.bool_] | None, dict[int, str]]:
+        """Labels, which of them are there, and what is wrong with the others."""
         if self._label is None:
-            unknown = np.full(table.num_rows, None, object)
-            return unknown, np.zeros(table.num_rows, bool), []
-        return self._label.array(_whole(table.column(self._label.name)))
-
-    def _misfit(self, table: pa.Table, row: int) -> str:
-        assert self._label is not None
-        value = table.column(self._label.name)[row].as_py()
-        return f"the label {value!r} is no whole number, as those before it were"
+            return np.full(table.num_rows, None, object), np.zeros(table.num_rows, bool), {}
+        column = table.column(self._label.name)
+        y, labelled, misfits = self._label.array(whole(column))
+        odd = "the label {!r} is no whole number, as those before it were"
+        return y, labelled, {row: odd.format(column[row].as_py()) for row in misfits}
 
     def _times(self, table: pa.Table) -> npt.NDArray[Any] | None:
         if self._layout.time is None:
             return None
-        column = _whole(table.column(self._layout.time.name))
-        if arrow_types.is_timestamp(self._layout.time.data_type):
-            unit = "ns" if getattr(column.type, "unit", "") == "ns" else "us"
-            times = column.cast(pa.timestamp(unit)).to_numpy(zero_copy_only=False)
-            return np.asarray(times)
-        return _numbers(column)
-
-
-def _whole(column: Any) -> Any:
-    """A column in one piece."""
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        column = whole(table.column(self._layout.time.name))
+        is_moment = arrow_types.is_timestamp(column.type)
+        return np.asarray(column.to_numpy(zero_copy_only=False)) if is_moment else _numbers(column)
 
 
 def _numbers(column: Any) -> Floats:
     """Numbers, truth values or timestamps as float64; NaN where missing."""
-    if arrow_types.is_timestamp(column.type) or arrow_types.is_date64(column.type):
-        unit = getattr(column.type, "unit", "ms")
-        if unit == "ns":  # finer than a float64 holds it
-            return _numbers(column.cast(pa.timestamp("us", column.type.tz), safe=False))
-        return _numbers(column.cast(pa.int64())) / PER_SECOND[unit]
-    if arrow_types.is_date(column.type):
-        return _numbers(column.cast(pa.int32())) * SECONDS_PER_DAY
+    if arrow_types.is_timestamp(column.type):
+        # Nanoseconds are finer than a float64 holds them.
+        moments = column.cast(pa.timestamp("us", column.type.tz), safe=False)
+        return _numbers(moments.cast(pa.int64())) / 1e6
     if not arrow_types.is_floating(column.type):
         # Whole numbers that are too large for it are rounded, as they are in a text file.
         column = column.cast(pa.float64(), safe=False)
@@ -155,19 +138,13 @@ def _numbers(column: Any) -> Floats:
 
 def _category(column: Any) -> Category:
     """Codes and values of a column of texts; a missing value may be in either."""
-    whole = _whole(column)
-    codes = whole.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-    values = whole.dictionary.to_pylist()
+    column = whole(column)
+    codes = column.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    values = column.dictionary.to_pylist()
     if None in values:
         places = [-1 if value is None else place for place, value in enumerate(values)]
         codes = np.array([*places, -1])[codes]
     return Category(codes, values)
-
-
-def _different_texts(column: Any) -> list[str]:
-    """Values of a category in the first rows, as they appear."""
-    values = _whole(column).dictionary_decode().unique().to_pylist()
-    return [value for value in values if value is not None]
 
 
 def _made_different(names: Iterable[str]) -> tuple[str, ...]:

@@ -1,19 +1,17 @@
 """How a CSV file is written, inferred from its first rows: delimiter, header, decimal point."""
 
 import csv
-import dataclasses
 import io
 import itertools
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from devfnn.errors import DataError
 from devfnn.streams.files.content import BYTE_ORDER_MARK, check_utf8
 from devfnn.streams.files.options import ReadOptions
-from devfnn.streams.files.splitting import QuotedRows
-
-QUOTE = '"'
+from devfnn.streams.files.splitting import last_quoted_end
 
 DELIMITERS = ";\t|, "
 """As they are preferred: commas and spaces are in numbers and texts, too."""
@@ -30,8 +28,7 @@ MOSTLY = 0.9
 logger = logging.getLogger(__name__)
 
 
-@dataclasses.dataclass(frozen=True)
-class Dialect:
+class Dialect(NamedTuple):
     """What the first rows of a file look like."""
 
     delimiter: str
@@ -48,27 +45,26 @@ class Dialect:
 
         head: whole lines, in UTF-8 or nearly so
         """
-        # Bytes that are no text stay bytes, so that places in the text are places in the file.
         mark = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
-        text = head[mark:].decode(errors="surrogateescape")
         try:
-            delimiter = options.delimiter or _delimiter(text)
-            text = _whole_rows(text, delimiter)
-            found = list(itertools.islice(_rows(text, delimiter), options.inspect_rows + 1))
+            delimiter = options.delimiter or _delimiter(_lines(head[mark:]))
+            lines = _lines(_whole_rows(head[mark:], delimiter))
+            rows, ends = _first_rows(lines, delimiter, options.inspect_rows + 1)
         except csv.Error as error:
             raise DataError(
                 f"the first rows of {name} are no CSV: {error}; is there a quote that is never "
                 "closed?"
             ) from None
-        if not found:
+        if not rows:
             raise DataError(f"{name} has no rows")
-        rows, ends = [row for row, _, _ in found], [mark + end for _, _, end in found]
         has_header = _has_header(rows, options) if options.header is None else options.header
         if has_header and len(rows) == 1:
             raise DataError(f"{name} has names but no rows; header=False if its row holds values")
-        start = ends[0] if has_header else mark + found[0][1]
-        piece = head[start : ends[has_header:][: options.inspect_rows][-1]]
-        check_utf8(head[: ends[0]] if has_header else b"", name)
+        n_lines = ends[0] if has_header else 0
+        start = mark + _n_bytes(lines[:n_lines])
+        last = ends[has_header:][: options.inspect_rows][-1]
+        piece = head[start : start + _n_bytes(lines[n_lines:last])]
+        check_utf8(head[:start], name)
         if options.on_bad_row == "error":
             check_utf8(piece, name)
         names = _names(rows[0], has_header, options.names)
@@ -78,58 +74,48 @@ class Dialect:
         return cls(delimiter, point, names, start, piece)
 
 
-def _whole_rows(text: str, delimiter: str) -> str:
+def _lines(text: bytes) -> list[str]:
+    # Bytes that are no text stay bytes, so that places in the text are places in the file.
+    return list(io.StringIO(text.decode(errors="surrogateescape"), newline=""))
+
+
+def _n_bytes(lines: Iterable[str]) -> int:
+    return len("".join(lines).encode(errors="surrogateescape"))
+
+
+def _whole_rows(text: bytes, delimiter: str) -> bytes:
     """Lines without a last row that goes on after them."""
-    if not text.endswith(("\n", "\r")):
+    if not text.endswith((b"\n", b"\r")):
         return text
-    raw = text.encode(errors="surrogateescape")
-    end = QuotedRows(QUOTE.encode(), delimiter.encode()).last_end(raw)
-    whole = raw[:end].decode(errors="surrogateescape")
-    return whole if whole.count("\n") > 1 else text
+    whole = text[: last_quoted_end(text, delimiter.encode())]
+    return whole if whole.count(b"\n") > 1 else text
 
 
-def _rows(text: str, delimiter: str) -> Iterator[tuple[list[str], int, int]]:
-    """Rows that are not empty, each with the bytes before it and up to its end."""
-    n_bytes = 0
-
-    def lines() -> Iterator[str]:
-        nonlocal n_bytes
-        for line in io.StringIO(text, newline=""):
-            n_bytes += len(line.encode(errors="surrogateescape"))
-            yield line
-
-    is_first, start = True, 0
-    for row in csv.reader(lines(), delimiter=delimiter, quotechar=QUOTE):
-        # A line of spaces is a row of one value, but not one of names.
-        if row and (not is_first or len(row) > 1 or row[0].strip()):
-            is_first = False
-            yield row, start, n_bytes
-        start = n_bytes
+def _first_rows(
+    lines: Sequence[str], delimiter: str, most: int
+) -> tuple[list[list[str]], list[int]]:
+    """Rows that are not empty, and the number of lines up to the end of each."""
+    reader = csv.reader(lines, delimiter=delimiter)
+    found = [(row, reader.line_num) for row in itertools.islice(filter(None, reader), most)]
+    return [row for row, _ in found], [end for _, end in found]
 
 
-def _delimiter(text: str) -> str:
+def _delimiter(lines: Sequence[str]) -> str:
     """The character that cuts the first lines into the same number of values, the most of them."""
-    best, most = ",", 1
+    best, most, last_row = ",", 1, [""]
     for delimiter in DELIMITERS:
-        if delimiter == " " and most > 1:
+        has_comma_numbers = all(_is_comma_number(value.strip()) for value in last_row)
+        if most > 1 and (delimiter == " " or (delimiter == "," and has_comma_numbers)):
             break
-        if delimiter == "," and most > 1 and _has_comma_numbers(text, best):
-            break
-        rows = itertools.islice(_rows(text, delimiter), LINES_FOR_DELIMITER)
-        widths = [len(row) for row, _, _ in rows]
+        rows, _ = _first_rows(lines[:LINES_FOR_DELIMITER], delimiter, LINES_FOR_DELIMITER)
+        widths = [len(row) for row in rows]
         usual = max(set(widths), key=widths.count) if widths else 1
         enough = min(USUAL_SHARE * len(widths), len(widths) - 1)  # one bad row among a few
         if widths[:1] != [usual] or widths.count(usual) < max(enough, 2 if len(widths) > 1 else 1):
             continue
         if usual > most:
-            best, most = delimiter, usual
+            best, most, last_row = delimiter, usual, rows[-1]
     return best
-
-
-def _has_comma_numbers(text: str, delimiter: str) -> bool:
-    """Whether the last of the first rows consists of numbers with a decimal comma."""
-    *_, (row, _, _) = itertools.islice(_rows(text, delimiter), LINES_FOR_DELIMITER)
-    return all(_is_comma_number(value.strip()) for value in row)
 
 
 def _has_header(rows: Sequence[Sequence[str]], options: ReadOptions) -> bool:
@@ -178,13 +164,8 @@ def _names(first: Sequence[str], has_header: bool, given: Sequence[str] | None) 
         if len(given) != len(first):
             raise DataError(f"there are {len(given)} names for {len(first)} columns")
         return given
-    if not has_header:
-        return [f"x{place}" for place in range(1, len(first) + 1)]
-    names = [value.strip() or f"x{place}" for place, value in enumerate(first, start=1)]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(f"two columns are called {twice!r}; rename one in the file")
-    return names
+    texts = first if has_header else [""] * len(first)
+    return [value.strip() or f"x{place}" for place, value in enumerate(texts, start=1)]
 
 
 def _decimal_point(columns: Iterable[Sequence[str]]) -> str:

@@ -1,7 +1,7 @@
 """CSV: any delimiter, with or without names, parsed by pyarrow in pieces."""
 
 import dataclasses
-import re
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,15 +11,20 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from devfnn.streams.files.content import Content
-from devfnn.streams.files.csv_dialect import QUOTE, Dialect
+from devfnn.streams.files.csv_dialect import Dialect
 from devfnn.streams.files.options import ReadOptions
-from devfnn.streams.files.splitting import QuotedRows, row_pieces
-from devfnn.streams.files.tables import Parsed, TableReader, Types, cast_texts, columns_of
-
-BROKEN = "\ufdd0"
-"""Stands for bytes that are no text; Unicode keeps it free for such use."""
+from devfnn.streams.files.splitting import QUOTE, last_quoted_end, row_pieces
+from devfnn.streams.files.tables import (
+    Parsed,
+    TableReader,
+    Types,
+    cast_texts,
+    columns_of,
+    without_marks,
+)
 
 REPLACEMENT = "\ufffd"
+"""Stands for bytes that are no text."""
 
 SPACED = ("%s", " %s", "%s ", " %s ")
 """How a text that stands for a missing value may be written."""
@@ -30,32 +35,32 @@ class DelimitedRows:
     """How rows are written, and how they are parsed."""
 
     names: Sequence[str]
-    delimiter: str
-    quote: str
     missing_values: Sequence[str]
+    delimiter: str = ","
     decimal_point: str = "."
+    quote: str = QUOTE
 
     def parse(self, piece: bytes, types: Types) -> Parsed:
         """The rows of a piece; fast if all is well, else value by value."""
         if not piece.strip(b"\r\n"):  # a delimiter may be a space
             return Parsed.of(pa.schema(list(types.items())).empty_table())
-        if not _is_text(piece):
-            return self._parse_slowly(piece, types)
         try:
-            parsed = self.read(piece, types)
-        except pa.ArrowInvalid:
+            if not piece.isascii():
+                piece.decode()
+            return self._without_spaces(self.read(piece, types))
+        except (UnicodeDecodeError, pa.ArrowInvalid):
             return self._parse_slowly(piece, types)
-        return self._without_spaces(parsed)
 
     def _parse_slowly(self, piece: bytes, types: Types) -> Parsed:
         """The same, value by value, to find out which do not fit."""
-        parsed = self.read(marked(piece), {name: pa.string() for name in types})
-        parsed = parsed.without(_broken_texts(parsed.table))
+        text = marked(piece)
+        parsed = self.read(text, {name: pa.string() for name in types})
+        if text != piece:
+            parsed = parsed.without(_broken_texts(parsed.table))
         columns = {name: self._trimmed(parsed.table.column(name)) for name in types}
-        if self.decimal_point != ".":
-            for name in types:
-                if pa.types.is_floating(types[name]):
-                    columns[name] = pc.replace_substring(columns[name], self.decimal_point, ".")
+        for name in types:
+            if self.decimal_point != "." and pa.types.is_floating(types[name]):
+                columns[name] = pc.replace_substring(columns[name], self.decimal_point, ".")
         return cast_texts(parsed.with_columns(columns), types)
 
     def read(self, piece: bytes, types: Types | None) -> Parsed:
@@ -104,10 +109,7 @@ class DelimitedRows:
 
     def _trimmed(self, texts: Any) -> Any:
         trimmed = pc.utf8_trim_whitespace(texts)
-        if trimmed.equals(texts):
-            return texts
-        is_missing = pc.is_in(trimmed, pa.array(self.missing_values, pa.string()))
-        return pc.if_else(is_missing, pa.scalar(None, pa.string()), trimmed)
+        return texts if trimmed.equals(texts) else without_marks(trimmed, self.missing_values)
 
 
 class DelimitedReader(TableReader):
@@ -115,37 +117,24 @@ class DelimitedReader(TableReader):
 
     def __init__(self, content: Content, options: ReadOptions) -> None:
         self._content = content
-        found = Dialect.of(content.text_head(), options, content.name)
-        self._quoted = QuotedRows(QUOTE.encode(), found.delimiter.encode())
-        self._start = found.start
-        self._rows = DelimitedRows(
-            found.names, found.delimiter, QUOTE, options.missing_values, found.decimal_point
+        delimiter, point, names, self._start, self.first_piece = Dialect.of(
+            content.text_head(), options, content.name
         )
-        self.first_piece = found.first_piece
-        self.first = self._rows.read(marked(found.first_piece), None).table
+        self._last_end = functools.partial(last_quoted_end, delimiter=delimiter.encode())
+        self._rows = DelimitedRows(names, options.missing_values, delimiter, point)
+        self.first = self._rows.read(marked(self.first_piece), None).table
         self.columns = columns_of(self.first)
 
     def pieces(self) -> Iterator[bytes]:
-        return row_pieces(self._content, self._quoted.last_end, self._start)
+        return row_pieces(self._content, self._last_end, self._start)
 
     def parse(self, piece: bytes, types: Types) -> Parsed:
         return self._rows.parse(piece, types)
 
 
-def _is_text(piece: bytes) -> bool:
-    if piece.isascii():
-        return True
-    try:
-        piece.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 def marked(piece: bytes) -> bytes:
     """Text with a mark in place of bytes that are not UTF-8, over which pyarrow stumbles."""
-    text = piece.decode(errors="surrogateescape")
-    return re.sub("[\udc80-\udcff]+", BROKEN, text).encode()
+    return piece.decode(errors="replace").encode()
 
 
 def _broken_texts(table: pa.Table) -> dict[int, str]:
@@ -153,8 +142,7 @@ def _broken_texts(table: pa.Table) -> dict[int, str]:
     found: dict[int, str] = {}
     for name in table.column_names:
         column = table.column(name)
-        has_mark = pc.match_substring(column, BROKEN).fill_null(False)
-        for row in np.flatnonzero(has_mark.to_numpy()).tolist():
-            value = column[row].as_py().replace(BROKEN, REPLACEMENT)
-            found.setdefault(row, f"{value!r} in column {name!r} is no text in UTF-8")
+        has_mark = pc.match_substring(column, REPLACEMENT).fill_null(False).to_numpy()
+        for row in np.flatnonzero(has_mark).tolist():
+            found.setdefault(row, f"{column[row].as_py()!r} in column {name!r} is no text in UTF-8")
     return found

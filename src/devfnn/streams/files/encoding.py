@@ -7,7 +7,7 @@ time, memory is bounded, and a row is encoded by itself and the rows before it.
 import dataclasses
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,25 +27,9 @@ MOST_CODES = 1 << 16
 FEWEST_SLOTS = 4
 """One-hot columns of a category at least, so that values that come later find room."""
 
-PERIODS = {"day": 86_400.0, "week": 604_800.0, "year": 31_556_952.0}
-"""Seconds; the year is the mean one of the calendar."""
-
-MONDAY = 4 * 86_400.0
-"""Seconds from the first Thursday of 1970 to a Monday, so that weeks begin there."""
-
-
-class CategoryEncoder(Protocol):
-    """Turns the values of one column into numbers. Knows only values that came before."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns it makes."""
-
-    def encode(self, codes: Ints, values: Sequence[str], out: Floats) -> None:
-        """Write the numbers of some rows.
-
-        codes: (n_rows,), places in `values`, -1 for a missing one · out: (n_rows, n_names)
-        """
+DAY = 86_400.0
+PERIODS = {"day": (DAY, 0.0), "week": (7 * DAY, 4 * DAY), "year": (31_556_952.0, 0.0)}
+"""Length and start in seconds: weeks begin on Mondays, the year is the mean one of the calendar."""
 
 
 @dataclasses.dataclass
@@ -71,13 +55,7 @@ class OneHot:
 
     def encode(self, codes: Ints, values: Sequence[str], out: Floats) -> None:
         other = self.n_slots if self.is_open else -1
-        slots = np.full(len(values) + 1, -1)
-        for place in _in_order_of_appearance(codes):
-            value = values[place]
-            if value not in self.slots and len(self.slots) < self.n_slots:
-                self.slots[value] = len(self.slots)
-            slots[place] = self.slots.get(value, other)
-        _write_ones(slots[codes], out)
+        _write_ones(_numbered(codes, values, self.slots, self.n_slots, other), out)
 
 
 @dataclasses.dataclass
@@ -123,22 +101,22 @@ class Codes:
     """The number of every value so far."""
 
     def encode(self, codes: Ints, values: Sequence[str], out: Floats) -> None:
-        numbers = np.full(len(values) + 1, np.nan)
-        for place in _in_order_of_appearance(codes):
-            value = values[place]
-            if value not in self.numbers and len(self.numbers) < MOST_CODES:
-                self.numbers[value] = len(self.numbers)
-            numbers[place] = self.numbers.get(value, MOST_CODES - 1)
-        out[:, 0] = numbers[codes]
+        numbers = _numbered(codes, values, self.numbers, MOST_CODES, MOST_CODES - 1)
+        out[:, 0] = np.where(numbers < 0, np.nan, numbers)
+
+
+CategoryEncoder = OneHot | Hashed | Frequency | Codes
+"""Turns the values of one column into numbers. Knows only values that came before.
+
+`encode` writes the numbers of some rows; codes: (n_rows,), places in `values`, -1 for a missing
+one · out: (n_rows, n_names)
+"""
 
 
 def encoder_for(
     column: Column, first_values: Sequence[str], options: ReadOptions
 ) -> CategoryEncoder:
-    """A fresh encoder of a column.
-
-    first_values: different values of the first rows, in order of appearance
-    """
+    """A fresh encoder of a column; its first values are in order of appearance."""
     name, declared = column.name, column.values
     known = first_values if declared is None else declared
     way = options.categories
@@ -157,11 +135,21 @@ def encoder_for(
     return OneHot.of(name, known, n_slots, is_open=True)
 
 
-def _in_order_of_appearance(codes: Ints) -> list[int]:
-    """Places that occur, each once, as they come."""
+def _numbered(
+    codes: Ints, values: Sequence[str], known: dict[str, int], most: int, other: int
+) -> Ints:
+    """The number of each row's value, -1 for a missing one. New values are added as they appear.
+
+    other: number of values that come when there are `most` already
+    """
+    numbers = np.full(len(values) + 1, -1)
     places, firsts = np.unique(codes, return_index=True)
-    ordered = places[np.argsort(firsts)]
-    return [int(place) for place in ordered if place >= 0]
+    for place in places[np.argsort(firsts)].tolist():
+        if place >= 0:
+            if values[place] not in known and len(known) < most:
+                known[values[place]] = len(known)
+            numbers[place] = known.get(values[place], other)
+    return numbers[codes]
 
 
 def _hashes(values: Sequence[str], n_buckets: int) -> Ints:
@@ -237,10 +225,5 @@ def cyclic_features(seconds: Floats) -> Floats:
 
     seconds: since 1970, (n_rows,)
     """
-    angles = [
-        2.0 * np.pi * (seconds - MONDAY) / period
-        if name == "week"
-        else 2.0 * np.pi * seconds / period
-        for name, period in PERIODS.items()
-    ]
+    angles = [2.0 * np.pi * (seconds - start) / length for length, start in PERIODS.values()]
     return np.stack([turn(angle) for angle in angles for turn in (np.sin, np.cos)], axis=1)

@@ -2,53 +2,22 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
 
 from devfnn.errors import InputError
 from devfnn.streams.arguments import whole_number
 
-FORMATS = ("csv", "arff", "jsonlines", "parquet", "arrow", "npz")
-CATEGORY_CODES = ("auto", "onehot", "hash", "frequency", "codes")
-MISSING = ("keep", "bad", "mean")
-POLICIES = ("error", "skip", "count")
 MISSING_VALUES = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
-NO_DELIMITERS = ('"', "\r", "\n", "\0")
 
 CHOICES = {
-    "format": FORMATS,
-    "categories": CATEGORY_CODES,
-    "missing": MISSING,
-    "on_bad_row": POLICIES,
+    "format": ("csv", "arff", "jsonlines", "parquet", "arrow", "npz"),
+    "categories": ("auto", "onehot", "hash", "frequency", "codes"),
+    "missing": ("keep", "bad", "mean"),
+    "on_bad_row": ("error", "skip", "count"),
 }
 """Options that take one of a few texts."""
 
 ColumnName = str | int
 """A column by its name, or by its place: from 0, or from the end with -1."""
-
-
-class FileOptions(TypedDict, total=False):
-    """What `read` takes; the fields of `ReadOptions` say what they mean."""
-
-    format: str | None
-    label: ColumnName | None
-    time: ColumnName | None
-    ignore: Sequence[ColumnName]
-    categorical: Sequence[ColumnName]
-    numeric: Sequence[ColumnName]
-    cyclic: Sequence[ColumnName]
-    category_values: Mapping[ColumnName, Sequence[str]]
-    categories: str
-    onehot_slots: int
-    hash_buckets: int
-    missing: str
-    missing_values: Sequence[str]
-    on_bad_row: str
-    delimiter: str | None
-    header: bool | None
-    names: Sequence[str] | None
-    encoding: str
-    inspect_rows: int
-    chunk_rows: int
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -132,48 +101,43 @@ class ReadOptions:
             value = getattr(self, name)
             if value not in choices and (name != "format" or value is not None):
                 raise InputError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+        if self.header not in (None, True, False):
+            raise InputError(f"header must be True, False or None, not {self.header!r}")
         self._check_text()
         self._check_columns()
-        _check_texts("missing_values", self.missing_values)
         marks = tuple(dict.fromkeys(("", *self.missing_values)))
         object.__setattr__(self, "missing_values", marks)
 
-    def _check_columns(self) -> None:
-        single = {name: getattr(self, name) for name in ("label", "time")}
-        columns = {name: [each] for name, each in single.items() if each is not None}
-        several = ("ignore", "categorical", "numeric", "cyclic")
-        for name, values in (columns | {name: getattr(self, name) for name in several}).items():
-            if not _is_list_of((str, int), values):
-                raise InputError(f"{name} takes names or places of columns, not {values!r}")
-        _check_texts("names", () if self.names is None else self.names, different=True)
-        if not isinstance(self.category_values, Mapping):
-            raise InputError(f"category_values takes a mapping, not {self.category_values!r}")
-        for column, texts in self.category_values.items():
-            _check_texts(f"category_values of {column!r}", texts, different=True)
-
     def _check_text(self) -> None:
-        if self.delimiter is not None and not _can_delimit(self.delimiter):
-            raise InputError(f"delimiter must be one character, not {self.delimiter!r}")
-        if self.header not in (None, True, False):
-            raise InputError(f"header must be True, False or None, not {self.header!r}")
+        if self.delimiter is not None:
+            is_one = isinstance(self.delimiter, str) and len(self.delimiter.encode()) == 1
+            if not is_one or self.delimiter in '"\r\n\0':
+                raise InputError(f"delimiter must be one character, not {self.delimiter!r}")
         try:
             "".encode(self.encoding)
         except (LookupError, TypeError):
             raise InputError(f"encoding {self.encoding!r} is not known") from None
 
+    def _check_columns(self) -> None:
+        for name in ("ignore", "categorical", "numeric", "cyclic"):
+            _check_list(name, getattr(self, name), (str, int))
+        for name in ("label", "time"):
+            if type(getattr(self, name)) not in (str, int, type(None)):
+                raise InputError(f"{name} takes a name or a place, not {getattr(self, name)!r}")
+        if not isinstance(self.category_values, Mapping):
+            raise InputError(f"category_values takes a mapping, not {self.category_values!r}")
+        texts = {
+            f"category_values of {name!r}": each for name, each in self.category_values.items()
+        }
+        for name, values in {**texts, "names": self.names or ()}.items():
+            _check_list(name, values, (str,))
+            if len(set(values)) < len(values):
+                raise InputError(f"{name} must be different texts, not {values!r}")
+        _check_list("missing_values", self.missing_values, (str,))
 
-def _can_delimit(text: object) -> bool:
-    is_one = isinstance(text, str) and len(text.encode()) == 1
-    return is_one and text not in NO_DELIMITERS
 
-
-def _is_list_of(kinds: tuple[type, ...], values: object) -> bool:
-    """Whether values are a list, and each of them of one of these types."""
-    if isinstance(values, str) or not isinstance(values, Sequence):
-        return False
-    return all(type(value) in kinds for value in values)
-
-
-def _check_texts(name: str, values: Sequence[str], different: bool = False) -> None:
-    if not _is_list_of((str,), values) or (different and len(set(values)) < len(values)):
-        raise InputError(f"{name} must be a list of different texts, not {values!r}")
+def _check_list(name: str, values: object, kinds: tuple[type, ...]) -> None:
+    is_list = isinstance(values, Sequence) and not isinstance(values, str)
+    if not is_list or not all(type(value) in kinds for value in values):
+        kinds_of = "texts" if kinds == (str,) else "names or places of columns"
+        raise InputError(f"{name} must be a list of {kinds_of}, not {values!r}")

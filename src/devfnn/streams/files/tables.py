@@ -5,11 +5,12 @@ import collections
 import dataclasses
 import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import types as arrow_types
 
 from devfnn.errors import DataError
@@ -58,27 +59,16 @@ def _read_as(data_type: pa.DataType) -> pa.DataType | None:
         return pa.timestamp("ns" if data_type.unit == "ns" else "us", zone)
     if arrow_types.is_date(data_type):
         return TIME
-    texts = ("is_string", "is_large_string", "is_string_view", "is_time")
-    return TEXT if any(getattr(arrow_types, each)(data_type) for each in texts) else None
+    texts = (pa.string(), pa.large_string(), pa.string_view())
+    return TEXT if data_type in texts or arrow_types.is_time(data_type) else None
 
 
 @dataclasses.dataclass(frozen=True)
 class Metadata:
-    """What a file declares about its rows; empty where it says nothing.
-
-    Parameters
-    ----------
-    labels
-        Columns that are labels and no features; the first is meant by default.
-    time
-        Column that says when a row came.
-    classes, class_names
-        Labels that occur, and what they are called.
-    drift_positions
-        Rows with which a new concept begins.
-    """
+    """What a file declares about its rows; empty where it says nothing."""
 
     labels: tuple[str, ...] = ()
+    """Columns that are labels and no features; the first is meant by default."""
     time: str | None = None
     classes: tuple[Hashable, ...] = ()
     class_names: tuple[str, ...] = ()
@@ -109,8 +99,7 @@ class Metadata:
         return found
 
 
-@dataclasses.dataclass(frozen=True)
-class Parsed:
+class Parsed(NamedTuple):
     """The rows of a piece of a file as a table, without those that are bad."""
 
     table: pa.Table
@@ -140,7 +129,7 @@ class Parsed:
         table = self.table
         for name, column in columns.items():
             table = table.set_column(table.schema.get_field_index(name), name, column)
-        return dataclasses.replace(self, table=table)
+        return self._replace(table=table)
 
 
 class TableReader(abc.ABC):
@@ -165,22 +154,26 @@ class TableReader(abc.ABC):
         """The rows of a piece, with columns of these types; called by several threads."""
 
 
+def without_marks(texts: Any, missing_values: Sequence[str]) -> Any:
+    """Texts that stand for a missing value replaced by nothing."""
+    is_mark = pc.is_in(texts, pa.array(missing_values, pa.string()))
+    return pc.if_else(is_mark, pa.scalar(None, pa.string()), texts)
+
+
 def fitted(parsed: Parsed, types: Types) -> Parsed:
     """The columns that are wanted, of types that can be read; other values make bad rows."""
     table = parsed.table.select(list(types))
-    parsed = dataclasses.replace(parsed, table=table)
-    wanted = {
-        name: data_type
+    parsed = parsed._replace(table=table)
+    others = {
+        name: table.column(name)
         for name, data_type in types.items()
         if not _is_alike(table.schema.field(name).type, data_type)
     }
     try:
-        return parsed.with_columns(
-            {name: _as_type(table.column(name), wanted[name]) for name in wanted}
-        )
+        return parsed.with_columns({name: _as_type(others[name], types[name]) for name in others})
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        texts = {name: _as_type(table.column(name), pa.string()) for name in wanted}
-        return cast_texts(parsed.with_columns(texts), wanted)
+        texts = {name: _as_type(column, pa.string()) for name, column in others.items()}
+        return cast_texts(parsed.with_columns(texts), {name: types[name] for name in others})
 
 
 def cast_texts(parsed: Parsed, types: Types) -> Parsed:
@@ -192,8 +185,9 @@ def cast_texts(parsed: Parsed, types: Types) -> Parsed:
             reason = f"{column[row].as_py()!r} in column {name!r} is no {_word(data_type)}"
             found.setdefault(row, reason)
     left = parsed.without(found)
-    columns = {name: left.table.column(name) for name in types}
-    return left.with_columns({name: _as_type(columns[name], types[name]) for name in types})
+    return left.with_columns(
+        {name: _as_type(left.table.column(name), types[name]) for name in types}
+    )
 
 
 def _misfits(column: Any, data_type: pa.DataType, first: int) -> list[int]:
@@ -213,10 +207,13 @@ def _as_type(column: Any, data_type: pa.DataType) -> Any:
     if arrow_types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if arrow_types.is_dictionary(data_type):
-        texts = column.cast(pa.string())
-        texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
-        return texts.dictionary_encode()
+        return whole(column.cast(pa.string())).dictionary_encode()
     return column.cast(data_type)
+
+
+def whole(column: Any) -> Any:
+    """A column in one piece."""
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def _word(data_type: pa.DataType) -> str:
@@ -228,16 +225,14 @@ def _word(data_type: pa.DataType) -> str:
 
 
 def _is_number(data_type: pa.DataType) -> bool:
-    kinds = ("is_integer", "is_floating", "is_decimal")
-    return any(getattr(arrow_types, each)(data_type) for each in kinds)
+    kinds = (arrow_types.is_integer, arrow_types.is_floating, arrow_types.is_decimal)
+    return any(is_kind(data_type) for is_kind in kinds)
 
 
 def _is_alike(have: pa.DataType, wanted: pa.DataType) -> bool:
     """Whether a column can be read as it is."""
-    if arrow_types.is_dictionary(wanted):
+    if wanted == TEXT:
         return bool(arrow_types.is_dictionary(have) and arrow_types.is_string(have.value_type))
-    if arrow_types.is_timestamp(wanted):
-        return bool(arrow_types.is_timestamp(have) or arrow_types.is_date(have))
     if wanted == NUMBER:
         return _is_number(have) or bool(arrow_types.is_boolean(have))
     return bool(have == wanted)
