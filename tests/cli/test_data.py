@@ -181,7 +181,7 @@ def test_fetch_says_where_a_data_set_is(invoke, weather_folder):
 def test_fetch_offline_says_what_to_do(invoke, tmp_path):
     result = invoke("data", "fetch", "covtype")
     assert result.exit_code == 1
-    for hint in (DATA_SETS["covtype"].file.mirrors[0].url, "covtype.data.gz", "cache"):
+    for hint in (DATA_SETS["covtype"].file.mirrors[0], "covtype.data.gz", "cache"):
         assert hint in result.output.replace("\n", "")
 
 

@@ -336,7 +336,7 @@ def test_large_whole_numbers_are_exact():
 
 @pytest.mark.parametrize("texts", [[f"{n}.25" for n in range(150)]])
 def test_measurements_are_refused(texts):
-    with pytest.raises(DataError, match="'label' holds measurements, not classes"):
+    with pytest.raises(DataError, match="'label' was taken for the label, but nearly every row"):
         labels_of(*texts)
 
 

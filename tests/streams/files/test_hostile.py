@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from devfnn.errors import DataError, InputError
 from devfnn.streams import read
+from devfnn.streams.files import content as content_module
 from devfnn.streams.files import splitting
 from plain_files import (
     Table,
@@ -307,22 +308,16 @@ def test_text_that_is_not_in_the_encoding_is_refused():
         whole(read(io.BytesIO(late), encoding="ascii"))
 
 
-@pytest.mark.parametrize("n_bytes", [1, 20, 10_000])
-def test_bytes_that_are_no_text_later_make_a_bad_row(n_bytes):
-    content = LATIN.encode("latin-1")
-    with cut_into(n_bytes, 3):
-        with pytest.raises(
-            DataError, match="row 21: 's\ufffd\ufffd' in column 't' is no text in UTF-8"
-        ):
-            whole(read(io.BytesIO(content), inspect_rows=5))
-        stream = read(io.BytesIO(content), on_bad_row="count", categories="codes")
-        assert len(whole(stream).y) == 25
-        assert [bad.row for bad in stream.bad_rows.examples] == [21]
-
-
-def test_bytes_that_are_no_text_in_a_column_that_is_left_out_do_no_harm():
-    stream = read(io.BytesIO(LATIN.encode("latin-1")), ignore=["t"], on_bad_row="count")
-    assert len(whole(stream).y) == 26
+@pytest.mark.parametrize("policy", ["error", "skip", "count"])
+def test_bytes_that_are_no_text_later_are_refused_whatever_becomes_of_bad_rows(policy, monkeypatch):
+    monkeypatch.setattr(content_module, "HEAD_BYTES", 50)
+    with cut_into(20, 3):
+        stream = read(io.BytesIO(LATIN.encode("latin-1")), on_bad_row=policy, chunk_rows=1)
+        seen = 0
+        with pytest.raises(DataError, match=r"is not utf-8; .* encoding='latin-1'"):
+            for _ in stream:
+                seen += 1
+    assert 10 < seen < 21
 
 
 def test_nul_characters_are_values_that_do_not_fit():

@@ -22,7 +22,6 @@ LABEL_NAMES = ("class", "label", "target", "y")
 MOST_LABELS = 100
 """Different labels in the first rows that may be classes even if they are measured."""
 
-LARGEST_INT64 = 2**63 - 1
 TOO_LARGE = 2.0**53
 """From here on a float64 does not hold every whole number."""
 
@@ -157,26 +156,17 @@ class LabelColumn:
         name = layout.label.name
         column = first.column(name).combine_chunks()
         is_called_so = name.lower() in LABEL_NAMES or name in metadata.labels
-        if options.label == AUTO and not is_called_so:
-            _check_classes(name, column)
+        _check_classes(name, column, is_sure=options.label != AUTO or is_called_so)
         if arrow_types.is_boolean(column.type):
             return cls(name, column.type)
         if arrow_types.is_integer(column.type):
-            may_be_larger = arrow_types.is_uint64(column.type)
-            is_larger = may_be_larger and (pc.max(column).as_py() or 0) > LARGEST_INT64
-            return cls(name, TEXT if is_larger else pa.int64())
+            return cls(name, pa.int64())
         if not arrow_types.is_floating(column.type) and not arrow_types.is_decimal(column.type):
             return cls(name, TEXT)
-        floats = _as_floats(column)
-        numbers = floats[np.isfinite(floats)]
-        is_whole = bool((np.floor(numbers) == numbers).all())
-        if not is_whole and len(np.unique(numbers)) > MOST_LABELS:
-            raise DataError(
-                f"the label column {name!r} holds measurements, not classes; name another with "
-                "label"
-            )
-        is_exact = (np.abs(numbers) < TOO_LARGE).all()
-        return cls(name, TEXT) if is_whole and not is_exact else cls(name, NUMBER, is_whole)
+        numbers = _as_floats(column)
+        if (np.isfinite(numbers) & (np.abs(numbers) >= TOO_LARGE)).any():
+            return cls(name, TEXT)
+        return cls(name, NUMBER, is_whole=bool(_is_whole(numbers[~np.isinf(numbers)]).all()))
 
     def array(self, column: Any) -> tuple[Labels, npt.NDArray[np.bool_] | None, list[int]]:
         """Labels, which of them are there (None for all), and rows whose label does not fit.
@@ -195,11 +185,9 @@ class LabelColumn:
             filled = column.fill_null(pa.scalar(0, pa.int8()).cast(column.type))
             labels = filled.to_numpy(zero_copy_only=False)
         if self.data_type == NUMBER:
-            fits = np.isfinite(labels)
-            if self.is_whole:
-                fits = (np.abs(labels) < TOO_LARGE) & (np.floor(labels) == labels)
-                labels = np.where(fits, labels, 0.0).astype(np.int64)
+            fits = _is_whole(labels) if self.is_whole else np.isfinite(labels)
             misfits = np.flatnonzero(~fits).tolist()
+            labels = np.where(fits, labels, 0.0).astype(np.int64) if self.is_whole else labels
         if not missing.any():
             return labels, None, misfits
         labels = labels.astype(object)
@@ -213,12 +201,21 @@ def _as_floats(column: Any) -> npt.NDArray[np.float64]:
     return floats
 
 
-def _check_classes(name: str, first: Any) -> None:
-    """Refuse labels of which nearly every row has another: no classes can be learned from them."""
-    if arrow_types.is_dictionary(first.type):
-        first = first.dictionary_decode()
+def _is_whole(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Which are missing, or whole numbers that a float64 holds exactly."""
+    is_whole = (np.abs(numbers) < TOO_LARGE) & (np.floor(numbers) == numbers)
+    return np.asarray(is_whole | np.isnan(numbers))
+
+
+def _check_classes(name: str, first: Any, is_sure: bool) -> None:
+    """Refuse labels of which nearly every row has another: no classes can be learned from them.
+
+    is_sure: whether somebody said that this is the label; whole numbers and texts are not refused
+    """
+    first = first.dictionary_decode() if arrow_types.is_dictionary(first.type) else first
     n_different, n_rows = len(first.unique()), len(first) - first.null_count
-    if n_different > MOST_LABELS and 2 * n_different > n_rows:
+    may_be_classes = is_sure and not arrow_types.is_floating(first.type)
+    if n_different > MOST_LABELS and 2 * n_different > n_rows and not may_be_classes:
         raise DataError(
             f"column {name!r} was taken for the label, but nearly every row has another value; "
             "name the label's column with label, or say label=None"

@@ -162,11 +162,10 @@ class Content:
     def text_head(self) -> bytes:
         """The first lines, as UTF-8; without one that is not there as a whole."""
         text = _recoded(self.head(), self._encoding, self.name)
-        if self._is_whole:
-            return text
-        end = last_line_end(text)
-        if not end:
+        end = len(text) if self._is_whole else last_line_end(text)
+        if text and not end:
             raise DataError(f"{self.name} has no line end in its first {HEAD_BYTES:,} bytes")
+        check_utf8(text[:end], self.name)
         return text[:end]
 
     def text(self, n_bytes: int) -> Iterator[bytes]:
@@ -243,7 +242,7 @@ def last_line_end(text: bytes) -> int:
 def check_utf8(text: bytes, name: str) -> None:
     """Refuse bytes that are no text in UTF-8."""
     try:
-        text.decode()
+        text.isascii() or text.decode()
     except UnicodeDecodeError:
         raise _not_in(UTF8, name) from None
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from devfnn.errors import DataError
-from devfnn.streams.files.content import BYTE_ORDER_MARK, check_utf8
+from devfnn.streams.files.content import BYTE_ORDER_MARK
 from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.files.splitting import last_quoted_end
 
@@ -43,7 +43,7 @@ class Dialect(NamedTuple):
     def of(cls, head: bytes, options: ReadOptions, name: str) -> "Dialect":
         """What a file looks like.
 
-        head: whole lines, in UTF-8 or nearly so
+        head: whole lines
         """
         mark = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
         try:
@@ -61,12 +61,9 @@ class Dialect(NamedTuple):
         if has_header and len(rows) == 1:
             raise DataError(f"{name} has names but no rows; header=False if its row holds values")
         n_lines = ends[0] if has_header else 0
-        start = mark + _n_bytes(lines[:n_lines])
+        start = mark + len("".join(lines[:n_lines]).encode())
         last = ends[has_header:][: options.inspect_rows][-1]
-        piece = head[start : start + _n_bytes(lines[n_lines:last])]
-        check_utf8(head[:start], name)
-        if options.on_bad_row == "error":
-            check_utf8(piece, name)
+        piece = head[start : start + len("".join(lines[n_lines:last]).encode())]
         names = _names(rows[0], has_header, options.names)
         columns = _columns(rows[has_header:], len(names), options)
         point = "." if delimiter == "," else _decimal_point(columns)
@@ -75,12 +72,7 @@ class Dialect(NamedTuple):
 
 
 def _lines(text: bytes) -> list[str]:
-    # Bytes that are no text stay bytes, so that places in the text are places in the file.
-    return list(io.StringIO(text.decode(errors="surrogateescape"), newline=""))
-
-
-def _n_bytes(lines: Iterable[str]) -> int:
-    return len("".join(lines).encode(errors="surrogateescape"))
+    return list(io.StringIO(text.decode(), newline=""))
 
 
 def _whole_rows(text: bytes, delimiter: str) -> bytes:

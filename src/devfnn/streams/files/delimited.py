@@ -5,7 +5,6 @@ import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
@@ -22,9 +21,6 @@ from devfnn.streams.files.tables import (
     columns_of,
     without_marks,
 )
-
-REPLACEMENT = "\ufffd"
-"""Stands for bytes that are no text."""
 
 SPACED = ("%s", " %s", "%s ", " %s ")
 """How a text that stands for a missing value may be written."""
@@ -45,18 +41,13 @@ class DelimitedRows:
         if not piece.strip(b"\r\n"):  # a delimiter may be a space
             return Parsed.of(pa.schema(list(types.items())).empty_table())
         try:
-            if not piece.isascii():
-                piece.decode()
             return self._without_spaces(self.read(piece, types))
-        except (UnicodeDecodeError, pa.ArrowInvalid):
+        except pa.ArrowInvalid:
             return self._parse_slowly(piece, types)
 
     def _parse_slowly(self, piece: bytes, types: Types) -> Parsed:
         """The same, value by value, to find out which do not fit."""
-        text = marked(piece)
-        parsed = self.read(text, {name: pa.string() for name in types})
-        if text != piece:
-            parsed = parsed.without(_broken_texts(parsed.table))
+        parsed = self.read(piece, {name: pa.string() for name in types})
         columns = {name: self._trimmed(parsed.table.column(name)) for name in types}
         for name in types:
             if self.decimal_point != "." and pa.types.is_floating(types[name]):
@@ -122,7 +113,7 @@ class DelimitedReader(TableReader):
         )
         self._last_end = functools.partial(last_quoted_end, delimiter=delimiter.encode())
         self._rows = DelimitedRows(names, options.missing_values, delimiter, point)
-        self.first = self._rows.read(marked(self.first_piece), None).table
+        self.first = self._rows.read(self.first_piece, None).table
         self.columns = columns_of(self.first)
 
     def pieces(self) -> Iterator[bytes]:
@@ -130,19 +121,3 @@ class DelimitedReader(TableReader):
 
     def parse(self, piece: bytes, types: Types) -> Parsed:
         return self._rows.parse(piece, types)
-
-
-def marked(piece: bytes) -> bytes:
-    """Text with a mark in place of bytes that are not UTF-8, over which pyarrow stumbles."""
-    return piece.decode(errors="replace").encode()
-
-
-def _broken_texts(table: pa.Table) -> dict[int, str]:
-    """Rows with marks, and what to say about them."""
-    found: dict[int, str] = {}
-    for name in table.column_names:
-        column = table.column(name)
-        has_mark = pc.match_substring(column, REPLACEMENT).fill_null(False).to_numpy()
-        for row in np.flatnonzero(has_mark).tolist():
-            found.setdefault(row, f"{column[row].as_py()!r} in column {name!r} is no text in UTF-8")
-    return found

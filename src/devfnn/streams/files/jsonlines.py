@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.json as pajson
 
 from devfnn.errors import DataError
-from devfnn.streams.files.content import BYTE_ORDER_MARK, Content, check_utf8
+from devfnn.streams.files.content import BYTE_ORDER_MARK, Content
 from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.files.splitting import row_pieces
 from devfnn.streams.files.tables import (
@@ -48,7 +48,6 @@ class JsonLinesReader(TableReader):
         rows = [row for row in map(_row, lines) if isinstance(row, dict)]
         names = list(dict.fromkeys(name for row in rows for name in row))
         if not names:
-            check_utf8(self.first_piece, content.name)
             raise DataError(f"{content.name} has no JSON objects in its first lines")
         self.first = pa.table(
             {name: _inferred([row.get(name) for row in rows], self._missing) for name in names}

@@ -11,7 +11,7 @@ import numpy as np
 from devfnn.errors import DataError
 from devfnn.streams.files.content import Content, format_of, reading
 from devfnn.streams.files.options import ReadOptions
-from devfnn.streams.files.splitting import n_threads, worked_on
+from devfnn.streams.files.splitting import N_THREADS, worked_on
 from devfnn.streams.stream import BadRow, BadRows, Stream
 from devfnn.types import Chunk
 
@@ -109,7 +109,7 @@ class _FileSource:
         self.bad_rows.start()
         n_before = 0
         # Of a pipe nothing is asked for ahead: its rows shall come out as they come in.
-        for rows in worked_on(pieces(), work, 0 if self.content.is_pipe else n_threads()):
+        for rows in worked_on(pieces(), work, 0 if self.content.is_pipe else N_THREADS):
             bad = [BadRow(n_before + row, reason) for row, reason in rows.bad]
             n_before += rows.n_rows
             if bad and self.bad_rows.policy == "error":

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from devfnn.errors import DataError
-from devfnn.streams.files.content import Content, last_line_end
+from devfnn.streams.files.content import Content, check_utf8, last_line_end
 
 PIECE_BYTES = 1 << 20
 """Bytes parsed at a time: large enough to be fast, small enough that many fit into memory."""
@@ -18,8 +18,8 @@ PIECE_BYTES = 1 << 20
 LONGEST_LINE = 1 << 24
 """A file without line ends, or with a quote that is never closed, would be read as one row."""
 
-MOST_THREADS = 4
-"""Threads that parse: more would wait for the one that reads."""
+N_THREADS = min(4, os.cpu_count() or 1)
+"""Threads that parse at a time: more would wait for the one that reads."""
 
 QUOTE = '"'
 
@@ -45,10 +45,12 @@ def row_pieces(
                 f"{content.name} has a line of more than {LONGEST_LINE:,} bytes; is there a quote "
                 f"that is never closed? It begins with {_start(piece)}"
             )
-        if end:
-            yield piece[:end]
         rest = piece[end:]
+        if end:
+            check_utf8(piece[:end], content.name)
+            yield piece[:end]
     if rest:
+        check_utf8(rest, content.name)
         if last_end(rest + b"\n") <= len(rest):
             raise DataError(f"{content.name}: a quote is never closed in the row {_start(rest)}")
         yield rest
@@ -118,10 +120,3 @@ def worked_on(
         finally:
             for future in waiting:
                 future.cancel()
-
-
-def n_threads() -> int:
-    """Threads that parse at a time, on the cores that this process may use."""
-    has_affinity = hasattr(os, "sched_getaffinity")
-    n_cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
-    return max(1, min(MOST_THREADS, n_cores))
