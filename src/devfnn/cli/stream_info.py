@@ -14,9 +14,8 @@ from devfnn.cli.option_parsing import form
 from devfnn.experiments.settings import StreamSettings
 from devfnn.formatting import count, listed
 from devfnn.streams.datasets.catalogue import DATA_SETS
-from devfnn.streams.datasets.checking import OWN_OPTIONS
 from devfnn.streams.datasets.description import DataSet
-from devfnn.streams.datasets.loading import download_folder, locate
+from devfnn.streams.datasets.loading import OWN_OPTIONS, download_folder, locate
 from devfnn.streams.drift import KINDS, Positions
 from devfnn.streams.files.options import CHOICES as FILE_CHOICES
 from devfnn.streams.generators.catalogue import GENERATORS

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from devfnn.errors import InputError
-from devfnn.streams.datasets import checking
+from devfnn.streams.datasets import loading
 from devfnn.streams.datasets.catalogue import DATA_SETS
 from devfnn.streams.datasets.loading import dataset
 from devfnn.streams.files.content import STANDARD_INPUT
@@ -85,4 +85,4 @@ def check_options(name: str, options: Mapping[str, Any]) -> None:
     if name in DATA_SETS:
         given = dict(options)
         target = given.pop("target", None)
-        checking.check_options(DATA_SETS[name], target, given)
+        loading.check_options(DATA_SETS[name], target, given)

@@ -48,7 +48,7 @@ def test_the_last_row_ends_outside_of_quotes(text):
 
 @given(TEXTS.filter(lambda text: b"\n" in text))
 def test_the_careful_way_finds_the_same_end(text):
-    assert splitting._whole_rows(text, b",", b"\n") == last_end_slowly(text)
+    assert splitting._last_end_slowly(text, b",", b"\n") == last_end_slowly(text)
 
 
 @given(TEXTS, st.integers(1, 20))

@@ -1,5 +1,6 @@
 """The data sets that have a name here."""
 
+import dataclasses
 from typing import Any
 
 from devfnn.streams.datasets.description import DataSet, RemoteFile, Target
@@ -123,16 +124,13 @@ SUSY = DataSet(
     ),
 )
 
-SUSY_30K = DataSet(
+SUSY_30K = dataclasses.replace(
+    SUSY,
     name="susy-30k",
     title="SUSY, 30,000 rows",
     summary="A random subset of susy.",
-    home_page=SUSY.home_page,
-    licence=SUSY.licence,
-    citation=SUSY.citation,
     n_rows=30_000,
-    feature_names=_SUSY_FEATURES,
-    class_names=SUSY.class_names,
+    file=None,
     drawn_from="susy",
     by_hand="The rows can be drawn from susy (0.9 GB): get that first, with dataset('susy').",
     notes=(

@@ -1,9 +1,12 @@
-"""A data set by its name: found on this machine, drawn or downloaded, then read."""
+"""A data set by its name: found on this machine, drawn or downloaded, then read and checked."""
 
+import dataclasses
 import difflib
+import functools
 import logging
 import os
 import pathlib
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,13 +14,20 @@ import numpy.typing as npt
 
 from devfnn.errors import DataError, InputError
 from devfnn.streams.datasets.catalogue import DATA_SETS, UNPUBLISHED
-from devfnn.streams.datasets.checking import check_options, open_file
 from devfnn.streams.datasets.description import DataSet
 from devfnn.streams.datasets.download import Progress, fetch, replacing
-from devfnn.streams.stream import Stream
+from devfnn.streams.files.options import ReadOptions
+from devfnn.streams.files.reading import read
+from devfnn.streams.stream import Blocks, Stream
 from devfnn.types import Chunk
 
 DRAWING_SEED = 30_000
+
+OWN_OPTIONS = (
+    *("format", "label", "names", "header", "delimiter", "encoding"),
+    *("missing_values", "category_values"),
+)
+"""Options of `read` that a data set answers by itself."""
 
 Folder = str | os.PathLike[str]
 
@@ -44,8 +54,7 @@ def dataset(
     Parameters
     ----------
     name
-        One of electricity, weather, susy, susy-30k, kdd99, covtype, sea-paper, hyperplane-paper;
-        `DATA_SETS` in `devfnn.streams.datasets.catalogue` says more of each.
+        One of electricity, weather, susy, susy-30k, kdd99, covtype, sea-paper, hyperplane-paper.
     data_dir
         A folder to look into first, and to download to. By default downloads go to the user's
         cache, or to the folder that DEVFNN_CACHE names.
@@ -75,7 +84,7 @@ def dataset(
                 f"{name} is not in {looked_in}. To get it: {data_set.directions(folder)}"
             )
         located = Located(fetch(data_set, folder, progress), "published")
-    return open_file(data_set, located.path, located.origin == "published", target, options)
+    return _opened(data_set, located, target, options)
 
 
 def described(name: str) -> DataSet:
@@ -149,8 +158,7 @@ def _drawn(data_set: DataSet, data_dir: Folder | None) -> Located | None:
     logger.info("drawing %d of %d rows", data_set.n_rows, whole.n_rows)
     parts: list[Chunk] = []
     n_before = 0
-    stream = open_file(whole, located.path, located.origin == "published", None, {})
-    for block in stream.blocks():
+    for block in _opened(whole, located, None, {}).blocks():
         parts.append(block.rows(is_drawn[n_before : n_before + len(block.y)]))
         n_before += len(block.y)
     path = download_folder(data_dir) / f"{data_set.name}-drawn.npz"
@@ -171,3 +179,112 @@ def drawn_rows(n_all: int, n_drawn: int) -> npt.NDArray[np.int64]:
     """Numbers of rows, from 0 on, in order; the same in every version of NumPy."""
     keys = np.random.PCG64(DRAWING_SEED).random_raw(n_all)
     return np.sort(np.argpartition(keys, n_drawn - 1)[:n_drawn])
+
+
+def check_options(data_set: DataSet, target: str | None, options: Mapping[str, Any]) -> None:
+    """Refuse what cannot be asked of a data set, before anything is downloaded."""
+    if target is not None and target not in data_set.target_names:
+        known = ", ".join(data_set.target_names)
+        raise InputError(f"target of {data_set.name} must be one of {known}, not {target!r}")
+    for option in options:
+        if option in OWN_OPTIONS:
+            raise InputError(f"{option} is no option of a data set, which knows it by itself")
+    asked = ReadOptions(**options)
+    # Columns by name: their places are not the same in every file.
+    for column in (*asked.ignore, *asked.categorical, *asked.numeric, *asked.cyclic, asked.time):
+        if column not in (None, *data_set.feature_names):
+            known = ", ".join(data_set.feature_names)
+            raise InputError(f"{data_set.name} has no feature {column!r}, only {known}")
+    for name in asked.numeric:
+        if name in data_set.category_values and name not in data_set.options.get("numeric", ()):
+            raise InputError(f"{name} holds texts; with categories='codes' they are numbers")
+
+
+def _opened(
+    data_set: DataSet, located: Located, target: str | None, options: Mapping[str, Any]
+) -> Stream:
+    """The rows of a file; DataError if they are not those of the data set.
+
+    Columns and classes are looked at now; labels and the number of rows while reading.
+    """
+    path, is_published = located.path, located.origin == "published"
+    own = data_set.options if is_published else {"format": "npz", "label": "y"}
+    _check_file(data_set, path, own)
+    numeric = set(data_set.options.get("numeric", ())) - set(options.get("categorical", ()))
+    numeric |= set(options.get("numeric", ()))
+    values = {
+        name: texts for name, texts in data_set.category_values.items() if name not in numeric
+    }
+    stream = read(path, **{**own, **options, "numeric": [*numeric], "category_values": values})
+    labels = data_set.labels if is_published else range(len(data_set.class_names))
+    class_names, groups = data_set.class_names, tuple(range(len(data_set.class_names)))
+    chosen = data_set.targets.get(target or "")
+    if chosen is not None:
+        class_names, groups = chosen.class_names, chosen.groups
+    numbers = dict(zip(labels, groups, strict=True))
+    # Rows that are left out as bad are not missing.
+    is_whole = options.get("on_bad_row", "error") == "error"
+    return dataclasses.replace(
+        stream,
+        classes=tuple(range(len(class_names))),
+        class_names=class_names,
+        blocks=functools.partial(_checked_rows, stream.blocks, numbers, data_set, path, is_whole),
+        n_rows=data_set.n_rows if is_whole else None,
+        drift_positions=data_set.drift_positions,
+    )
+
+
+def _check_file(data_set: DataSet, path: pathlib.Path, own: Mapping[str, Any]) -> None:
+    """Refuse a file that can be seen at once to be another."""
+    try:
+        stream = read(path, **{**own, "categories": "codes"})
+    except InputError as error:
+        raise DataError(f"{path} is not {data_set.name}: {error}") from None
+    # A file may call the classes as the data set does, number them, or say nothing of them.
+    numbered = [
+        tuple(str(first + place) for place in range(len(data_set.class_names))) for first in (0, 1)
+    ]
+    for what, found, allowed in (
+        ("columns", stream.feature_names, [data_set.feature_names]),
+        ("classes", stream.class_names, [data_set.class_names, (), *numbered]),
+        ("rows", stream.n_rows, [data_set.n_rows, None]),
+    ):
+        if found not in allowed:
+            here, there = _listed(found), _listed(allowed[0])
+            raise DataError(f"{path} is not {data_set.name}: it has the {what} {here}, not {there}")
+
+
+def _listed(found: Any) -> str:
+    return ", ".join(found) if isinstance(found, tuple) else str(found)
+
+
+def _checked_rows(
+    start: Blocks,
+    numbers: Mapping[Hashable, int],
+    data_set: DataSet,
+    path: pathlib.Path,
+    is_whole: bool,
+) -> Iterator[Chunk]:
+    """Rows with labels as the numbers of their classes; an error if there are more or fewer.
+
+    is_whole: whether no row may be missing
+    """
+    n_rows = 0
+    for block in start():
+        n_rows += len(block.y)
+        labels = block.y.tolist()
+        y = np.array([numbers.get(label, -1) for label in labels], np.int64)
+        if len(y) and y.min() < 0:
+            stranger = labels[int(y.argmin())]
+            known = ", ".join(map(str, numbers))
+            raise DataError(
+                f"{path} has a row with the label {stranger!r}, which is none of {known}"
+            )
+        if n_rows > data_set.n_rows:
+            raise DataError(f"{path} has more rows than the {data_set.n_rows} of {data_set.name}")
+        yield block._replace(y=y)
+    if is_whole and n_rows < data_set.n_rows:
+        raise DataError(
+            f"{path} ends after {n_rows} of the {data_set.n_rows} rows of {data_set.name}; remove "
+            "it to download it again"
+        )

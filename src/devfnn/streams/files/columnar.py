@@ -59,7 +59,7 @@ class ColumnarReader(TableReader):
         table = piece if isinstance(piece, pa.Table) else pa.Table.from_batches([piece])
         table = table.select(list(types))
         table.validate(full=True)  # what a file says about its own bytes may be wrong
-        return fitted(Parsed.of(table), types)
+        return fitted(Parsed(table, {}), types)
 
 
 class ParquetReader(ColumnarReader):

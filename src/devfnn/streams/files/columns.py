@@ -59,10 +59,9 @@ class Layout:
         by_name = {column.name: column for column in _with_options(columns, options)}
         for column in (by_name[name] for name in (*features, label) if name is not None):
             if column.data_type is None:
-                what = column.stored_type or "dates of a format that is not read here"
                 raise DataError(
-                    f"column {column.name!r} holds {what}, which is neither a feature nor a label; "
-                    "leave it out with ignore"
+                    f"column {column.name!r} holds no numbers, texts or dates; leave it out with "
+                    "ignore"
                 )
         for name in cyclic:
             if not _is_time(by_name[name]):

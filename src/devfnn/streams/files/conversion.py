@@ -1,7 +1,13 @@
-"""Tables to chunks: features as numbers, labels, times, and rows that are bad after all."""
+"""Columns of a file as numbers: categories, timestamps and gaps.
 
+New values may come at any time, memory is bounded, and a row is encoded by itself and the rows
+before it.
+"""
+
+import dataclasses
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,20 +16,201 @@ import pyarrow as pa
 from pyarrow import types as arrow_types
 
 from devfnn.streams.files.columns import LabelColumn, Layout
-from devfnn.streams.files.encoding import (
-    Category,
-    CategoryEncoder,
-    Encoders,
-    Floats,
-    MeanFiller,
-    cyclic_features,
-    cyclic_names,
-    encoder_for,
-)
 from devfnn.streams.files.options import ReadOptions
-from devfnn.streams.files.tables import TEXT, Parsed, whole
+from devfnn.streams.files.tables import TEXT, Column, Parsed, whole
 from devfnn.streams.stream import BadRow
 from devfnn.types import Chunk
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+FREQUENCY_BUCKETS = 1 << 16
+"""Counters of values; beyond that many, two values may share one."""
+
+MOST_CODES = 1 << 16
+"""Values that get a number of their own; later ones share the last."""
+
+FEWEST_SLOTS = 4
+"""One-hot columns of a category at least, so that values that come later find room."""
+
+DAY = 86_400.0
+PERIODS = {"day": (DAY, 0.0), "week": (7 * DAY, 4 * DAY), "year": (31_556_952.0, 0.0)}
+"""Length and start in seconds: weeks begin on Mondays, the year is the mean one of the calendar."""
+
+
+@dataclasses.dataclass
+class OneHot:
+    """A column for each value; when all are taken, new values share the last, "other".
+
+    A closed one has no such column: a value that was not declared is zero everywhere.
+    """
+
+    names: tuple[str, ...]
+    n_slots: int
+    is_open: bool
+    slots: dict[str, int]
+    """The column of every value so far."""
+
+    @classmethod
+    def of(cls, name: str, known: Sequence[str], n_slots: int, is_open: bool) -> "OneHot":
+        """An encoder with columns for known values and spare ones."""
+        spare = [f"{name}#{slot + 1}" for slot in range(len(known), n_slots)]
+        other = [f"{name}=other"] if is_open else []
+        names = (*(f"{name}={value}" for value in known), *spare, *other)
+        return cls(names, n_slots, is_open, {value: slot for slot, value in enumerate(known)})
+
+    def encode(self, codes: Ints, values: Sequence[str], out: Floats) -> None:
+        other = self.n_slots if self.is_open else -1
+        _write_ones(_numbered(codes, values, self.slots, self.n_slots, other), out)
+
+
+@dataclasses.dataclass
+class Hashed:
+    """One of a fixed number of columns, by a hash of the value."""
+
+    names: tuple[str, ...]
+
+    def encode(self, codes: Ints, values: Sequence[str], out: Floats) -> None:
+        _write_ones(_hashes(values, len(self.names))[codes], out)
+
+
+@dataclasses.dataclass
+class Frequency:
+    """How common a value is: the share of rows up to this one that had it; NaN if missing."""
+
+    names: tuple[str, ...]
+    n_rows: int = 0
+    counts: Ints = dataclasses.field(default_factory=lambda: np.zeros(FREQUENCY_BUCKETS, np.int64))
+    """Rows so far with values of each hash."""
+
+    def encode(self, codes: Ints, values: Sequence[str], out: Floats) -> None:
+        buckets = _hashes(values, FREQUENCY_BUCKETS)[codes]
+        order = np.argsort(buckets, kind="stable")
+        in_order = buckets[order]
+        starts = np.flatnonzero(np.r_[True, in_order[1:] != in_order[:-1]])
+        lengths = np.diff(np.r_[starts, len(in_order)])
+        times_seen = np.empty(len(codes), np.int64)
+        times_seen[order] = np.arange(1, len(codes) + 1) - np.repeat(starts, lengths)
+        seen = self.counts[buckets] + times_seen
+        out[:, 0] = seen / np.arange(self.n_rows + 1, self.n_rows + len(codes) + 1)
+        out[buckets < 0, 0] = np.nan
+        self.counts += np.bincount(buckets[buckets >= 0], minlength=FREQUENCY_BUCKETS)
+        self.n_rows += len(codes)
+
+
+@dataclasses.dataclass
+class Codes:
+    """A whole number for each value: as the file numbers them, then as they appear."""
+
+    names: tuple[str, ...]
+    numbers: dict[str, int]
+    """The number of every value so far."""
+
+    def encode(self, codes: Ints, values: Sequence[str], out: Floats) -> None:
+        numbers = _numbered(codes, values, self.numbers, MOST_CODES, MOST_CODES - 1)
+        out[:, 0] = np.where(numbers < 0, np.nan, numbers)
+
+
+CategoryEncoder = OneHot | Hashed | Frequency | Codes
+"""Turns the values of one column into numbers. Knows only values that came before.
+
+`encode` writes the numbers of some rows; codes: (n_rows,), places in `values`, -1 for a missing
+one · out: (n_rows, n_names)
+"""
+
+
+def encoder_for(
+    column: Column, first_values: Sequence[str], options: ReadOptions
+) -> CategoryEncoder:
+    """A fresh encoder of a column; its first values are in order of appearance."""
+    name, declared = column.name, column.values
+    known = first_values if declared is None else declared
+    way = options.categories
+    if way == "auto":
+        way = "onehot" if len(known) <= options.onehot_slots else "frequency"
+    if way == "hash":
+        return Hashed(tuple(f"{name}%{bucket}" for bucket in range(options.hash_buckets)))
+    if way == "frequency":
+        return Frequency((name,))
+    if way == "codes":
+        return Codes((name,), {value: number for number, value in enumerate(known)})
+    known = known[: options.onehot_slots]
+    if declared is not None and len(declared) <= options.onehot_slots:
+        return OneHot.of(name, known, len(known), is_open=False)
+    n_slots = min(options.onehot_slots, max(FEWEST_SLOTS, 2 * len(known)))
+    return OneHot.of(name, known, n_slots, is_open=True)
+
+
+def _numbered(
+    codes: Ints, values: Sequence[str], known: dict[str, int], most: int, other: int
+) -> Ints:
+    """The number of each row's value, -1 for a missing one. New values are added as they appear.
+
+    other: number of values that come when there are `most` already
+    """
+    numbers = np.full(len(values) + 1, -1)
+    places, firsts = np.unique(codes, return_index=True)
+    for place in places[np.argsort(firsts)].tolist():
+        if place >= 0:
+            if values[place] not in known and len(known) < most:
+                known[values[place]] = len(known)
+            numbers[place] = known.get(values[place], other)
+    return numbers[codes]
+
+
+def _hashes(values: Sequence[str], n_buckets: int) -> Ints:
+    """A bucket for each value, the same in every process; -1 behind them, for a missing one."""
+    return np.array([*(zlib.crc32(value.encode()) % n_buckets for value in values), -1])
+
+
+def _write_ones(columns: Ints, out: Floats) -> None:
+    """A one in a column of each row; none where it is -1."""
+    out[:] = 0.0
+    rows = np.flatnonzero(columns >= 0)
+    out[rows, columns[rows]] = 1.0
+
+
+@dataclasses.dataclass
+class MeanFiller:
+    """Replaces missing numbers by the mean of those that came before, and by 0 if none came."""
+
+    sums: Floats | float = 0.0
+    counts: Ints | int = 0
+
+    def fill(self, X: Floats) -> None:
+        """Replace NaN, row by row, by what is known from the rows before. Changes X."""
+        missing = np.isnan(X)
+        # Sums are taken row by row, so that they do not depend on how rows are cut into blocks.
+        values = np.where(missing, 0.0, X)
+        values[:1] += self.sums
+        sums = np.cumsum(values, axis=0)
+        counts = self.counts + np.cumsum(~missing, axis=0)
+        np.copyto(X, sums / np.maximum(counts, 1), where=missing)
+        if len(X):
+            self.sums, self.counts = sums[-1].copy(), counts[-1].copy()
+
+
+class Category(NamedTuple):
+    """Values of a category as codes."""
+
+    codes: Ints
+    values: Sequence[str]
+
+
+def cyclic_names(name: str) -> tuple[str, ...]:
+    """Names of the features of a timestamp."""
+    return tuple(f"{name}_{period}_{part}" for period in PERIODS for part in ("sin", "cos"))
+
+
+def cyclic_features(seconds: Floats) -> Floats:
+    """Sine and cosine of the time of day, week and year, (n_rows, 6); NaN stays NaN.
+
+    Timestamps as points on circles: midnight is near 23:59, December near January.
+
+    seconds: since 1970, (n_rows,)
+    """
+    angles = [2.0 * np.pi * (seconds - start) / length for length, start in PERIODS.values()]
+    return np.stack([turn(angle) for angle in angles for turn in (np.sin, np.cos)], axis=1)
 
 
 class ConvertedRows(NamedTuple):
@@ -76,13 +263,22 @@ class Converter:
             for column in self._categories
         }
 
-    def encoders(self) -> Encoders:
-        """Encoders that have seen nothing yet."""
-        n_features = len(self.feature_names)
-        filler = None
-        if self._options.missing == "mean":
-            filler = MeanFiller(np.zeros(n_features), np.zeros(n_features, np.int64))
-        return Encoders(self._encoders(), self._places, filler)
+    def encoding(self) -> Callable[[ConvertedRows], None]:
+        """Writes the features that depend on the rows before, for one pass over a file.
+
+        Called with all rows in order; changes them. What was learned from rows is kept here alone.
+        """
+        encoders = self._encoders()
+        filler = MeanFiller() if self._options.missing == "mean" else None
+
+        def encode(rows: ConvertedRows) -> None:
+            X = rows.chunk.X
+            for name, (codes, values) in rows.categories.items():
+                encoders[name].encode(codes, values, X[:, self._places[name]])
+            if filler is not None:
+                filler.fill(X)
+
+        return encode
 
     def converted(self, parsed: Parsed) -> ConvertedRows:
         """Numbers of a table; columns of categories are left for the encoders."""
@@ -105,7 +301,7 @@ class Converter:
             return self.converted(parsed.without(reasons))
         bad = [BadRow(*each) for each in sorted(parsed.bad.items())]
         chunk = Chunk(X, y, self._times(table), labelled)
-        return ConvertedRows(chunk, categories, bad, len(parsed.numbers) + len(bad))
+        return ConvertedRows(chunk, categories, bad, parsed.n_rows)
 
     def _labels(self, table: pa.Table) -> tuple[Any, npt.NDArray[np.bool_] | None, dict[int, str]]:
         """Labels, which of them are there, and what is wrong with the others."""

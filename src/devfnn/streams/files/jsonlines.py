@@ -78,7 +78,7 @@ class JsonLinesReader(TableReader):
         if table.num_rows != n_lines:  # an object on two lines, two on one, or an empty line
             return self._parse_slowly(piece, types)
         columns = {name: without_marks(table.column(name), self._missing) for name in texts}
-        return fitted(Parsed.of(table).with_columns(columns), types)
+        return fitted(Parsed(table, {}).with_columns(columns), types)
 
     def _parse_slowly(self, piece: bytes, types: Types) -> Parsed:
         """Line by line, to find out which are bad."""
@@ -96,7 +96,7 @@ class JsonLinesReader(TableReader):
             name: pa.array([_text(row.get(name), self._missing) for row in rows], pa.string())
             for name in types
         }
-        return cast_texts(Parsed.of(pa.table(columns), bad), types)
+        return cast_texts(Parsed(pa.table(columns), bad), types)
 
 
 def _row(line: bytes) -> Any:

@@ -118,7 +118,7 @@ class NpzReader(ColumnarReader):
                 codes = pa.array(np.where(is_code, column, 0.0).astype(np.int32), mask=~is_code)
                 texts[name] = pa.DictionaryArray.from_arrays(codes, pa.array(values, pa.string()))
         table = piece if isinstance(piece, pa.Table) else pa.Table.from_batches([piece])
-        return fitted(Parsed.of(table).with_columns(texts).without(bad), types)
+        return fitted(Parsed(table, {}).with_columns(texts).without(bad), types)
 
 
 def _check_sizes(members: list[zipfile.ZipInfo]) -> None:

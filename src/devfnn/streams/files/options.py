@@ -2,10 +2,12 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from devfnn.errors import InputError
 from devfnn.streams.arguments import whole_number
 
+DELIMITERS = [chr(code) for code in range(1, 128) if chr(code) not in '"\r\n']
 MISSING_VALUES = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 
 CHOICES = {
@@ -43,13 +45,11 @@ class ReadOptions:
     category_values
         Columns that are categories, each with all its values, in the order of their one-hot columns
         or codes; as ARFF declares them.
-    categories
+    categories, onehot_slots, hash_buckets
         How a category becomes numbers. `onehot`: a column for each value, as they appear; when
         `onehot_slots` are taken, later values share the column "other". `hash`: one of
         `hash_buckets` columns. `frequency`: the share of rows so far that had this value. `codes`:
         a number for each value. `auto`: one-hot if the first rows have few values, else frequency.
-    onehot_slots, hash_buckets
-        See above.
     missing
         What to do with missing features. `keep`: NaN. `bad`: the row is bad. `mean`: the mean of
         the feature so far. A missing category has zeros in all its one-hot columns. A missing
@@ -60,17 +60,14 @@ class ReadOptions:
     on_bad_row
         `error`, `skip` or `count`: a row with too many or too few values, text in a column of
         numbers, an infinite value.
-    delimiter, header
-        Of a CSV file: what separates values, whether the first row holds names; None finds out.
-        Spaces around values mean nothing; a decimal comma is recognised.
+    delimiter, header, names
+        Of a CSV file: what separates values, and whether the first row holds names; None finds out.
+        Names of all columns, for a file without a header or in place of it. Spaces around values
+        mean nothing; a decimal comma is recognised.
     encoding
-        Of a CSV, ARFF or JSON file.
-    names
-        Of a CSV file: names of all columns, for one without a header or in place of it.
+        Of a CSV, ARFF or JSON file. Bytes that do not fit are an error, whatever `on_bad_row` says.
     inspect_rows
         Rows from which types, label values and categories are inferred.
-    chunk_rows
-        Rows in a chunk.
     """
 
     format: str | None = None
@@ -109,10 +106,8 @@ class ReadOptions:
         object.__setattr__(self, "missing_values", marks)
 
     def _check_text(self) -> None:
-        if self.delimiter is not None:
-            is_one = isinstance(self.delimiter, str) and len(self.delimiter.encode()) == 1
-            if not is_one or self.delimiter in '"\r\n\0':
-                raise InputError(f"delimiter must be one character, not {self.delimiter!r}")
+        if self.delimiter is not None and self.delimiter not in DELIMITERS:
+            raise InputError(f"delimiter must be one character, not {self.delimiter!r}")
         try:
             "".encode(self.encoding)
         except (LookupError, TypeError):
@@ -136,7 +131,7 @@ class ReadOptions:
         _check_list("missing_values", self.missing_values, (str,))
 
 
-def _check_list(name: str, values: object, kinds: tuple[type, ...]) -> None:
+def _check_list(name: str, values: Any, kinds: tuple[type, ...]) -> None:
     is_list = isinstance(values, Sequence) and not isinstance(values, str)
     if not is_list or not all(type(value) in kinds for value in values):
         kinds_of = "texts" if kinds == (str,) else "names or places of columns"

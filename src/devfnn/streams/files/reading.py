@@ -96,7 +96,7 @@ class _FileSource:
     def blocks(self) -> Iterator[Chunk]:
         """One pass over the file."""
         name = self.content.name
-        encoders = self.converter.encoders()
+        encode = self.converter.encoding()
 
         def pieces() -> Iterator[Any]:
             with _arrow_errors(name):
@@ -115,7 +115,7 @@ class _FileSource:
             if bad and self.bad_rows.policy == "error":
                 # Rows before the bad one come first, however the file is cut.
                 rows = rows.first_rows(rows.bad[0].row - 1)
-            encoders.encode(rows.chunk.X, rows.categories)
+            encode(rows)
             if len(rows.chunk.y):
                 yield rows.chunk
             self.bad_rows.add(bad, name)

@@ -75,14 +75,14 @@ def last_quoted_end(piece: bytes, delimiter: bytes) -> int:
     may_open[list(QUOTE.encode() + delimiter + b"\r\n")] = True
     opening = quotes[::2]
     if not (may_open[characters[opening - 1]] | (opening == 0)).all():
-        return _whole_rows(piece, delimiter, line_end)
+        return _last_end_slowly(piece, delimiter, line_end)
     end = piece.rfind(line_end)
     while end >= 0 and (n_before := int(np.searchsorted(quotes, end))) % 2:
         end = piece.rfind(line_end, 0, int(quotes[n_before - 1]))
     return end + 1
 
 
-def _whole_rows(piece: bytes, delimiter: bytes, line_end: bytes) -> int:
+def _last_end_slowly(piece: bytes, delimiter: bytes, line_end: bytes) -> int:
     """The same for any text, value by value: ten times slower."""
     between = re.escape(delimiter + b"\r\n".replace(line_end, b""))
     value = rb'(?:"(?:[^"]++|"")*+"|(?!"))[^%b%b]*+' % (between, line_end)

@@ -8,7 +8,6 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as arrow_types
@@ -32,8 +31,6 @@ class Column:
     name: str
     data_type: pa.DataType | None
     """As what it is read; None if it can be no feature and no label, as lists and pictures."""
-    stored_type: pa.DataType | None = None
-    """As what the file holds it, or as what it was inferred, if that is known."""
     values: tuple[str, ...] | None = None
     """All texts that may occur, if the file says so."""
 
@@ -43,7 +40,7 @@ def columns_of(table: pa.Table) -> list[Column]:
     for name, count in collections.Counter(table.schema.names).items():
         if count > 1:
             raise DataError(f"two columns are called {name!r}; rename one")
-    return [Column(field.name, _read_as(field.type), field.type) for field in table.schema]
+    return [Column(field.name, _read_as(field.type)) for field in table.schema]
 
 
 def _read_as(data_type: pa.DataType) -> pa.DataType | None:
@@ -103,26 +100,23 @@ class Parsed(NamedTuple):
     """The rows of a piece of a file as a table, without those that are bad."""
 
     table: pa.Table
-    numbers: npt.NDArray[np.int64]
-    """Numbers of the table's rows within the piece, from 1."""
     bad: Mapping[int, str]
-    """Numbers of the other rows, and what is wrong with them."""
+    """Numbers of the other rows within the piece, from 1, and what is wrong with them."""
 
-    @classmethod
-    def of(cls, table: pa.Table, bad: Mapping[int, str] | None = None) -> "Parsed":
-        """All rows of a piece but those that are bad, which are not in the table."""
-        bad = bad or {}
-        numbers = np.arange(1, table.num_rows + len(bad) + 1)
-        return cls(table, np.delete(numbers, [number - 1 for number in bad]), bad)
+    @property
+    def n_rows(self) -> int:
+        """Rows of the piece, bad ones too."""
+        return int(self.table.num_rows) + len(self.bad)
 
     def without(self, reasons: Mapping[int, str]) -> "Parsed":
         """Without some rows of the table, which are bad: their places from 0, and why."""
         if not reasons:
             return self
-        keep = np.ones(len(self.numbers), bool)
+        numbers = np.delete(np.arange(1, self.n_rows + 1), [number - 1 for number in self.bad])
+        keep = np.ones(len(numbers), bool)
         keep[list(reasons)] = False
-        bad = {int(self.numbers[place]): reason for place, reason in reasons.items()}
-        return Parsed(self.table.filter(pa.array(keep)), self.numbers[keep], {**self.bad, **bad})
+        bad = {int(numbers[place]): reason for place, reason in reasons.items()}
+        return Parsed(self.table.filter(pa.array(keep)), {**self.bad, **bad})
 
     def with_columns(self, columns: Mapping[str, Any]) -> "Parsed":
         """The same rows with some columns replaced."""
