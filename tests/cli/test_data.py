@@ -32,7 +32,7 @@ def weather_folder(tmp_path):
     rng = np.random.default_rng(0)
     np.savez(
         folder / "weather.npz",
-        X=rng.normal(size=(weather.n_rows, weather.n_features)),
+        X=rng.normal(size=(weather.n_rows, len(weather.feature_names))),
         y=rng.integers(0, 2, weather.n_rows),
         feature_names=np.array(weather.feature_names),
         class_names=np.array(weather.class_names),
@@ -181,7 +181,7 @@ def test_fetch_says_where_a_data_set_is(invoke, weather_folder):
 def test_fetch_offline_says_what_to_do(invoke, tmp_path):
     result = invoke("data", "fetch", "covtype")
     assert result.exit_code == 1
-    for hint in (DATA_SETS["covtype"].file.mirrors[0].url, "covtype.data.gz", "cache"):
+    for hint in (DATA_SETS["covtype"].file.mirrors[0], "covtype.data.gz", "cache"):
         assert hint in result.output.replace("\n", "")
 
 

@@ -11,7 +11,7 @@ import typer
 
 from devfnn.errors import DataError, InputError
 from devfnn.streams import stream
-from devfnn.streams.files.options import FileOptions
+from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.generators.drifting import StreamOptions
 from devfnn.types import Chunk
 
@@ -20,7 +20,7 @@ INTERRUPTED = 130
 
 Wrap = Callable[[Iterable[Chunk]], Iterator[Chunk]]
 
-_OPTIONS = "|".join({*FileOptions.__annotations__, *StreamOptions.__annotations__})
+_OPTIONS = "|".join({*ReadOptions.__annotations__, *StreamOptions.__annotations__})
 _IN_PYTHON = re.compile(rf"\b({_OPTIONS})=(?:'([^'\"]+)'|\"([^'\"]+)\"|(None|True|False)\b)")
 
 

@@ -14,9 +14,8 @@ from devfnn.cli.option_parsing import form
 from devfnn.experiments.settings import StreamSettings
 from devfnn.formatting import count, listed
 from devfnn.streams.datasets.catalogue import DATA_SETS
-from devfnn.streams.datasets.checking import OWN_OPTIONS
 from devfnn.streams.datasets.description import DataSet
-from devfnn.streams.datasets.loading import download_folder, locate
+from devfnn.streams.datasets.loading import OWN_OPTIONS, download_folder, locate
 from devfnn.streams.drift import KINDS, Positions
 from devfnn.streams.files.options import CHOICES as FILE_CHOICES
 from devfnn.streams.generators.catalogue import GENERATORS
@@ -85,7 +84,7 @@ def data_set_row(data_set: DataSet, data_dir: Folder) -> list[Fact]:
     return [
         Fact("data set", data_set.name),
         Fact("rows", data_set.n_rows),
-        Fact("features", data_set.n_features),
+        Fact("features", len(data_set.feature_names)),
         Fact("classes", len(data_set.class_names)),
         Fact("licence", data_set.licence, licence),
         Fact("where", _where(data_set, data_dir)),
@@ -110,7 +109,7 @@ def _data_set_facts(data_set: DataSet, data_dir: Folder, target: str | None) -> 
     located = locate(data_set, data_dir)
     file = data_set.file
     chosen = data_set.targets.get(target or "")
-    urls = [] if file is None else [mirror.url for mirror in file.mirrors]
+    urls = [] if file is None else list(file.mirrors)
     sha256 = None if file is None else file.sha256
     path = str(located.path) if located else None
     return [

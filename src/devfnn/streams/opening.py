@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from devfnn.errors import InputError
-from devfnn.streams.datasets import checking
+from devfnn.streams.datasets import loading
 from devfnn.streams.datasets.catalogue import DATA_SETS
 from devfnn.streams.datasets.loading import dataset
 from devfnn.streams.files.content import STANDARD_INPUT
-from devfnn.streams.files.options import FileOptions
+from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.files.reading import read
 from devfnn.streams.generators.catalogue import GENERATORS
 from devfnn.streams.generators.drifting import StreamOptions
@@ -54,9 +54,9 @@ def option_types(name: str) -> dict[str, Any]:
         own = [each.name for each in parameters.values() if each.kind is not each.VAR_KEYWORD]
         return {option: hints[option] for option in own} | typing.get_type_hints(StreamOptions)
     if name in DATA_SETS:
-        return typing.get_type_hints(FileOptions) | {"target": str | None}
+        return typing.get_type_hints(ReadOptions) | {"target": str | None}
     if name == STANDARD_INPUT or os.path.exists(name):
-        return typing.get_type_hints(FileOptions)
+        return typing.get_type_hints(ReadOptions)
     close = difflib.get_close_matches(name, [*GENERATORS, *DATA_SETS], n=2)
     hint = f"; did you mean {' or '.join(close)}?" if close else ""
     raise InputError(
@@ -76,4 +76,4 @@ def check_options(name: str, options: Mapping[str, Any]) -> None:
     if name in DATA_SETS:
         given = dict(options)
         target = given.pop("target", None)
-        checking.check_options(DATA_SETS[name], target, typing.cast(FileOptions, given))
+        loading.check_options(DATA_SETS[name], target, given)

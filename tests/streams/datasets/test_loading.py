@@ -17,7 +17,6 @@ import devfnn
 from devfnn.errors import DataError, InputError
 from devfnn.streams import dataset
 from devfnn.streams.datasets.catalogue import DATA_SETS
-from devfnn.streams.datasets.description import Mirror
 from devfnn.streams.datasets.loading import (
     Located,
     cache_folder,
@@ -183,7 +182,7 @@ def test_categories_of_kdd99_have_a_column_for_every_text_that_occurs(some_rows,
     assert "service" in names
 
 
-@pytest.mark.parametrize("options", [{}, {"categorical": ["day"]}, {"categorical": [1]}])
+@pytest.mark.parametrize("options", [{}, {"categorical": ["day"]}])
 def test_electricity_is_the_same_from_arff(some_rows, tmp_path, options):
     arrays = some_rows("electricity", 10)
     text = electricity_arff(arrays["X"], arrays["y"])
@@ -220,12 +219,12 @@ def test_susy_is_the_same_from_csv(some_rows, tmp_path, change):
     np.testing.assert_array_equal(y, arrays["y"])
 
 
-def test_places_are_those_of_the_features(some_rows, tmp_path, change):
+def test_the_columns_asked_for_are_the_same_from_any_file(some_rows, tmp_path, change):
     arrays = some_rows("susy-30k", 1000)
     os.rename(tmp_path / "npz" / "susy-30k.npz", tmp_path / "npz" / "susy.npz")
     change("susy", n_rows=len(arrays["y"]))
     (tmp_path / "raw" / "SUSY.csv").write_bytes(susy_text(arrays["X"], arrays["y"]))
-    X, _ = assert_same(*both(tmp_path, "susy", ignore=[0, -1]))
+    X, _ = assert_same(*both(tmp_path, "susy", ignore=["lepton_1_pT", "cos_theta_r1"]))
     np.testing.assert_array_equal(X, arrays["X"][:, 1:-1])
 
 
@@ -269,7 +268,7 @@ def test_electricity_is_downloaded_and_read(data_dir, tmp_path, server, change):
     published = DATA_SETS["electricity"].file
     assert hashlib.sha256(content).hexdigest() == published.sha256
     url = server.put("/electricity.arff", content, cuts=[1_000_000])
-    change("electricity", file=dataclasses.replace(published, mirrors=(Mirror(url),)))
+    change("electricity", file=dataclasses.replace(published, mirrors=(url,)))
     told = []
     stream = dataset(
         "electricity", data_dir=tmp_path, progress=lambda *numbers: told.append(numbers)
@@ -305,7 +304,7 @@ def test_a_data_set_downloads_to_the_cache(server, change, rng):
     X, y = small_weather(rng)
     content = weather_text(X, y)
     url = server.put("/weather.csv", content)
-    file = dataclasses.replace(DATA_SETS["weather"].file, mirrors=(Mirror(url),), sha256=None)
+    file = dataclasses.replace(DATA_SETS["weather"].file, mirrors=(url,), sha256=None)
     data_set = change("weather", n_rows=50, file=file)
     np.testing.assert_array_equal(gathered(dataset("weather"))[0], X)
     assert locate(data_set).path == pathlib.Path(os.environ["DEVFNN_CACHE"]) / "weather.csv"
@@ -366,7 +365,7 @@ def test_a_file_with_other_columns_is_refused(weather):
         ({"X": np.zeros((50, 7)), "feature_names": list("abcdefg")}, "it has the columns a, b"),
         ({"feature_names": list("abcdefgh")}, "it has the columns a, b"),
         ({"class_names": ["rain", "no rain"]}, "it has the classes rain, no rain, not no rain"),
-        ({"X": np.zeros((40, 8)), "y": np.zeros(40, int)}, "it has 40 rows, not 50"),
+        ({"X": np.zeros((40, 8)), "y": np.zeros(40, int)}, "it has the rows 40, not 50"),
         ({"y": None}, "there is no column 'y'"),
     ],
 )
@@ -420,10 +419,10 @@ def test_what_was_never_published_is_said():
         ("kdd99", {"target": "x"}, "target of kdd99 must be one of attack, binary, family"),
         ("weather", {"label": "target"}, "label is no option of a data set"),
         ("weather", {"names": ["a"]}, "names is no option of a data set"),
-        ("weather", {"ignore": "visibility"}, "ignore takes a list"),
-        ("weather", {"ignore": ["target"]}, "ignore: weather has no feature 'target', only temp"),
-        ("weather", {"ignore": [8]}, "ignore: weather has no feature 8"),
-        ("weather", {"time": "when"}, "time: weather has no feature 'when'"),
+        ("weather", {"ignore": "visibility"}, "ignore must be a list"),
+        ("weather", {"ignore": ["target"]}, "weather has no feature 'target', only temp"),
+        ("weather", {"ignore": [2]}, "weather has no feature 2"),
+        ("weather", {"time": "when"}, "weather has no feature 'when'"),
         ("kdd99", {"numeric": ["service"]}, "service holds texts; with categories='codes'"),
         ("kdd99", {"categories": "x"}, "categories must be one of"),
         ("kdd99", {"chunk_rows": 0}, "chunk_rows must be a whole number"),
@@ -443,7 +442,7 @@ def test_a_feature_may_be_the_time(weather):
 def test_without_a_download_the_error_says_what_to_do(tmp_path):
     with pytest.raises(DataError) as error:
         dataset("covtype", data_dir=tmp_path, download=False)
-    address = DATA_SETS["covtype"].file.mirrors[0].url
+    address = DATA_SETS["covtype"].file.mirrors[0]
     assert f"covtype is not in {tmp_path}" in str(error.value)
     assert f"download {address}, and put it as covtype.data.gz into {tmp_path}" in str(error.value)
 
@@ -609,23 +608,19 @@ def test_downloads_go_to_the_folder_given_else_to_the_cache(three_folders):
     assert download_folder() == cache == cache_folder()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere platformdirs knows")
 @pytest.mark.parametrize(
-    ("platform", "variables", "expected"),
+    ("variables", "expected"),
     [
-        ("linux", {"XDG_CACHE_HOME": "/x"}, "/x/devfnn"),
-        ("linux", {}, "/home/me/.cache/devfnn"),
-        ("darwin", {"XDG_CACHE_HOME": "/x"}, "/home/me/Library/Caches/devfnn"),
-        ("win32", {"LOCALAPPDATA": "/local"}, "/local/devfnn"),
-        ("win32", {}, "/home/me/AppData/Local/devfnn"),
-        ("linux", {"DEVFNN_CACHE": "~/mine"}, "/home/me/mine"),
+        ({"XDG_CACHE_HOME": "/x"}, "/x/devfnn"),
+        ({}, "/home/me/.cache/devfnn"),
+        ({"DEVFNN_CACHE": "~/mine"}, "/home/me/mine"),
     ],
 )
-def test_the_cache_is_where_the_system_has_it(monkeypatch, platform, variables, expected):
-    for name in ("DEVFNN_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+def test_the_cache_is_where_the_system_has_it(monkeypatch, variables, expected):
+    for name in ("DEVFNN_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(sys, "platform", platform)
-    monkeypatch.setattr(pathlib.Path, "home", lambda: pathlib.Path("/home/me"))
     monkeypatch.setenv("HOME", "/home/me")
     assert cache_folder() == pathlib.Path(expected)

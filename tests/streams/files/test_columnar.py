@@ -199,12 +199,9 @@ def test_dates_far_out_are_seconds():
         2.0**40,
         -(2.0**40),
     ]
-    far = pa.array([2**62, 0], pa.timestamp("s"))
-    assert whole(read(as_arrow({"t": far, "label": [0, 1]}))).X[0, 0] == 2.0**62
-    with pytest.raises(DataError, match="not as it should be"):
-        whole(read(as_arrow({"t": far, "x": [1, 2], "label": [0, 1]}), time="t"))
-    days = pa.array([2**31 - 1], pa.int32()).cast(pa.date32())
-    assert whole(read(as_arrow({"t": days, "label": [0]}))).X[0, 0] == (2**31 - 1) * 86400.0
+    for far in (pa.array([0, 2**62], pa.timestamp("s")), pa.array([0, 2**31 - 1], pa.date32())):
+        with pytest.raises(DataError, match=r"row 2: .* in column 't' is no date"):
+            whole(read(as_arrow({"t": far, "label": [0, 1]}), inspect_rows=1))
 
 
 def test_large_whole_numbers_are_rounded_not_refused():
@@ -217,10 +214,9 @@ def test_large_whole_numbers_are_rounded_not_refused():
 def test_large_labels_are_exact():
     labels = [2**53, 2**53 + 1]
     assert whole(read(as_arrow({"a": [1, 2], "label": labels}))).y.tolist() == labels
-    larger = pa.array([2**64 - 1, 2**64 - 2], pa.uint64())
-    stream = read(as_arrow({"a": [1, 2], "label": larger}))
-    assert stream.classes == ("18446744073709551615", "18446744073709551614")
-    assert whole(stream).y.tolist() == list(stream.classes)
+    larger = pa.array([1, 2**64 - 1], pa.uint64())
+    with pytest.raises(DataError, match="row 2: '18446744073709551615' in column 'label'"):
+        whole(read(as_arrow({"a": [1, 2], "label": larger})))
 
 
 def test_dates_and_times_can_be_labels():

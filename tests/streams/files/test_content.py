@@ -162,9 +162,9 @@ def test_a_format_can_be_declared_and_may_be_wrong(tmp_path):
 
 
 def test_what_is_no_file_is_refused(tmp_path):
-    with pytest.raises(DataError, match="there is no file"):
+    with pytest.raises(DataError, match="No such file"):
         read(tmp_path / "none.csv")
-    with pytest.raises(DataError, match="is a folder"):
+    with pytest.raises(DataError, match="Is a directory"):
         read(str(tmp_path))
     with pytest.raises(InputError, match="a path or an open binary file"):
         read(5)

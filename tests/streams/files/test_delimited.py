@@ -48,7 +48,7 @@ def test_a_last_row_without_a_line_end_is_a_row(table, n_bytes, n_cut):
 
 
 def test_blank_lines_and_a_byte_order_mark_mean_nothing():
-    text = b"\xef\xbb\xbf\n\r\n  \na,label\n\n1,x\n\n\n2,y\n\n"
+    text = b"\xef\xbb\xbf\n\r\na,label\n\n1,x\n\n\n2,y\n\n"
     for n_bytes in range(1, len(text)):
         with cut_into(n_bytes, 3):
             assert rows_of(text) == ([[1.0], [2.0]], ["x", "y"])

@@ -1,5 +1,6 @@
 """Pieces: cut where rows end, worked on in order, and nothing left behind."""
 
+import functools
 import io
 import itertools
 import re
@@ -12,9 +13,9 @@ from hypothesis import strategies as st
 from devfnn.errors import DataError
 from devfnn.streams.files import splitting
 from devfnn.streams.files.content import Content
-from devfnn.streams.files.splitting import QuotedRows, row_pieces, worked_on
+from devfnn.streams.files.splitting import last_quoted_end, row_pieces, worked_on
 
-ROWS = QuotedRows(b'"', b",")
+last_end = functools.partial(last_quoted_end, delimiter=b",")
 TEXTS = st.lists(
     st.sampled_from([b'"', b'""', b",", b'"\n', b',"', b"\n", b"a", b" ", b"\r\n", b'",']),
     max_size=40,
@@ -42,12 +43,12 @@ def last_end_slowly(text: bytes) -> int:
 @example(b'"a""\n"\n')
 @example(b'1,2" x\n"a\nb",3\n"c')
 def test_the_last_row_ends_outside_of_quotes(text):
-    assert ROWS.last_end(text) == last_end_slowly(text)
+    assert last_end(text) == last_end_slowly(text)
 
 
 @given(TEXTS.filter(lambda text: b"\n" in text))
 def test_the_careful_way_finds_the_same_end(text):
-    assert ROWS._last_end_by_value(text, b"\n") == last_end_slowly(text)
+    assert splitting._last_end_slowly(text, b",", b"\n") == last_end_slowly(text)
 
 
 @given(TEXTS, st.integers(1, 20))
@@ -57,7 +58,7 @@ def test_pieces_are_the_whole_text_and_end_where_rows_end(text, n_bytes):
         patch.setattr(splitting, "PIECE_BYTES", n_bytes)
         found = []
         try:
-            for piece in row_pieces(Content(io.BytesIO(closed)), ROWS.last_end):
+            for piece in row_pieces(Content(io.BytesIO(closed)), last_end):
                 found.append(piece)
         except DataError:
             assert last_end_slowly(closed + b"\n") <= len(closed)
@@ -70,7 +71,7 @@ def test_pieces_are_the_whole_text_and_end_where_rows_end(text, n_bytes):
 
 def test_a_quote_that_is_never_closed_is_refused():
     text = b'1,2\n3,"4\n5,6\n'
-    found = row_pieces(Content(io.BytesIO(text)), ROWS.last_end)
+    found = row_pieces(Content(io.BytesIO(text)), last_end)
     assert next(found) == b"1,2\n"
     with pytest.raises(DataError, match=r"a pipe: a quote is never closed in the row '3,\"4"):
         next(found)
@@ -97,7 +98,7 @@ def test_many_quotes_in_one_long_row_take_no_time(monkeypatch):
     monkeypatch.setattr(splitting, "PIECE_BYTES", 1 << 16)
     rows = b'1,"never closed\n' + b"2,3\n" * 500_000
     with pytest.raises(DataError, match="a quote is never closed"):
-        list(row_pieces(Content(io.BytesIO(rows)), ROWS.last_end))
+        list(row_pieces(Content(io.BytesIO(rows)), last_end))
 
 
 # ---- work in threads

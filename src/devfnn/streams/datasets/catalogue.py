@@ -1,12 +1,14 @@
 """The data sets that have a name here."""
 
-from devfnn.streams.datasets.description import DataSet, Mirror, RemoteFile, Target
-from devfnn.streams.files.options import FileOptions
+import dataclasses
+from typing import Any
+
+from devfnn.streams.datasets.description import DataSet, RemoteFile, Target
 
 _UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 
 
-def _csv(*names: str, label: str, header: bool = False) -> FileOptions:
+def _csv(*names: str, label: str, header: bool = False) -> dict[str, Any]:
     """How a CSV file with these columns is read."""
     return {"format": "csv", "delimiter": ",", "header": header, "names": names, "label": label}
 
@@ -32,8 +34,8 @@ ELECTRICITY = DataSet(
     file=RemoteFile(
         name="electricity-normalized.arff",
         mirrors=(
-            Mirror("https://www.openml.org/data/download/2419/electricity-normalized.arff"),
-            Mirror("https://api.openml.org/data/v1/download/2419/electricity-normalized.arff"),
+            "https://www.openml.org/data/download/2419/electricity-normalized.arff",
+            "https://api.openml.org/data/v1/download/2419/electricity-normalized.arff",
         ),
         n_bytes=3_092_013,
         sha256="2d86fbc74c69a5c04bcde0119bce280dd6d8efa0115987edc75b77ccf024d7f2",
@@ -70,18 +72,12 @@ WEATHER = DataSet(
     file=RemoteFile(
         name="weather.csv",
         mirrors=(
-            Mirror(
-                "https://files.pythonhosted.org/packages/57/53/1c90bc05e4fbf2cb768ed140d7a9bce301"
-                "d671cce7bdc15b82522ede1b3e/scikit-multiflow-0.4.1.tar.gz",
-                member="scikit-multiflow-0.4.1/src/skmultiflow/data/datasets/weather.csv",
-                sha256="ed4f791107cb7f789f0bb0620c50e743a4d397905146a4d06c62eb98607aa101",
-            ),
-            Mirror(
-                "https://raw.githubusercontent.com/scikit-multiflow/streaming-datasets/master/"
-                "weather.csv"
-            ),
+            "https://raw.githubusercontent.com/online-ml/river/e6ff8574c85725895d93aa3f9ed09738cb3"
+            "a1665/src/skmultiflow/data/datasets/weather.csv",
+            "https://raw.githubusercontent.com/scikit-multiflow/streaming-datasets/master/"
+            "weather.csv",
         ),
-        n_bytes=15_532_019,
+        n_bytes=772_138,
         sha256="3c38f05bdc5c4cb115f122414c66976e3662c875d96d7199d9e47fc46aff150e",
     ),
     options=_csv(*_WEATHER_FEATURES, "target", label="target", header=True),
@@ -115,8 +111,8 @@ SUSY = DataSet(
     file=RemoteFile(
         name="SUSY.csv.gz",
         mirrors=(
-            Mirror(f"{_UCI}/00279/SUSY.csv.gz"),
-            Mirror("https://mlphysics.ics.uci.edu/data/susy/SUSY.csv.gz"),
+            f"{_UCI}/00279/SUSY.csv.gz",
+            "https://mlphysics.ics.uci.edu/data/susy/SUSY.csv.gz",
         ),
         other_names=("SUSY.csv",),
     ),
@@ -128,16 +124,13 @@ SUSY = DataSet(
     ),
 )
 
-SUSY_30K = DataSet(
+SUSY_30K = dataclasses.replace(
+    SUSY,
     name="susy-30k",
     title="SUSY, 30,000 rows",
     summary="A random subset of susy.",
-    home_page=SUSY.home_page,
-    licence=SUSY.licence,
-    citation=SUSY.citation,
     n_rows=30_000,
-    feature_names=_SUSY_FEATURES,
-    class_names=SUSY.class_names,
+    file=None,
     drawn_from="susy",
     by_hand="The rows can be drawn from susy (0.9 GB): get that first, with dataset('susy').",
     notes=(
@@ -200,8 +193,8 @@ KDD99 = DataSet(
     file=RemoteFile(
         name="kddcup.data_10_percent.gz",
         mirrors=(
-            Mirror("https://ndownloader.figshare.com/files/5976042"),
-            Mirror(f"{_UCI}/kddcup99-mld/kddcup.data_10_percent.gz"),
+            "https://ndownloader.figshare.com/files/5976042",
+            f"{_UCI}/kddcup99-mld/kddcup.data_10_percent.gz",
         ),
         sha256="8045aca0d84e70e622d1148d7df782496f6333bf6eb979a1b0837c42a9fd9561",
         other_names=("kddcup.data_10_percent", "kddcup.data_10_percent_corrected"),
@@ -257,8 +250,8 @@ COVTYPE = DataSet(
     file=RemoteFile(
         name="covtype.data.gz",
         mirrors=(
-            Mirror("https://ndownloader.figshare.com/files/5976039"),
-            Mirror(f"{_UCI}/covtype/covtype.data.gz"),
+            "https://ndownloader.figshare.com/files/5976039",
+            f"{_UCI}/covtype/covtype.data.gz",
         ),
         sha256="614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771",
         other_names=("covtype.data",),

@@ -3,20 +3,7 @@
 import dataclasses
 import pathlib
 from collections.abc import Hashable, Mapping
-
-from devfnn.streams.files.options import FileOptions
-
-
-@dataclasses.dataclass(frozen=True)
-class Mirror:
-    """A place from which a file can be had."""
-
-    url: str
-    """Address of the file, or of an archive that holds it."""
-    member: str | None = None
-    """Name of the file in the archive; None if the address is that of the file itself."""
-    sha256: str | None = None
-    """Checksum of the archive."""
+from typing import Any
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,21 +12,14 @@ class RemoteFile:
 
     name: str
     """What the file is called in a folder of data sets."""
-    mirrors: tuple[Mirror, ...]
-    """Where to get it, the best place first."""
+    mirrors: tuple[str, ...]
+    """Addresses, the best first."""
     n_bytes: int | None = None
     """Size of the download, for people; None where it is not known."""
     sha256: str | None = None
     """None where nobody publishes it. Rows and columns are counted in any case."""
     other_names: tuple[str, ...] = ()
     """What the same rows may be called too, for instance without compression."""
-
-    def directions(self, folder: pathlib.Path) -> str:
-        """How a person can get the file, and where to put it."""
-        mirror = self.mirrors[0]
-        unpack = "" if mirror.member is None else f", unpack {mirror.member} from it"
-        where = f"{folder} or the folder that DEVFNN_DATA names"
-        return f"download {mirror.url}{unpack}, and put it as {self.name} into {where}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +50,7 @@ class DataSet:
     """How the published file writes these labels, in the same order."""
     file: RemoteFile | None = None
     """The published file; None if there is none that can be read here."""
-    options: FileOptions = dataclasses.field(default_factory=FileOptions)
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """How to read the published file."""
     category_values: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     """Columns of texts, or of numbers that may be taken for texts, with all that occur."""
@@ -88,19 +68,9 @@ class DataSet:
     """What one should know before using it."""
 
     @property
-    def n_features(self) -> int:
-        """Columns that are features, before categories are turned into numbers."""
-        return len(self.feature_names)
-
-    @property
     def target_names(self) -> tuple[str, ...]:
         """What can be learned; the first by default."""
         return (self.default_target, *self.targets)
-
-    @property
-    def npz_name(self) -> str:
-        """What the file with the arrays of the data set is called."""
-        return f"{self.name}.npz"
 
     @property
     def checks(self) -> tuple[str, ...]:
@@ -111,7 +81,10 @@ class DataSet:
 
     def directions(self, folder: pathlib.Path) -> str:
         """How a person can get the data set, and where to put it."""
-        if self.file is not None:
-            return self.file.directions(folder)
-        arrays = f"put {self.npz_name}, with arrays X, y and feature_names, into {folder}"
-        return f"{self.by_hand} If you have the rows, {arrays}"
+        if self.file is None:
+            arrays = f"put {self.name}.npz, with arrays X, y and feature_names, into {folder}"
+            return f"{self.by_hand} If you have the rows, {arrays}"
+        return (
+            f"download {self.file.mirrors[0]}, and put it as {self.file.name} into {folder} or the "
+            "folder that DEVFNN_DATA names"
+        )

@@ -1,11 +1,9 @@
 """Files of data sets from the network: checked, and put in place whole or not at all."""
 
 import contextlib
-import errno
 import logging
 import os
 import pathlib
-import tarfile
 import tempfile
 import textwrap
 import urllib.parse
@@ -13,13 +11,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from devfnn.errors import DataError
-from devfnn.streams.datasets.description import Mirror, RemoteFile
+from devfnn.streams.datasets.description import DataSet
 
 Progress = Callable[[int, int | None], object]
 """Called with the bytes that are here and those of the whole file, None if nobody knows."""
-
-OFFLINE = "DEVFNN_OFFLINE"
-"""Environment variable: with 1, nothing is ever downloaded."""
 
 RETRIES = 1
 """How often a download that fails is tried again at the same address."""
@@ -27,70 +22,54 @@ RETRIES = 1
 TIMEOUT_SECONDS = 30.0
 """How long a server may be silent."""
 
-_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
-
 logger = logging.getLogger(__name__)
 
 
 def is_offline() -> bool:
     """Whether the user has forbidden to use the network."""
-    return os.environ.get(OFFLINE, "").strip().lower() not in ("", "0", "no", "false")
+    return os.environ.get("DEVFNN_OFFLINE", "").strip().lower() not in ("", "0", "no", "false")
 
 
-def fetch(file: RemoteFile, folder: pathlib.Path, progress: Progress | None = None) -> pathlib.Path:
-    """Download a file into a folder from the first address that has it.
+def fetch(
+    data_set: DataSet, folder: pathlib.Path, progress: Progress | None = None
+) -> pathlib.Path:
+    """Download the file of a data set into a folder, from the first address that has it.
 
-    Parameters
-    ----------
-    file
-        What to get, from where, and how to know that it is right.
-    folder
-        Where to; it is made if need be.
-    progress
-        Called with the bytes that are here and those of the whole file (None if nobody knows).
-
-    Raises
-    ------
-    DataError
-        Says why no address could give the file, and how to get it by hand.
+    The folder is made if need be. DataError says why no address could give the file, and how to
+    get it by hand.
     """
+    file, reasons = data_set.file, []
+    assert file is not None
     if is_offline():
-        raise DataError(f"{OFFLINE} is set; {file.directions(folder)}")
-    target, reasons = folder / file.name, []
-    with writing(target):
-        folder.mkdir(parents=True, exist_ok=True)
-        for mirror in file.mirrors:
-            logger.info("downloading %s from %s", file.name, mirror.url)
-            try:
-                with tempfile.TemporaryDirectory(prefix=".download-", dir=folder) as draft:
-                    os.replace(_retrieved(file, mirror, pathlib.Path(draft), progress), target)
-            except (OSError, ValueError, KeyError, EOFError, tarfile.TarError) as error:
-                if getattr(error, "errno", None) is not None:
-                    raise  # trouble with the disk, not with the network
-                reasons.append(f"{mirror.url}: {_reason(error)}")
-                logger.info("%s", reasons[-1])
-                continue
-            logger.info("%s is in %s", file.name, folder)
-            return target
+        raise DataError(f"DEVFNN_OFFLINE is set; {data_set.directions(folder)}")
+    for url in file.mirrors:
+        logger.info("downloading %s from %s", file.name, url)
+        try:
+            with replacing(folder / file.name) as draft:
+                _retrieve(url, draft, file.sha256, progress)
+        except DataError:
+            raise  # trouble with the disk, not with the network
+        except (OSError, ValueError) as error:
+            reasons.append(f"{url}: {_reason(error)}")
+            logger.info("%s", reasons[-1])
+            continue
+        logger.info("%s is in %s", file.name, folder)
+        return folder / file.name
     raise DataError(
         f"{file.name} could not be downloaded ({'; '.join(reasons)}). To get it by hand: "
-        f"{file.directions(folder)}"
+        f"{data_set.directions(folder)}"
     )
 
 
-def _retrieved(
-    file: RemoteFile, mirror: Mirror, draft: pathlib.Path, progress: Progress | None
-) -> pathlib.Path:
-    """The file from one address, in a folder of its own, checked and unpacked."""
+def _retrieve(url: str, path: pathlib.Path, sha256: str | None, progress: Progress | None) -> None:
     import pooch
 
     pooch.get_logger().setLevel(logging.WARNING)  # it would print what is logged here already
-    sha256 = file.sha256 if mirror.member is None else mirror.sha256
     source = pooch.create(
-        path=draft,
+        path=path.parent,
         base_url="",
-        registry={file.name: sha256 and f"sha256:{sha256}"},
-        urls={file.name: mirror.url},
+        registry={path.name: sha256 and f"sha256:{sha256}"},
+        urls={path.name: url},
         retry_if_failed=RETRIES,
     )
     downloader = pooch.HTTPDownloader(
@@ -100,15 +79,7 @@ def _retrieved(
         headers={"Accept-Encoding": "identity"},
         hooks={"response": refuse_insecure_redirect},
     )
-    path = pathlib.Path(source.fetch(file.name, downloader=downloader))
-    if mirror.member is None:
-        return path
-    with tarfile.open(path) as archive:
-        archive.extract(mirror.member, draft / "unpacked", filter="data")
-    path = draft / "unpacked" / mirror.member
-    if file.sha256 not in (None, actual := pooch.file_hash(path)):
-        raise ValueError(f"{mirror.member} has the sha256 {actual}, not {file.sha256}")
-    return path
+    source.fetch(path.name, downloader=downloader)
 
 
 def refuse_insecure_redirect(response: Any, **_: Any) -> None:
@@ -147,18 +118,21 @@ def _reason(error: Exception) -> str:
 
 
 @contextlib.contextmanager
-def writing(path: pathlib.Path) -> Iterator[None]:
-    """Say clearly why a file cannot be written."""
-    elsewhere = "choose another folder with data_dir or DEVFNN_CACHE"
+def replacing(path: pathlib.Path) -> Iterator[pathlib.Path]:
+    """A file that takes the place of another if all goes well.
+
+    DataError says why it cannot be written; errors of the network have no number and pass.
+    """
     try:
-        yield
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".draft-", dir=path.parent) as folder:
+            draft = pathlib.Path(folder) / path.name
+            yield draft
+            os.replace(draft, path)
     except OSError as error:
-        if error.errno in _FULL:
-            raise DataError(
-                f"the disk is full: {path.name} does not fit into {path.parent}; make room there "
-                f"and call again, or {elsewhere}"
-            ) from error
+        if error.errno is None:
+            raise
         raise DataError(
-            f"{path.name} cannot be written into {path.parent} ({error.strerror or error}); "
-            f"{elsewhere}"
+            f"{path.name} cannot be written into {path.parent} ({error.strerror or error}); choose "
+            "another folder with data_dir or DEVFNN_CACHE"
         ) from error

@@ -1,33 +1,33 @@
-"""A data set by its name: found on this machine, drawn or downloaded, then read."""
+"""A data set by its name: found on this machine, drawn or downloaded, then read and checked."""
 
+import dataclasses
 import difflib
+import functools
 import logging
 import os
 import pathlib
-import sys
-import tempfile
-from collections.abc import Iterator
-from typing import NamedTuple, Unpack
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from devfnn.errors import DataError, InputError
 from devfnn.streams.datasets.catalogue import DATA_SETS, UNPUBLISHED
-from devfnn.streams.datasets.checking import check_options, open_file
 from devfnn.streams.datasets.description import DataSet
-from devfnn.streams.datasets.download import Progress, fetch, writing
-from devfnn.streams.files.options import FileOptions
-from devfnn.streams.stream import Stream
+from devfnn.streams.datasets.download import Progress, fetch, replacing
+from devfnn.streams.files.options import ReadOptions
+from devfnn.streams.files.reading import read
+from devfnn.streams.stream import Blocks, Stream
 from devfnn.types import Chunk
 
-DATA = "DEVFNN_DATA"
-"""Environment variable that names a folder of data sets."""
-
-CACHE = "DEVFNN_CACHE"
-"""Environment variable that names the folder for downloads."""
-
 DRAWING_SEED = 30_000
+
+OWN_OPTIONS = (
+    *("format", "label", "names", "header", "delimiter", "encoding"),
+    *("missing_values", "category_values"),
+)
+"""Options of `read` that a data set answers by itself."""
 
 Folder = str | os.PathLike[str]
 
@@ -41,7 +41,7 @@ def dataset(
     download: bool = True,
     progress: Progress | None = None,
     target: str | None = None,
-    **options: Unpack[FileOptions],
+    **options: Any,
 ) -> Stream:
     """A public data set as a stream, downloaded at its first use.
 
@@ -54,8 +54,7 @@ def dataset(
     Parameters
     ----------
     name
-        One of electricity, weather, susy, susy-30k, kdd99, covtype, sea-paper, hyperplane-paper;
-        `DATA_SETS` in `devfnn.streams.datasets.catalogue` says more of each.
+        One of electricity, weather, susy, susy-30k, kdd99, covtype, sea-paper, hyperplane-paper.
     data_dir
         A folder to look into first, and to download to. By default downloads go to the user's
         cache, or to the folder that DEVFNN_CACHE names.
@@ -76,10 +75,16 @@ def dataset(
     """
     data_set = described(name)
     check_options(data_set, target, options)
-    located = locate(data_set, data_dir)
+    located = locate(data_set, data_dir) or _drawn(data_set, data_dir)
     if located is None:
-        located = _obtained(data_set, data_dir, download, progress)
-    return open_file(data_set, located.path, located.origin, target, options)
+        folder = download_folder(data_dir)
+        if data_set.file is None or not download:
+            looked_in = ", ".join(map(str, folders(data_dir)))
+            raise DataError(
+                f"{name} is not in {looked_in}. To get it: {data_set.directions(folder)}"
+            )
+        located = Located(fetch(data_set, folder, progress), "published")
+    return _opened(data_set, located, target, options)
 
 
 def described(name: str) -> DataSet:
@@ -103,7 +108,7 @@ class Located(NamedTuple):
 
 def locate(data_set: DataSet, data_dir: Folder | None = None) -> Located | None:
     """The file of a data set, in the first folder that has one; None if none has."""
-    names = {data_set.npz_name: "npz"}
+    names = {f"{data_set.name}.npz": "npz"}
     if data_set.file is not None:
         names |= dict.fromkeys((data_set.file.name, *data_set.file.other_names), "published")
     if data_set.drawn_from is not None:
@@ -117,7 +122,7 @@ def locate(data_set: DataSet, data_dir: Folder | None = None) -> Located | None:
 
 def folders(data_dir: Folder | None = None) -> tuple[pathlib.Path, ...]:
     """Where data sets are looked for: the folder given, that of DEVFNN_DATA, that of downloads."""
-    given = [folder for folder in (data_dir, os.environ.get(DATA)) if folder]
+    given = [folder for folder in (data_dir, os.environ.get("DEVFNN_DATA")) if folder]
     return tuple(dict.fromkeys([*map(_path, given), cache_folder()]))
 
 
@@ -128,63 +133,46 @@ def download_folder(data_dir: Folder | None = None) -> pathlib.Path:
 
 def cache_folder() -> pathlib.Path:
     """The folder of downloads: DEVFNN_CACHE, else where the system keeps what can be had again."""
-    if os.environ.get(CACHE):
-        return _path(os.environ[CACHE])
-    home = pathlib.Path.home()
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "devfnn"
-    if sys.platform == "win32":
-        return _path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "devfnn"
-    return _path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "devfnn"
+    import platformdirs
+
+    if os.environ.get("DEVFNN_CACHE"):
+        return _path(os.environ["DEVFNN_CACHE"])
+    return platformdirs.user_cache_path("devfnn", appauthor=False, opinion=False)
 
 
 def _path(folder: Folder) -> pathlib.Path:
     return pathlib.Path(folder).expanduser()
 
 
-def _obtained(
-    data_set: DataSet, data_dir: Folder | None, download: bool, progress: Progress | None
-) -> Located:
-    """The file of a data set that was not here: drawn, or downloaded."""
-    folder = download_folder(data_dir)
-    if data_set.drawn_from is not None:
-        whole = DATA_SETS[data_set.drawn_from]
-        located = locate(whole, data_dir)
-        if located is not None:
-            rows = open_file(whole, located.path, located.origin, None, FileOptions())
-            return Located(_draw(data_set, rows, folder), "drawn")
-    if data_set.file is not None and download:
-        return Located(fetch(data_set.file, folder, progress), "published")
-    looked_in = ", ".join(str(each) for each in folders(data_dir))
-    raise DataError(
-        f"{data_set.name} is not in {looked_in}. To get it: {data_set.directions(folder)}"
-    )
+def _drawn(data_set: DataSet, data_dir: Folder | None) -> Located | None:
+    """Rows of a larger data set, in its order, as arrays in a file; None if that is not here.
 
-
-def _draw(data_set: DataSet, whole: Stream, folder: pathlib.Path) -> pathlib.Path:
-    """Rows of a larger data set, in its order, as arrays in a file of the folder.
-
-    The larger one is read once, and only the rows drawn are kept.
+    The larger one is read once, to its end, and only the rows drawn are kept.
     """
-    assert whole.n_rows is not None
-    target = folder / f"{data_set.name}-drawn.npz"
+    whole = DATA_SETS.get(data_set.drawn_from or "")
+    located = None if whole is None else locate(whole, data_dir)
+    if whole is None or located is None:
+        return None
+    is_drawn = np.zeros(whole.n_rows, bool)
+    is_drawn[drawn_rows(whole.n_rows, data_set.n_rows)] = True
     logger.info("drawing %d of %d rows", data_set.n_rows, whole.n_rows)
-    parts = list(_chosen(whole.blocks(), drawn_rows(whole.n_rows, data_set.n_rows)))
-    with writing(target):
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".drawing-", dir=folder) as draft:
-            path = pathlib.Path(draft) / target.name
-            np.savez_compressed(
-                path,
-                X=np.concatenate([part.X for part in parts]),
-                y=np.concatenate([part.y for part in parts]),
-                feature_names=np.array(data_set.feature_names),
-                class_names=np.array(data_set.class_names),
-                about=np.array(f"drawn from {data_set.drawn_from} with seed {DRAWING_SEED}"),
-            )
-            os.replace(path, target)
-    logger.info("%s is in %s", target.name, folder)
-    return target
+    parts: list[Chunk] = []
+    n_before = 0
+    for block in _opened(whole, located, None, {}).blocks():
+        parts.append(block.rows(is_drawn[n_before : n_before + len(block.y)]))
+        n_before += len(block.y)
+    path = download_folder(data_dir) / f"{data_set.name}-drawn.npz"
+    with replacing(path) as draft:
+        np.savez_compressed(
+            draft,
+            X=np.concatenate([part.X for part in parts]),
+            y=np.concatenate([part.y for part in parts]),
+            feature_names=np.array(data_set.feature_names),
+            class_names=np.array(data_set.class_names),
+            about=np.array(f"drawn from {whole.name} with seed {DRAWING_SEED}"),
+        )
+    logger.info("%s is in %s", path.name, path.parent)
+    return Located(path, "drawn")
 
 
 def drawn_rows(n_all: int, n_drawn: int) -> npt.NDArray[np.int64]:
@@ -193,12 +181,110 @@ def drawn_rows(n_all: int, n_drawn: int) -> npt.NDArray[np.int64]:
     return np.sort(np.argpartition(keys, n_drawn - 1)[:n_drawn])
 
 
-def _chosen(blocks: Iterator[Chunk], numbers: npt.NDArray[np.int64]) -> Iterator[Chunk]:
-    """The rows with these numbers; all rows are read, so that a file cut off is noticed."""
-    n_before = 0
-    for block in blocks:
-        n_after = n_before + len(block.y)
-        first, last = np.searchsorted(numbers, [n_before, n_after])
-        if last > first:
-            yield block.rows(numbers[first:last] - n_before)
-        n_before = n_after
+def check_options(data_set: DataSet, target: str | None, options: Mapping[str, Any]) -> None:
+    """Refuse what cannot be asked of a data set, before anything is downloaded."""
+    if target is not None and target not in data_set.target_names:
+        known = ", ".join(data_set.target_names)
+        raise InputError(f"target of {data_set.name} must be one of {known}, not {target!r}")
+    for option in options:
+        if option in OWN_OPTIONS:
+            raise InputError(f"{option} is no option of a data set, which knows it by itself")
+    asked = ReadOptions(**options)
+    # Columns by name: their places are not the same in every file.
+    for column in (*asked.ignore, *asked.categorical, *asked.numeric, *asked.cyclic, asked.time):
+        if column not in (None, *data_set.feature_names):
+            known = ", ".join(data_set.feature_names)
+            raise InputError(f"{data_set.name} has no feature {column!r}, only {known}")
+    for name in asked.numeric:
+        if name in data_set.category_values and name not in data_set.options.get("numeric", ()):
+            raise InputError(f"{name} holds texts; with categories='codes' they are numbers")
+
+
+def _opened(
+    data_set: DataSet, located: Located, target: str | None, options: Mapping[str, Any]
+) -> Stream:
+    """The rows of a file; DataError if they are not those of the data set.
+
+    Columns and classes are looked at now; labels and the number of rows while reading.
+    """
+    path, is_published = located.path, located.origin == "published"
+    own = data_set.options if is_published else {"format": "npz", "label": "y"}
+    _check_file(data_set, path, own)
+    numeric = set(data_set.options.get("numeric", ())) - set(options.get("categorical", ()))
+    numeric |= set(options.get("numeric", ()))
+    values = {
+        name: texts for name, texts in data_set.category_values.items() if name not in numeric
+    }
+    stream = read(path, **{**own, **options, "numeric": [*numeric], "category_values": values})
+    labels = data_set.labels if is_published else range(len(data_set.class_names))
+    class_names, groups = data_set.class_names, tuple(range(len(data_set.class_names)))
+    chosen = data_set.targets.get(target or "")
+    if chosen is not None:
+        class_names, groups = chosen.class_names, chosen.groups
+    numbers = dict(zip(labels, groups, strict=True))
+    # Rows that are left out as bad are not missing.
+    is_whole = options.get("on_bad_row", "error") == "error"
+    return dataclasses.replace(
+        stream,
+        classes=tuple(range(len(class_names))),
+        class_names=class_names,
+        blocks=functools.partial(_checked_rows, stream.blocks, numbers, data_set, path, is_whole),
+        n_rows=data_set.n_rows if is_whole else None,
+        drift_positions=data_set.drift_positions,
+    )
+
+
+def _check_file(data_set: DataSet, path: pathlib.Path, own: Mapping[str, Any]) -> None:
+    """Refuse a file that can be seen at once to be another."""
+    try:
+        stream = read(path, **{**own, "categories": "codes"})
+    except InputError as error:
+        raise DataError(f"{path} is not {data_set.name}: {error}") from None
+    # A file may call the classes as the data set does, number them, or say nothing of them.
+    numbered = [
+        tuple(str(first + place) for place in range(len(data_set.class_names))) for first in (0, 1)
+    ]
+    for what, found, allowed in (
+        ("columns", stream.feature_names, [data_set.feature_names]),
+        ("classes", stream.class_names, [data_set.class_names, (), *numbered]),
+        ("rows", stream.n_rows, [data_set.n_rows, None]),
+    ):
+        if found not in allowed:
+            here, there = _listed(found), _listed(allowed[0])
+            raise DataError(f"{path} is not {data_set.name}: it has the {what} {here}, not {there}")
+
+
+def _listed(found: Any) -> str:
+    return ", ".join(found) if isinstance(found, tuple) else str(found)
+
+
+def _checked_rows(
+    start: Blocks,
+    numbers: Mapping[Hashable, int],
+    data_set: DataSet,
+    path: pathlib.Path,
+    is_whole: bool,
+) -> Iterator[Chunk]:
+    """Rows with labels as the numbers of their classes; an error if there are more or fewer.
+
+    is_whole: whether no row may be missing
+    """
+    n_rows = 0
+    for block in start():
+        n_rows += len(block.y)
+        labels = block.y.tolist()
+        y = np.array([numbers.get(label, -1) for label in labels], np.int64)
+        if len(y) and y.min() < 0:
+            stranger = labels[int(y.argmin())]
+            known = ", ".join(map(str, numbers))
+            raise DataError(
+                f"{path} has a row with the label {stranger!r}, which is none of {known}"
+            )
+        if n_rows > data_set.n_rows:
+            raise DataError(f"{path} has more rows than the {data_set.n_rows} of {data_set.name}")
+        yield block._replace(y=y)
+    if is_whole and n_rows < data_set.n_rows:
+        raise DataError(
+            f"{path} ends after {n_rows} of the {data_set.n_rows} rows of {data_set.name}; remove "
+            "it to download it again"
+        )

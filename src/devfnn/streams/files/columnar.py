@@ -22,8 +22,6 @@ BATCH_ROWS = 16_384
 BATCH_VALUES = 1 << 21
 """Values taken from a file at a time, at most."""
 
-FILE_MAGIC = b"ARROW1"
-
 
 class ColumnarReader(TableReader):
     """What these formats have in common: types are known, so only what options change is cast."""
@@ -38,12 +36,11 @@ class ColumnarReader(TableReader):
             kept.append(batch)
             if sum(map(len, kept)) >= options.inspect_rows:
                 break
-        if not kept and self._schema is not None:
-            kept = [pa.RecordBatch.from_pylist([], self._schema)]
-        if not kept:
+        if not kept and self._schema is None:
             raise DataError(f"{content.name} has no rows")
-        self.first = self.first_piece = pa.Table.from_batches(kept).slice(0, options.inspect_rows)
+        self.first = pa.Table.from_batches(kept, self._schema).slice(0, options.inspect_rows)
         self.first.validate(full=True)
+        self.first_piece = self.first
         self.columns = columns_of(self.first)
         # What was looked at of a pipe cannot be read again.
         self._once = itertools.chain(kept, batches) if content.is_pipe else None
@@ -62,7 +59,7 @@ class ColumnarReader(TableReader):
         table = piece if isinstance(piece, pa.Table) else pa.Table.from_batches([piece])
         table = table.select(list(types))
         table.validate(full=True)  # what a file says about its own bytes may be wrong
-        return fitted(Parsed.of(table), types)
+        return fitted(Parsed(table, {}), types)
 
 
 class ParquetReader(ColumnarReader):
@@ -94,7 +91,7 @@ class ArrowReader(ColumnarReader):
                 yield batch.slice(start, n_rows)
 
     def _stored_batches(self) -> Iterator[pa.RecordBatch]:
-        if self._content.head().startswith(FILE_MAGIC):
+        if self._content.head().startswith(b"ARROW1"):
             with pa.ipc.open_file(self._content.settle()) as file:
                 yield from map(file.get_batch, range(file.num_record_batches))
         else:

@@ -22,7 +22,6 @@ LABEL_NAMES = ("class", "label", "target", "y")
 MOST_LABELS = 100
 """Different labels in the first rows that may be classes even if they are measured."""
 
-LARGEST_INT64 = 2**63 - 1
 TOO_LARGE = 2.0**53
 """From here on a float64 does not hold every whole number."""
 
@@ -49,41 +48,32 @@ class Layout:
         ignored = {_name(names, each, "ignore") for each in options.ignore}
         usual = declared[0] if declared and options.label == AUTO else options.label
         label = _label_name(names, usual, ignored | {time})
-        if label is not None and label in (time, *ignored):
-            raise InputError(f"column {label!r} cannot be the label and be left out, or the time")
         cyclic = frozenset(_name(names, each, "cyclic") for each in options.cyclic)
-        by_name = {column.name: column for column in _with_options(columns, options)}
+        if label is not None and label in (time, *ignored, *cyclic):
+            raise InputError(f"the label {label!r} cannot be left out, or be a feature or the time")
         left_out = {*ignored, *declared, label, time}
         features = [name for name in names if name not in left_out]
         features += [name for name in names if name in cyclic - set(features)]
         if not features:
             raise DataError("no column is left for the features; has the file another delimiter?")
-        layout = cls(
+        by_name = {column.name: column for column in _with_options(columns, options)}
+        for column in (by_name[name] for name in (*features, label) if name is not None):
+            if column.data_type is None:
+                raise DataError(
+                    f"column {column.name!r} holds no numbers, texts or dates; leave it out with "
+                    "ignore"
+                )
+        for name in cyclic:
+            if not _is_time(by_name[name]):
+                raise InputError(f"column {name!r} holds no timestamps, so it cannot be cyclic")
+        if time and not _is_time(by_name[time]) and by_name[time].data_type != NUMBER:
+            raise InputError(f"column {time!r} holds neither timestamps nor numbers")
+        return cls(
             tuple(by_name[name] for name in features),
-            None if label is None else by_name[label],
-            None if time is None else by_name[time],
+            by_name[label] if label is not None else None,
+            by_name[time] if time is not None else None,
             cyclic,
         )
-        layout._check()
-        return layout
-
-    def _check(self) -> None:
-        """Refuse columns that are not what they are used for."""
-        if self.label is not None and self.label.name in self.cyclic:
-            raise InputError(f"the label {self.label.name!r} cannot be a feature, so not cyclic")
-        for column in (*self.features, *filter(None, (self.label,))):
-            if column.data_type is None:
-                what = column.stored_type or "dates of a format that is not read here"
-                raise DataError(
-                    f"column {column.name!r} holds {what}, which is neither a feature nor a label; "
-                    "leave it out with ignore"
-                )
-            if column.name in self.cyclic and not _is_time(column):
-                raise InputError(
-                    f"column {column.name!r} holds no timestamps, so it cannot be cyclic"
-                )
-        if self.time is not None and not _is_time(self.time) and self.time.data_type != NUMBER:
-            raise InputError(f"column {self.time.name!r} holds neither timestamps nor numbers")
 
     def types(self, label: "LabelColumn | None") -> dict[str, pa.DataType]:
         """The types in which columns are to be read."""
@@ -165,26 +155,17 @@ class LabelColumn:
         name = layout.label.name
         column = first.column(name).combine_chunks()
         is_called_so = name.lower() in LABEL_NAMES or name in metadata.labels
-        if options.label == AUTO and not is_called_so:
-            _check_classes(name, column)
+        _check_classes(name, column, is_sure=options.label != AUTO or is_called_so)
         if arrow_types.is_boolean(column.type):
             return cls(name, column.type)
         if arrow_types.is_integer(column.type):
-            may_be_larger = arrow_types.is_uint64(column.type)
-            is_larger = may_be_larger and (pc.max(column).as_py() or 0) > LARGEST_INT64
-            return cls(name, TEXT if is_larger else pa.int64())
+            return cls(name, pa.int64())
         if not arrow_types.is_floating(column.type) and not arrow_types.is_decimal(column.type):
             return cls(name, TEXT)
-        floats = _as_floats(column)
-        numbers = floats[np.isfinite(floats)]
-        is_whole = bool((np.floor(numbers) == numbers).all())
-        if not is_whole and len(np.unique(numbers)) > MOST_LABELS:
-            raise DataError(
-                f"the label column {name!r} holds measurements, not classes; name another with "
-                "label"
-            )
-        is_exact = (np.abs(numbers) < TOO_LARGE).all()
-        return cls(name, TEXT) if is_whole and not is_exact else cls(name, NUMBER, is_whole)
+        numbers = _as_floats(column)
+        if (np.isfinite(numbers) & (np.abs(numbers) >= TOO_LARGE)).any():
+            return cls(name, TEXT)
+        return cls(name, NUMBER, is_whole=bool(_is_whole(numbers[~np.isinf(numbers)]).all()))
 
     def array(self, column: Any) -> tuple[Labels, npt.NDArray[np.bool_] | None, list[int]]:
         """Labels, which of them are there (None for all), and rows whose label does not fit.
@@ -203,11 +184,9 @@ class LabelColumn:
             filled = column.fill_null(pa.scalar(0, pa.int8()).cast(column.type))
             labels = filled.to_numpy(zero_copy_only=False)
         if self.data_type == NUMBER:
-            fits = np.isfinite(labels)
-            if self.is_whole:
-                fits = (np.abs(labels) < TOO_LARGE) & (np.floor(labels) == labels)
-                labels = np.where(fits, labels, 0.0).astype(np.int64)
+            fits = _is_whole(labels) if self.is_whole else np.isfinite(labels)
             misfits = np.flatnonzero(~fits).tolist()
+            labels = np.where(fits, labels, 0.0).astype(np.int64) if self.is_whole else labels
         if not missing.any():
             return labels, None, misfits
         labels = labels.astype(object)
@@ -221,12 +200,21 @@ def _as_floats(column: Any) -> npt.NDArray[np.float64]:
     return floats
 
 
-def _check_classes(name: str, first: Any) -> None:
-    """Refuse labels of which nearly every row has another: no classes can be learned from them."""
-    if arrow_types.is_dictionary(first.type):
-        first = first.dictionary_decode()
+def _is_whole(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Which are missing, or whole numbers that a float64 holds exactly."""
+    is_whole = (np.abs(numbers) < TOO_LARGE) & (np.floor(numbers) == numbers)
+    return np.asarray(is_whole | np.isnan(numbers))
+
+
+def _check_classes(name: str, first: Any, is_sure: bool) -> None:
+    """Refuse labels of which nearly every row has another: no classes can be learned from them.
+
+    is_sure: whether somebody said that this is the label; whole numbers and texts are not refused
+    """
+    first = first.dictionary_decode() if arrow_types.is_dictionary(first.type) else first
     n_different, n_rows = len(first.unique()), len(first) - first.null_count
-    if n_different > MOST_LABELS and 2 * n_different > n_rows:
+    may_be_classes = is_sure and not arrow_types.is_floating(first.type)
+    if n_different > MOST_LABELS and 2 * n_different > n_rows and not may_be_classes:
         raise DataError(
             f"column {name!r} was taken for the label, but nearly every row has another value; "
             "name the label's column with label, or say label=None"

@@ -57,9 +57,6 @@ _COMPRESSIONS: dict[bytes, Any] = {
 }
 _LONGEST_MAGIC = max(map(len, _COMPRESSIONS))
 
-_COMMENTS = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s*%[^\n]*\n)*\s*")
-_ARFF_ROW = re.compile(rb"(?im)^[ \t]*@data\b[^\n]*\n[^\n]*\n")
-
 
 class Content:
     """What a file or pipe holds, without its compression.
@@ -80,20 +77,18 @@ class Content:
         self._head: bytes | None = None
         self._is_whole = False
         self._encoding = codecs.lookup(encoding).name
+        self.name = str(getattr(file, "name", "a pipe"))
         if isinstance(file, str) and file == STANDARD_INPUT:
-            self.name = "standard input"
-            file = sys.stdin.buffer
+            self.name, file = "standard input", sys.stdin.buffer
         elif isinstance(file, str | os.PathLike):
             self.name = os.fspath(file)
             path = pathlib.Path(file).expanduser()
+            if path.is_file():
+                self._path = path
+                return
             with reading(self.name):
-                if _is_regular(path):
-                    self._path = path
-                    return
                 file = cast(BinaryIO, path.open("rb"))  # a named pipe
             weakref.finalize(self, file.close)
-        else:
-            self.name = str(getattr(file, "name", "a pipe"))
         if not hasattr(file, "read"):
             raise InputError(f"file must be a path or an open binary file, not {file!r}")
         self._file = file
@@ -101,7 +96,8 @@ class Content:
             start = b""
             while len(start) < _LONGEST_MAGIC and (more := _read_some(file, _LONGEST_MAGIC)):
                 start += more
-            self._pipe = _unpacked(_Replayed(start, file), start)
+            pipe, opener = _Replayed(start, file), _opener(start)
+            self._pipe = cast(BinaryIO, pipe if opener is None else opener(pipe))
 
     @property
     def is_pipe(self) -> bool:
@@ -129,7 +125,7 @@ class Content:
         head = b""
         give_up: float | None = None
         while len(head) < HEAD_BYTES:
-            if give_up is None and _is_enough(head):
+            if give_up is None and head.count(b"\n") > 2:
                 give_up = time.monotonic() + HEAD_SECONDS
             if give_up is not None and not self._has_more(give_up - time.monotonic()):
                 return head, False
@@ -144,13 +140,13 @@ class Content:
         try:
             return bool(select.select([self._file], [], [], max(0.0, seconds))[0])
         except (OSError, ValueError, TypeError):  # nothing that one can wait for
-            return isinstance(self._file, io.BytesIO)
+            return True
 
     def open(self) -> BinaryIO:
         """The bytes from the beginning."""
         if self._path is not None:
-            start = _start_of(self._path)
-            return _unpacked(self._path if _opener(start) else self._path.open("rb"), start)
+            opener = self._path_opener()
+            return cast(BinaryIO, opener(self._path) if opener else self._path.open("rb"))
         if self._pipe is None:
             raise DataError(
                 f"{self.name} can be read only once; save it to a file to read it again"
@@ -158,14 +154,18 @@ class Content:
         pipe, self._pipe = self._pipe, None
         return cast(BinaryIO, _Replayed(self._head or b"", pipe))
 
+    def _path_opener(self) -> Any:
+        assert self._path is not None
+        with self._path.open("rb") as file:
+            return _opener(file.read(_LONGEST_MAGIC))
+
     def text_head(self) -> bytes:
         """The first lines, as UTF-8; without one that is not there as a whole."""
         text = _recoded(self.head(), self._encoding, self.name)
-        if self._is_whole:
-            return text
-        end = last_line_end(text)
-        if not end:
+        end = len(text) if self._is_whole else last_line_end(text)
+        if text and not end:
             raise DataError(f"{self.name} has no line end in its first {HEAD_BYTES:,} bytes")
+        check_utf8(text[:end], self.name)
         return text[:end]
 
     def text(self, n_bytes: int) -> Iterator[bytes]:
@@ -175,19 +175,17 @@ class Content:
             while True:
                 with reading(self.name):
                     some = handle.read(n_bytes)
-                text = some
-                if self._encoding != UTF8:
-                    try:
-                        text = decoder.decode(some, final=not some).encode()
-                    except UnicodeError:
-                        raise _not_in(self._encoding, self.name) from None
-                yield text
+                try:
+                    is_utf8 = self._encoding == UTF8
+                    yield some if is_utf8 else decoder.decode(some, final=not some).encode()
+                except UnicodeError:
+                    raise _not_in(self._encoding, self.name) from None
                 if not some:
                     return
 
     def settle(self) -> pathlib.Path:
         """A file in which one can jump: the file itself, or a copy on disk of what is packed."""
-        if self._path is not None and _opener(_start_of(self._path)) is None:
+        if self._path is not None and self._path_opener() is None:
             return self._path
         copy = tempfile.NamedTemporaryFile(prefix="devfnn-")
         weakref.finalize(self, copy.close)
@@ -223,16 +221,15 @@ def format_of(head: bytes, name: str, encoding: str = UTF8) -> str:
     if not text:
         raise DataError(f"{name} is empty")
     if b"\x00" in text[:4096]:
-        is_wide = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-        hint = "; is it text, to be read with encoding='utf-16'?" if is_wide else ""
-        raise DataError(f"{name} is in no format that is known here{hint}")
+        raise DataError(
+            f"{name} is in no format that is known here; if it is text, say how it is encoded, for "
+            "instance encoding='utf-16'"
+        )
     if re.match(rb"\[\s*\{", text):
         raise DataError(f"{name} is one JSON array; write its objects one a line")
     if text.startswith(b"{"):
         return "jsonlines"
-    lines = (line.strip().lower() for line in text.splitlines())
-    first = next((line for line in lines if line and not line.startswith(b"%")), b"")
-    if first.startswith((b"@relation", b"@attribute")):
+    if re.match(rb"(?i)(%[^\n]*\n\s*)*@(relation|attribute)", text):
         return "arff"
     return _EXTENSIONS.get(pathlib.PurePath(name).suffix.lower(), "csv")
 
@@ -245,7 +242,7 @@ def last_line_end(text: bytes) -> int:
 def check_utf8(text: bytes, name: str) -> None:
     """Refuse bytes that are no text in UTF-8."""
     try:
-        text.decode()
+        text.isascii() or text.decode()
     except UnicodeDecodeError:
         raise _not_in(UTF8, name) from None
 
@@ -283,38 +280,9 @@ class _Replayed(io.RawIOBase):
         return len(some)
 
 
-def _is_regular(path: pathlib.Path) -> bool:
-    """Whether a path is a file that can be opened again, unlike a named pipe."""
-    if path.is_dir():
-        raise DataError(f"{path} is a folder, not a file")
-    if not path.exists():
-        raise DataError(f"there is no file {path}")
-    return path.is_file()
-
-
-def _start_of(path: pathlib.Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(_LONGEST_MAGIC)
-
-
 def _opener(start: bytes) -> Any:
     """What unpacks a file that begins with these bytes; None if it is not packed."""
     return next((how for magic, how in _COMPRESSIONS.items() if start.startswith(magic)), None)
-
-
-def _unpacked(file: Any, start: bytes) -> BinaryIO:
-    """What a path or an open file holds, unpacked if it begins like something packed."""
-    opener = _opener(start)
-    return cast(BinaryIO, file if opener is None else opener(file))
-
-
-def _is_enough(head: bytes) -> bool:
-    """Whether columns can be understood from these bytes: a header and some rows."""
-    comments = _COMMENTS.match(head)
-    text = head[comments.end() :] if comments else head
-    if text[:10].lower().startswith((b"@relation", b"@attribute", b"%")):
-        return _ARFF_ROW.search(text) is not None
-    return text.count(b"\n") > 2
 
 
 def _read_some(file: BinaryIO, size: int) -> bytes:

@@ -1,9 +1,14 @@
-"""Tables to chunks: features as numbers, labels, times, and rows that are bad after all."""
+"""Columns of a file as numbers: categories, timestamps and gaps.
+
+New values may come at any time, memory is bounded, and a row is encoded by itself and the rows
+before it.
+"""
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,26 +16,204 @@ import pyarrow as pa
 from pyarrow import types as arrow_types
 
 from devfnn.streams.files.columns import LabelColumn, Layout
-from devfnn.streams.files.encoding import (
-    Category,
-    Encoders,
-    Floats,
-    MeanFiller,
-    cyclic_features,
-    cyclic_names,
-    encoder_for,
-)
 from devfnn.streams.files.options import ReadOptions
-from devfnn.streams.files.tables import TEXT, Parsed
+from devfnn.streams.files.tables import TEXT, Column, Parsed, whole
 from devfnn.streams.stream import BadRow
 from devfnn.types import Chunk
 
-PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6}
-SECONDS_PER_DAY = 86_400.0
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+FREQUENCY_BUCKETS = 1 << 16
+"""Counters of values; beyond that many, two values may share one."""
+
+MOST_CODES = 1 << 16
+"""Values that get a number of their own; later ones share the last."""
+
+FEWEST_SLOTS = 4
+"""One-hot columns of a category at least, so that values that come later find room."""
+
+DAY = 86_400.0
+PERIODS = {"day": (DAY, 0.0), "week": (7 * DAY, 4 * DAY), "year": (31_556_952.0, 0.0)}
+"""Length and start in seconds: weeks begin on Mondays, the year is the mean one of the calendar."""
 
 
-@dataclasses.dataclass(frozen=True)
-class ConvertedRows:
+@dataclasses.dataclass
+class OneHot:
+    """A column for each value; when all are taken, new values share the last, "other".
+
+    A closed one has no such column: a value that was not declared is zero everywhere.
+    """
+
+    names: tuple[str, ...]
+    n_slots: int
+    is_open: bool
+    slots: dict[str, int]
+    """The column of every value so far."""
+
+    @classmethod
+    def of(cls, name: str, known: Sequence[str], n_slots: int, is_open: bool) -> "OneHot":
+        """An encoder with columns for known values and spare ones."""
+        spare = [f"{name}#{slot + 1}" for slot in range(len(known), n_slots)]
+        other = [f"{name}=other"] if is_open else []
+        names = (*(f"{name}={value}" for value in known), *spare, *other)
+        return cls(names, n_slots, is_open, {value: slot for slot, value in enumerate(known)})
+
+    def encode(self, codes: Ints, values: Sequence[str], out: Floats) -> None:
+        other = self.n_slots if self.is_open else -1
+        _write_ones(_numbered(codes, values, self.slots, self.n_slots, other), out)
+
+
+@dataclasses.dataclass
+class Hashed:
+    """One of a fixed number of columns, by a hash of the value."""
+
+    names: tuple[str, ...]
+
+    def encode(self, codes: Ints, values: Sequence[str], out: Floats) -> None:
+        _write_ones(_hashes(values, len(self.names))[codes], out)
+
+
+@dataclasses.dataclass
+class Frequency:
+    """How common a value is: the share of rows up to this one that had it; NaN if missing."""
+
+    names: tuple[str, ...]
+    n_rows: int = 0
+    counts: Ints = dataclasses.field(default_factory=lambda: np.zeros(FREQUENCY_BUCKETS, np.int64))
+    """Rows so far with values of each hash."""
+
+    def encode(self, codes: Ints, values: Sequence[str], out: Floats) -> None:
+        buckets = _hashes(values, FREQUENCY_BUCKETS)[codes]
+        order = np.argsort(buckets, kind="stable")
+        in_order = buckets[order]
+        starts = np.flatnonzero(np.r_[True, in_order[1:] != in_order[:-1]])
+        lengths = np.diff(np.r_[starts, len(in_order)])
+        times_seen = np.empty(len(codes), np.int64)
+        times_seen[order] = np.arange(1, len(codes) + 1) - np.repeat(starts, lengths)
+        seen = self.counts[buckets] + times_seen
+        out[:, 0] = seen / np.arange(self.n_rows + 1, self.n_rows + len(codes) + 1)
+        out[buckets < 0, 0] = np.nan
+        self.counts += np.bincount(buckets[buckets >= 0], minlength=FREQUENCY_BUCKETS)
+        self.n_rows += len(codes)
+
+
+@dataclasses.dataclass
+class Codes:
+    """A whole number for each value: as the file numbers them, then as they appear."""
+
+    names: tuple[str, ...]
+    numbers: dict[str, int]
+    """The number of every value so far."""
+
+    def encode(self, codes: Ints, values: Sequence[str], out: Floats) -> None:
+        numbers = _numbered(codes, values, self.numbers, MOST_CODES, MOST_CODES - 1)
+        out[:, 0] = np.where(numbers < 0, np.nan, numbers)
+
+
+CategoryEncoder = OneHot | Hashed | Frequency | Codes
+"""Turns the values of one column into numbers. Knows only values that came before.
+
+`encode` writes the numbers of some rows; codes: (n_rows,), places in `values`, -1 for a missing
+one · out: (n_rows, n_names)
+"""
+
+
+def encoder_for(
+    column: Column, first_values: Sequence[str], options: ReadOptions
+) -> CategoryEncoder:
+    """A fresh encoder of a column; its first values are in order of appearance."""
+    name, declared = column.name, column.values
+    known = first_values if declared is None else declared
+    way = options.categories
+    if way == "auto":
+        way = "onehot" if len(known) <= options.onehot_slots else "frequency"
+    if way == "hash":
+        return Hashed(tuple(f"{name}%{bucket}" for bucket in range(options.hash_buckets)))
+    if way == "frequency":
+        return Frequency((name,))
+    if way == "codes":
+        return Codes((name,), {value: number for number, value in enumerate(known)})
+    known = known[: options.onehot_slots]
+    if declared is not None and len(declared) <= options.onehot_slots:
+        return OneHot.of(name, known, len(known), is_open=False)
+    n_slots = min(options.onehot_slots, max(FEWEST_SLOTS, 2 * len(known)))
+    return OneHot.of(name, known, n_slots, is_open=True)
+
+
+def _numbered(
+    codes: Ints, values: Sequence[str], known: dict[str, int], most: int, other: int
+) -> Ints:
+    """The number of each row's value, -1 for a missing one. New values are added as they appear.
+
+    other: number of values that come when there are `most` already
+    """
+    numbers = np.full(len(values) + 1, -1)
+    places, firsts = np.unique(codes, return_index=True)
+    for place in places[np.argsort(firsts)].tolist():
+        if place >= 0:
+            if values[place] not in known and len(known) < most:
+                known[values[place]] = len(known)
+            numbers[place] = known.get(values[place], other)
+    return numbers[codes]
+
+
+def _hashes(values: Sequence[str], n_buckets: int) -> Ints:
+    """A bucket for each value, the same in every process; -1 behind them, for a missing one."""
+    return np.array([*(zlib.crc32(value.encode()) % n_buckets for value in values), -1])
+
+
+def _write_ones(columns: Ints, out: Floats) -> None:
+    """A one in a column of each row; none where it is -1."""
+    out[:] = 0.0
+    rows = np.flatnonzero(columns >= 0)
+    out[rows, columns[rows]] = 1.0
+
+
+@dataclasses.dataclass
+class MeanFiller:
+    """Replaces missing numbers by the mean of those that came before, and by 0 if none came."""
+
+    sums: Floats | float = 0.0
+    counts: Ints | int = 0
+
+    def fill(self, X: Floats) -> None:
+        """Replace NaN, row by row, by what is known from the rows before. Changes X."""
+        missing = np.isnan(X)
+        # Sums are taken row by row, so that they do not depend on how rows are cut into blocks.
+        values = np.where(missing, 0.0, X)
+        values[:1] += self.sums
+        sums = np.cumsum(values, axis=0)
+        counts = self.counts + np.cumsum(~missing, axis=0)
+        np.copyto(X, sums / np.maximum(counts, 1), where=missing)
+        if len(X):
+            self.sums, self.counts = sums[-1].copy(), counts[-1].copy()
+
+
+class Category(NamedTuple):
+    """Values of a category as codes."""
+
+    codes: Ints
+    values: Sequence[str]
+
+
+def cyclic_names(name: str) -> tuple[str, ...]:
+    """Names of the features of a timestamp."""
+    return tuple(f"{name}_{period}_{part}" for period in PERIODS for part in ("sin", "cos"))
+
+
+def cyclic_features(seconds: Floats) -> Floats:
+    """Sine and cosine of the time of day, week and year, (n_rows, 6); NaN stays NaN.
+
+    Timestamps as points on circles: midnight is near 23:59, December near January.
+
+    seconds: since 1970, (n_rows,)
+    """
+    angles = [2.0 * np.pi * (seconds - start) / length for length, start in PERIODS.values()]
+    return np.stack([turn(angle) for angle in angles for turn in (np.sin, np.cos)], axis=1)
+
+
+class ConvertedRows(NamedTuple):
     """Rows as numbers, but for what depends on all rows before: categories and gaps."""
 
     chunk: Chunk
@@ -43,12 +226,10 @@ class ConvertedRows:
     def first_rows(self, n_rows: int) -> "ConvertedRows":
         """Only the first of the rows that are not bad."""
         categories = {
-            name: Category(each.codes[:n_rows], each.values)
-            for name, each in self.categories.items()
+            name: Category(codes[:n_rows], values)
+            for name, (codes, values) in self.categories.items()
         }
-        return dataclasses.replace(
-            self, chunk=self.chunk.rows(slice(n_rows)), categories=categories
-        )
+        return self._replace(chunk=self.chunk.rows(slice(n_rows)), categories=categories)
 
 
 class Converter:
@@ -62,30 +243,42 @@ class Converter:
         self._options = options
         self._categories = [each for each in layout.features if each.data_type == TEXT]
         self._first_values = {
-            column.name: _different_texts(first.column(column.name)) for column in self._categories
+            each.name: whole(first.column(each.name)).dictionary_decode().unique().drop_null()
+            for each in self._categories
         }
         names: dict[str, tuple[str, ...]] = {each.name: (each.name,) for each in layout.features}
         names |= {name: cyclic_names(name) for name in layout.cyclic}
         names |= {name: each.names for name, each in self._encoders().items()}
-        edges = list(itertools.accumulate(map(len, names.values()), initial=0))
+        edges = itertools.accumulate(map(len, names.values()), initial=0)
         self._places = dict(
             zip(names, itertools.starmap(slice, itertools.pairwise(edges)), strict=True)
         )
         self.feature_names = _made_different(itertools.chain(*names.values()))
 
-    def _encoders(self) -> dict[str, Any]:
+    def _encoders(self) -> dict[str, CategoryEncoder]:
         return {
-            column.name: encoder_for(column, self._first_values[column.name], self._options)
+            column.name: encoder_for(
+                column, self._first_values[column.name].to_pylist(), self._options
+            )
             for column in self._categories
         }
 
-    def encoders(self) -> Encoders:
-        """Encoders that have seen nothing yet."""
-        n_features = len(self.feature_names)
-        filler = None
-        if self._options.missing == "mean":
-            filler = MeanFiller(np.zeros(n_features), np.zeros(n_features, np.int64))
-        return Encoders(self._encoders(), self._places, filler)
+    def encoding(self) -> Callable[[ConvertedRows], None]:
+        """Writes the features that depend on the rows before, for one pass over a file.
+
+        Called with all rows in order; changes them. What was learned from rows is kept here alone.
+        """
+        encoders = self._encoders()
+        filler = MeanFiller() if self._options.missing == "mean" else None
+
+        def encode(rows: ConvertedRows) -> None:
+            X = rows.chunk.X
+            for name, (codes, values) in rows.categories.items():
+                encoders[name].encode(codes, values, X[:, self._places[name]])
+            if filler is not None:
+                filler.fill(X)
+
+        return encode
 
     def converted(self, parsed: Parsed) -> ConvertedRows:
         """Numbers of a table; columns of categories are left for the encoders."""
@@ -93,60 +286,46 @@ class Converter:
         X = np.zeros((table.num_rows, len(self.feature_names)))
         for column in self._layout.features:
             if column.data_type != TEXT:
-                numbers = _numbers(_whole(table.column(column.name)))
+                numbers = _numbers(whole(table.column(column.name)))
                 is_cyclic = column.name in self._layout.cyclic
                 features = cyclic_features(numbers) if is_cyclic else numbers[:, None]
                 X[:, self._places[column.name]] = features
-        y, labelled, misfits = self._labels(table)
+        y, labelled, reasons = self._labels(table)
         categories = {each.name: _category(table.column(each.name)) for each in self._categories}
-        chunk = Chunk(X, y, self._times(table), labelled)
-        reasons = {row: self._misfit(table, row) for row in misfits}
         reasons |= dict.fromkeys(_rows_with(np.isinf(X)), "a value is infinite")
         if self._options.missing == "bad":
-            gaps = [each.codes < 0 for each in categories.values()]
+            gaps = [codes < 0 for codes, _ in categories.values()]
             missing = np.column_stack([np.isnan(X), *gaps])
             reasons |= dict.fromkeys(_rows_with(missing), "a value is missing")
         if reasons:
             return self.converted(parsed.without(reasons))
         bad = [BadRow(*each) for each in sorted(parsed.bad.items())]
-        return ConvertedRows(chunk, categories, bad, len(parsed.numbers) + len(bad))
+        chunk = Chunk(X, y, self._times(table), labelled)
+        return ConvertedRows(chunk, categories, bad, parsed.n_rows)
 
-    def _labels(self, table: pa.Table) -> tuple[Any, npt.NDArray[np.bool_] | None, list[int]]:
+    def _labels(self, table: pa.Table) -> tuple[Any, npt.NDArray[np.bool_] | None, dict[int, str]]:
+        """Labels, which of them are there, and what is wrong with the others."""
         if self._label is None:
-            unknown = np.full(table.num_rows, None, object)
-            return unknown, np.zeros(table.num_rows, bool), []
-        return self._label.array(_whole(table.column(self._label.name)))
-
-    def _misfit(self, table: pa.Table, row: int) -> str:
-        assert self._label is not None
-        value = table.column(self._label.name)[row].as_py()
-        return f"the label {value!r} is no whole number, as those before it were"
+            return np.full(table.num_rows, None, object), np.zeros(table.num_rows, bool), {}
+        column = table.column(self._label.name)
+        y, labelled, misfits = self._label.array(whole(column))
+        odd = "the label {!r} is no whole number, as those before it were"
+        return y, labelled, {row: odd.format(column[row].as_py()) for row in misfits}
 
     def _times(self, table: pa.Table) -> npt.NDArray[Any] | None:
         if self._layout.time is None:
             return None
-        column = _whole(table.column(self._layout.time.name))
-        if arrow_types.is_timestamp(self._layout.time.data_type):
-            unit = "ns" if getattr(column.type, "unit", "") == "ns" else "us"
-            times = column.cast(pa.timestamp(unit)).to_numpy(zero_copy_only=False)
-            return np.asarray(times)
-        return _numbers(column)
-
-
-def _whole(column: Any) -> Any:
-    """A column in one piece."""
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        column = whole(table.column(self._layout.time.name))
+        is_moment = arrow_types.is_timestamp(column.type)
+        return np.asarray(column.to_numpy(zero_copy_only=False)) if is_moment else _numbers(column)
 
 
 def _numbers(column: Any) -> Floats:
     """Numbers, truth values or timestamps as float64; NaN where missing."""
-    if arrow_types.is_timestamp(column.type) or arrow_types.is_date64(column.type):
-        unit = getattr(column.type, "unit", "ms")
-        if unit == "ns":  # finer than a float64 holds it
-            return _numbers(column.cast(pa.timestamp("us", column.type.tz), safe=False))
-        return _numbers(column.cast(pa.int64())) / PER_SECOND[unit]
-    if arrow_types.is_date(column.type):
-        return _numbers(column.cast(pa.int32())) * SECONDS_PER_DAY
+    if arrow_types.is_timestamp(column.type):
+        # Nanoseconds are finer than a float64 holds them.
+        moments = column.cast(pa.timestamp("us", column.type.tz), safe=False)
+        return _numbers(moments.cast(pa.int64())) / 1e6
     if not arrow_types.is_floating(column.type):
         # Whole numbers that are too large for it are rounded, as they are in a text file.
         column = column.cast(pa.float64(), safe=False)
@@ -155,19 +334,13 @@ def _numbers(column: Any) -> Floats:
 
 def _category(column: Any) -> Category:
     """Codes and values of a column of texts; a missing value may be in either."""
-    whole = _whole(column)
-    codes = whole.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-    values = whole.dictionary.to_pylist()
+    column = whole(column)
+    codes = column.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    values = column.dictionary.to_pylist()
     if None in values:
         places = [-1 if value is None else place for place, value in enumerate(values)]
         codes = np.array([*places, -1])[codes]
     return Category(codes, values)
-
-
-def _different_texts(column: Any) -> list[str]:
-    """Values of a category in the first rows, as they appear."""
-    values = _whole(column).dictionary_decode().unique().to_pylist()
-    return [value for value in values if value is not None]
 
 
 def _made_different(names: Iterable[str]) -> tuple[str, ...]:

@@ -1,28 +1,51 @@
-"""CSV: any delimiter, with or without names, parsed by pyarrow in pieces."""
+"""CSV: any delimiter, with or without names, parsed by pyarrow in pieces.
 
+How a file is written is inferred from its first rows: delimiter, header, decimal point.
+"""
+
+import csv
 import dataclasses
+import functools
+import io
+import itertools
+import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from devfnn.streams.files.content import Content
-from devfnn.streams.files.csv_dialect import QUOTE, Dialect
+from devfnn.errors import DataError
+from devfnn.streams.files.content import BYTE_ORDER_MARK, Content
 from devfnn.streams.files.options import ReadOptions
-from devfnn.streams.files.splitting import QuotedRows, row_pieces
-from devfnn.streams.files.tables import Parsed, TableReader, Types, cast_texts, columns_of
+from devfnn.streams.files.splitting import QUOTE, last_quoted_end, row_pieces
+from devfnn.streams.files.tables import (
+    Parsed,
+    TableReader,
+    Types,
+    cast_texts,
+    columns_of,
+    without_marks,
+)
 
-BROKEN = "\ufdd0"
-"""Stands for bytes that are no text; Unicode keeps it free for such use."""
+DELIMITERS = ";\t|, "
+"""As they are preferred: commas and spaces are in numbers and texts, too."""
 
-REPLACEMENT = "\ufffd"
+LINES_FOR_DELIMITER = 50
+USUAL_SHARE = 0.9
+"""Share of the rows that have the same width if the delimiter is right."""
+
+COMMA_NUMBER = re.compile(r"[+-]?\d*,?\d+([eE][+-]?\d+)?")
+
+MOSTLY = 0.9
+"""Share of numbers in a column of texts that makes one wonder about the others."""
 
 SPACED = ("%s", " %s", "%s ", " %s ")
 """How a text that stands for a missing value may be written."""
+
+logger = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,32 +53,27 @@ class DelimitedRows:
     """How rows are written, and how they are parsed."""
 
     names: Sequence[str]
-    delimiter: str
-    quote: str
     missing_values: Sequence[str]
+    delimiter: str = ","
     decimal_point: str = "."
+    quote: str = QUOTE
 
     def parse(self, piece: bytes, types: Types) -> Parsed:
         """The rows of a piece; fast if all is well, else value by value."""
         if not piece.strip(b"\r\n"):  # a delimiter may be a space
-            return Parsed.of(pa.schema(list(types.items())).empty_table())
-        if not _is_text(piece):
-            return self._parse_slowly(piece, types)
+            return Parsed(pa.schema(list(types.items())).empty_table(), {})
         try:
-            parsed = self.read(piece, types)
+            return self._without_spaces(self.read(piece, types))
         except pa.ArrowInvalid:
             return self._parse_slowly(piece, types)
-        return self._without_spaces(parsed)
 
     def _parse_slowly(self, piece: bytes, types: Types) -> Parsed:
         """The same, value by value, to find out which do not fit."""
-        parsed = self.read(marked(piece), {name: pa.string() for name in types})
-        parsed = parsed.without(_broken_texts(parsed.table))
+        parsed = self.read(piece, {name: pa.string() for name in types})
         columns = {name: self._trimmed(parsed.table.column(name)) for name in types}
-        if self.decimal_point != ".":
-            for name in types:
-                if pa.types.is_floating(types[name]):
-                    columns[name] = pc.replace_substring(columns[name], self.decimal_point, ".")
+        for name in types:
+            if self.decimal_point != "." and pa.types.is_floating(types[name]):
+                columns[name] = pc.replace_substring(columns[name], self.decimal_point, ".")
         return cast_texts(parsed.with_columns(columns), types)
 
     def read(self, piece: bytes, types: Types | None) -> Parsed:
@@ -89,7 +107,7 @@ class DelimitedRows:
                 decimal_point=self.decimal_point,
             ),
         )
-        return Parsed.of(table, bad)
+        return Parsed(table, bad)
 
     def _without_spaces(self, parsed: Parsed) -> Parsed:
         """Texts without the spaces around them, which are there to look good."""
@@ -104,10 +122,7 @@ class DelimitedRows:
 
     def _trimmed(self, texts: Any) -> Any:
         trimmed = pc.utf8_trim_whitespace(texts)
-        if trimmed.equals(texts):
-            return texts
-        is_missing = pc.is_in(trimmed, pa.array(self.missing_values, pa.string()))
-        return pc.if_else(is_missing, pa.scalar(None, pa.string()), trimmed)
+        return texts if trimmed.equals(texts) else without_marks(trimmed, self.missing_values)
 
 
 class DelimitedReader(TableReader):
@@ -115,46 +130,150 @@ class DelimitedReader(TableReader):
 
     def __init__(self, content: Content, options: ReadOptions) -> None:
         self._content = content
-        found = Dialect.of(content.text_head(), options, content.name)
-        self._quoted = QuotedRows(QUOTE.encode(), found.delimiter.encode())
-        self._start = found.start
-        self._rows = DelimitedRows(
-            found.names, found.delimiter, QUOTE, options.missing_values, found.decimal_point
-        )
-        self.first_piece = found.first_piece
-        self.first = self._rows.read(marked(found.first_piece), None).table
+        head, name = content.text_head(), content.name
+        mark = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
+        try:
+            delimiter = options.delimiter or _delimiter(_lines(head[mark:]))
+            lines = _lines(_whole_rows(head[mark:], delimiter))
+            rows, ends = _first_rows(lines, delimiter, options.inspect_rows + 1)
+        except csv.Error as error:
+            raise DataError(
+                f"the first rows of {name} are no CSV: {error}; is there a quote that is never "
+                "closed?"
+            ) from None
+        if not rows:
+            raise DataError(f"{name} has no rows")
+        has_header = _has_header(rows, options) if options.header is None else options.header
+        if has_header and len(rows) == 1:
+            raise DataError(f"{name} has names but no rows; header=False if its row holds values")
+        n_lines, last = ends[0] if has_header else 0, ends[has_header:][: options.inspect_rows][-1]
+        names = _names(rows[0], has_header, options.names)
+        columns = _columns(rows[has_header:], len(names), options)
+        point = "." if delimiter == "," else _decimal_point(columns)
+        _warn_of_odd_numbers(dict(zip(names, columns, strict=True)), point, options, name)
+        self._last_end = functools.partial(last_quoted_end, delimiter=delimiter.encode())
+        self._rows = DelimitedRows(names, options.missing_values, delimiter, point)
+        self._start = mark + len("".join(lines[:n_lines]).encode())
+        self.first_piece = "".join(lines[n_lines:last]).encode()
+        self.first = self._rows.read(self.first_piece, None).table
         self.columns = columns_of(self.first)
 
     def pieces(self) -> Iterator[bytes]:
-        return row_pieces(self._content, self._quoted.last_end, self._start)
+        return row_pieces(self._content, self._last_end, self._start)
 
     def parse(self, piece: bytes, types: Types) -> Parsed:
         return self._rows.parse(piece, types)
 
 
-def _is_text(piece: bytes) -> bool:
-    if piece.isascii():
-        return True
+def _lines(text: bytes) -> list[str]:
+    return list(io.StringIO(text.decode(), newline=""))
+
+
+def _whole_rows(text: bytes, delimiter: str) -> bytes:
+    """Lines without a last row that goes on after them."""
+    if not text.endswith((b"\n", b"\r")):
+        return text
+    whole = text[: last_quoted_end(text, delimiter.encode())]
+    return whole if whole.count(b"\n") > 1 else text
+
+
+def _first_rows(
+    lines: Sequence[str], delimiter: str, most: int
+) -> tuple[list[list[str]], list[int]]:
+    """Rows that are not empty, and the number of lines up to the end of each."""
+    reader = csv.reader(lines, delimiter=delimiter)
+    found = [(row, reader.line_num) for row in itertools.islice(filter(None, reader), most)]
+    return [row for row, _ in found], [end for _, end in found]
+
+
+def _delimiter(lines: Sequence[str]) -> str:
+    """The character that cuts the first lines into the same number of values, the most of them."""
+    best, most, last_row = ",", 1, [""]
+    for delimiter in DELIMITERS:
+        has_comma_numbers = all(_is_comma_number(value.strip()) for value in last_row)
+        if most > 1 and (delimiter == " " or (delimiter == "," and has_comma_numbers)):
+            break
+        rows, _ = _first_rows(lines[:LINES_FOR_DELIMITER], delimiter, LINES_FOR_DELIMITER)
+        widths = [len(row) for row in rows]
+        usual = max(set(widths), key=widths.count) if widths else 1
+        enough = min(USUAL_SHARE * len(widths), len(widths) - 1)  # one bad row among a few
+        if widths[:1] != [usual] or widths.count(usual) < max(enough, 2 if len(widths) > 1 else 1):
+            continue
+        if usual > most:
+            best, most, last_row = delimiter, usual, rows[-1]
+    return best
+
+
+def _has_header(rows: Sequence[Sequence[str]], options: ReadOptions) -> bool:
+    """Whether the first row holds names, by what stands below them.
+
+    Names stand above numbers, and numbers do not, unless they count the columns. In a file of texts
+    alone, names do not come again.
+    """
+    first = [value.strip() for value in rows[0]]
+    columns = list(zip(first, _columns(rows[1:], len(first), options), strict=True))
+    above = [name for name, values in columns if values and all(map(_is_number, values))]
+    numbers = [float(name) for name in above if _is_number(name)]
+    n_names = sum(not _is_number(name) and name not in options.missing_values for name in above)
+    if n_names and numbers:
+        return len(numbers) > 1 and all(b == a + 1.0 for a, b in itertools.pairwise(numbers))
+    if n_names or numbers:
+        return n_names > 0
+    return not any(map(_is_number, first)) and not any(name in values for name, values in columns)
+
+
+def _columns(
+    rows: Sequence[Sequence[str]], n_columns: int, options: ReadOptions
+) -> list[list[str]]:
+    """The values of each column that are not missing, in rows of the usual width."""
+    fitting = [[value.strip() for value in row] for row in rows if len(row) == n_columns]
+    columns = zip(*fitting, strict=True) if fitting else [()] * n_columns
+    missing = set(options.missing_values)
+    return [[value for value in column if value not in missing] for column in columns]
+
+
+def _is_number(value: str) -> bool:
     try:
-        piece.decode()
-    except UnicodeDecodeError:
+        float(value)
+    except ValueError:
         return False
     return True
 
 
-def marked(piece: bytes) -> bytes:
-    """Text with a mark in place of bytes that are not UTF-8, over which pyarrow stumbles."""
-    text = piece.decode(errors="surrogateescape")
-    return re.sub("[\udc80-\udcff]+", BROKEN, text).encode()
+def _is_comma_number(value: str) -> bool:
+    return COMMA_NUMBER.fullmatch(value) is not None
 
 
-def _broken_texts(table: pa.Table) -> dict[int, str]:
-    """Rows with marks, and what to say about them."""
-    found: dict[int, str] = {}
-    for name in table.column_names:
-        column = table.column(name)
-        has_mark = pc.match_substring(column, BROKEN).fill_null(False)
-        for row in np.flatnonzero(has_mark.to_numpy()).tolist():
-            value = column[row].as_py().replace(BROKEN, REPLACEMENT)
-            found.setdefault(row, f"{value!r} in column {name!r} is no text in UTF-8")
-    return found
+def _names(first: Sequence[str], has_header: bool, given: Sequence[str] | None) -> Sequence[str]:
+    """Names of the columns: as given, from the file, or numbered."""
+    if given is not None:
+        if len(given) != len(first):
+            raise DataError(f"there are {len(given)} names for {len(first)} columns")
+        return given
+    texts = first if has_header else [""] * len(first)
+    return [value.strip() or f"x{place}" for place, value in enumerate(texts, start=1)]
+
+
+def _decimal_point(columns: Iterable[Sequence[str]]) -> str:
+    """A comma, if there are columns that are numbers only then."""
+    for values in columns:
+        n_numbers = sum(map(_is_comma_number, values))
+        if any("," in value for value in values) and n_numbers >= MOSTLY * len(values):
+            return ","
+    return "."
+
+
+def _warn_of_odd_numbers(
+    columns: Mapping[str, Sequence[str]], point: str, options: ReadOptions, file: str
+) -> None:
+    """Log columns of texts that would be numbers but for a few values."""
+    is_number = _is_number if point == "." else _is_comma_number
+    named = {*options.categorical, *options.category_values, *options.numeric, *options.ignore}
+    for name, values in columns.items():
+        odd = [value for value in values if not is_number(value)]
+        if 0 < len(odd) <= (1.0 - MOSTLY) * len(values) and name not in named:
+            logger.warning(
+                "%s: column %r is read as categories, for not all its values are numbers, as %r; "
+                "see the options numeric and missing_values",
+                *(file, name, odd[0]),
+            )

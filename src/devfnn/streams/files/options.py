@@ -2,53 +2,24 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from typing import Any
 
 from devfnn.errors import InputError
 from devfnn.streams.arguments import whole_number
 
-FORMATS = ("csv", "arff", "jsonlines", "parquet", "arrow", "npz")
-CATEGORY_CODES = ("auto", "onehot", "hash", "frequency", "codes")
-MISSING = ("keep", "bad", "mean")
-POLICIES = ("error", "skip", "count")
+DELIMITERS = [chr(code) for code in range(1, 128) if chr(code) not in '"\r\n']
 MISSING_VALUES = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
-NO_DELIMITERS = ('"', "\r", "\n", "\0")
 
 CHOICES = {
-    "format": FORMATS,
-    "categories": CATEGORY_CODES,
-    "missing": MISSING,
-    "on_bad_row": POLICIES,
+    "format": ("csv", "arff", "jsonlines", "parquet", "arrow", "npz"),
+    "categories": ("auto", "onehot", "hash", "frequency", "codes"),
+    "missing": ("keep", "bad", "mean"),
+    "on_bad_row": ("error", "skip", "count"),
 }
 """Options that take one of a few texts."""
 
 ColumnName = str | int
 """A column by its name, or by its place: from 0, or from the end with -1."""
-
-
-class FileOptions(TypedDict, total=False):
-    """What `read` takes; the fields of `ReadOptions` say what they mean."""
-
-    format: str | None
-    label: ColumnName | None
-    time: ColumnName | None
-    ignore: Sequence[ColumnName]
-    categorical: Sequence[ColumnName]
-    numeric: Sequence[ColumnName]
-    cyclic: Sequence[ColumnName]
-    category_values: Mapping[ColumnName, Sequence[str]]
-    categories: str
-    onehot_slots: int
-    hash_buckets: int
-    missing: str
-    missing_values: Sequence[str]
-    on_bad_row: str
-    delimiter: str | None
-    header: bool | None
-    names: Sequence[str] | None
-    encoding: str
-    inspect_rows: int
-    chunk_rows: int
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -74,13 +45,11 @@ class ReadOptions:
     category_values
         Columns that are categories, each with all its values, in the order of their one-hot columns
         or codes; as ARFF declares them.
-    categories
+    categories, onehot_slots, hash_buckets
         How a category becomes numbers. `onehot`: a column for each value, as they appear; when
         `onehot_slots` are taken, later values share the column "other". `hash`: one of
         `hash_buckets` columns. `frequency`: the share of rows so far that had this value. `codes`:
         a number for each value. `auto`: one-hot if the first rows have few values, else frequency.
-    onehot_slots, hash_buckets
-        See above.
     missing
         What to do with missing features. `keep`: NaN. `bad`: the row is bad. `mean`: the mean of
         the feature so far. A missing category has zeros in all its one-hot columns. A missing
@@ -91,17 +60,14 @@ class ReadOptions:
     on_bad_row
         `error`, `skip` or `count`: a row with too many or too few values, text in a column of
         numbers, an infinite value.
-    delimiter, header
-        Of a CSV file: what separates values, whether the first row holds names; None finds out.
-        Spaces around values mean nothing; a decimal comma is recognised.
+    delimiter, header, names
+        Of a CSV file: what separates values, and whether the first row holds names; None finds out.
+        Names of all columns, for a file without a header or in place of it. Spaces around values
+        mean nothing; a decimal comma is recognised.
     encoding
-        Of a CSV, ARFF or JSON file.
-    names
-        Of a CSV file: names of all columns, for one without a header or in place of it.
+        Of a CSV, ARFF or JSON file. Bytes that do not fit are an error, whatever `on_bad_row` says.
     inspect_rows
         Rows from which types, label values and categories are inferred.
-    chunk_rows
-        Rows in a chunk.
     """
 
     format: str | None = None
@@ -132,48 +98,41 @@ class ReadOptions:
             value = getattr(self, name)
             if value not in choices and (name != "format" or value is not None):
                 raise InputError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+        if self.header not in (None, True, False):
+            raise InputError(f"header must be True, False or None, not {self.header!r}")
         self._check_text()
         self._check_columns()
-        _check_texts("missing_values", self.missing_values)
         marks = tuple(dict.fromkeys(("", *self.missing_values)))
         object.__setattr__(self, "missing_values", marks)
 
-    def _check_columns(self) -> None:
-        single = {name: getattr(self, name) for name in ("label", "time")}
-        columns = {name: [each] for name, each in single.items() if each is not None}
-        several = ("ignore", "categorical", "numeric", "cyclic")
-        for name, values in (columns | {name: getattr(self, name) for name in several}).items():
-            if not _is_list_of((str, int), values):
-                raise InputError(f"{name} takes names or places of columns, not {values!r}")
-        _check_texts("names", () if self.names is None else self.names, different=True)
-        if not isinstance(self.category_values, Mapping):
-            raise InputError(f"category_values takes a mapping, not {self.category_values!r}")
-        for column, texts in self.category_values.items():
-            _check_texts(f"category_values of {column!r}", texts, different=True)
-
     def _check_text(self) -> None:
-        if self.delimiter is not None and not _can_delimit(self.delimiter):
+        if self.delimiter is not None and self.delimiter not in DELIMITERS:
             raise InputError(f"delimiter must be one character, not {self.delimiter!r}")
-        if self.header not in (None, True, False):
-            raise InputError(f"header must be True, False or None, not {self.header!r}")
         try:
             "".encode(self.encoding)
         except (LookupError, TypeError):
             raise InputError(f"encoding {self.encoding!r} is not known") from None
 
+    def _check_columns(self) -> None:
+        for name in ("ignore", "categorical", "numeric", "cyclic"):
+            _check_list(name, getattr(self, name), (str, int))
+        for name in ("label", "time"):
+            if type(getattr(self, name)) not in (str, int, type(None)):
+                raise InputError(f"{name} takes a name or a place, not {getattr(self, name)!r}")
+        if not isinstance(self.category_values, Mapping):
+            raise InputError(f"category_values takes a mapping, not {self.category_values!r}")
+        texts = {
+            f"category_values of {name!r}": each for name, each in self.category_values.items()
+        }
+        for name, values in {**texts, "names": self.names or ()}.items():
+            _check_list(name, values, (str,))
+            if len(set(values)) < len(values):
+                raise InputError(f"{name} must be different texts, not {values!r}")
+        _check_list("missing_values", self.missing_values, (str,))
 
-def _can_delimit(text: object) -> bool:
-    is_one = isinstance(text, str) and len(text.encode()) == 1
-    return is_one and text not in NO_DELIMITERS
 
-
-def _is_list_of(kinds: tuple[type, ...], values: object) -> bool:
-    """Whether values are a list, and each of them of one of these types."""
-    if isinstance(values, str) or not isinstance(values, Sequence):
-        return False
-    return all(type(value) in kinds for value in values)
-
-
-def _check_texts(name: str, values: Sequence[str], different: bool = False) -> None:
-    if not _is_list_of((str,), values) or (different and len(set(values)) < len(values)):
-        raise InputError(f"{name} must be a list of different texts, not {values!r}")
+def _check_list(name: str, values: Any, kinds: tuple[type, ...]) -> None:
+    is_list = isinstance(values, Sequence) and not isinstance(values, str)
+    if not is_list or not all(type(value) in kinds for value in values):
+        kinds_of = "texts" if kinds == (str,) else "names or places of columns"
+        raise InputError(f"{name} must be a list of {kinds_of}, not {values!r}")

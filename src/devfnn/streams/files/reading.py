@@ -3,15 +3,15 @@
 import contextlib
 import dataclasses
 import os
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from devfnn.errors import DataError
 from devfnn.streams.files.content import Content, format_of, reading
-from devfnn.streams.files.options import FileOptions, ReadOptions
-from devfnn.streams.files.splitting import n_threads, worked_on
+from devfnn.streams.files.options import ReadOptions
+from devfnn.streams.files.splitting import N_THREADS, worked_on
 from devfnn.streams.stream import BadRow, BadRows, Stream
 from devfnn.types import Chunk
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from devfnn.streams.files.tables import TableReader
 
 
-def read(file: str | os.PathLike[str] | BinaryIO, **options: Unpack[FileOptions]) -> Stream:
+def read(file: str | os.PathLike[str] | BinaryIO, **options: Any) -> Stream:
     """A file or a pipe as a stream, lazily and in bounded memory; only NPZ is loaded as a whole.
 
     The first rows are looked at when this is called; the rest is read when it is asked for.
@@ -44,7 +44,7 @@ def read(file: str | os.PathLike[str] | BinaryIO, **options: Unpack[FileOptions]
     [[12.5, 0.0], [21.0, 1.0]]
     """
     checked = ReadOptions(**options)
-    return _FileSource(Content(file, checked.encoding), checked).stream()
+    return _FileSource(Content(file, checked.encoding), checked).stream(checked.chunk_rows)
 
 
 class _FileSource:
@@ -55,11 +55,11 @@ class _FileSource:
         from devfnn.streams.files.conversion import Converter
 
         self.content = content
-        self.reader = _reader(content, options)
+        with _arrow_errors(content.name):
+            self.reader = _reader(content, options)
         self.metadata = self.reader.metadata
         if options.time is None and self.metadata.time is not None:
             options = dataclasses.replace(options, time=self.metadata.time)
-        self.options = options
         self.layout = Layout.of(self.reader.columns, options, self.metadata.labels)
         self.label = LabelColumn.of(self.layout, self.reader.first, options, self.metadata)
         self.types = self.layout.types(self.label)
@@ -69,17 +69,17 @@ class _FileSource:
         self.converter = Converter(self.layout, self.label, self.first, options)
         self.bad_rows = BadRows(options.on_bad_row)
 
-    def stream(self) -> Stream:
+    def stream(self, chunk_rows: int) -> Stream:
         """The file as a stream."""
         return Stream(
             feature_names=self.converter.feature_names,
             classes=self._classes(),
             blocks=self.blocks,
-            n_rows=self.reader.n_rows if self.options.on_bad_row == "error" else None,
+            n_rows=self.reader.n_rows if self.bad_rows.policy == "error" else None,
             class_names=self.metadata.class_names,
             drift_positions=self.metadata.drift_positions,
             bad_rows=self.bad_rows,
-            chunk_rows=self.options.chunk_rows,
+            chunk_rows=chunk_rows,
         )
 
     def _classes(self) -> tuple[Any, ...]:
@@ -95,34 +95,31 @@ class _FileSource:
 
     def blocks(self) -> Iterator[Chunk]:
         """One pass over the file."""
-        encoders = self.converter.encoders()
+        name = self.content.name
+        encode = self.converter.encoding()
+
+        def pieces() -> Iterator[Any]:
+            with _arrow_errors(name):
+                yield from self.reader.pieces()
 
         def work(piece: Any) -> "ConvertedRows":
-            with _arrow_errors(self.content.name):
+            with _arrow_errors(name):
                 return self.converter.converted(self.reader.parse(piece, self.types))
 
         self.bad_rows.start()
         n_before = 0
         # Of a pipe nothing is asked for ahead: its rows shall come out as they come in.
-        n_ahead = 0 if self.content.is_pipe else n_threads()
-        for rows in worked_on(self._pieces(), work, n_ahead):
+        for rows in worked_on(pieces(), work, 0 if self.content.is_pipe else N_THREADS):
             bad = [BadRow(n_before + row, reason) for row, reason in rows.bad]
             n_before += rows.n_rows
-            is_refused = bool(bad) and self.bad_rows.policy == "error"
-            if is_refused:  # rows before the bad one come first, however the file is cut
+            if bad and self.bad_rows.policy == "error":
+                # Rows before the bad one come first, however the file is cut.
                 rows = rows.first_rows(rows.bad[0].row - 1)
-            else:
-                self.bad_rows.add(bad, self.content.name)
-            encoders.encode(rows.chunk.X, rows.categories)
+            encode(rows)
             if len(rows.chunk.y):
                 yield rows.chunk
-            if is_refused:
-                self.bad_rows.add(bad, self.content.name)
-        self.bad_rows.finish(self.content.name)
-
-    def _pieces(self) -> Iterator[Any]:
-        with _arrow_errors(self.content.name):
-            yield from self.reader.pieces()
+            self.bad_rows.add(bad, name)
+        self.bad_rows.finish(name)
 
 
 @contextlib.contextmanager
@@ -147,7 +144,7 @@ def _reader(content: Content, options: ReadOptions) -> "TableReader":
     from devfnn.streams.files.jsonlines import JsonLinesReader
     from devfnn.streams.files.npz import NpzReader
 
-    readers: dict[str, Any] = {
+    readers: dict[str, Callable[[Content, ReadOptions], TableReader]] = {
         "csv": DelimitedReader,
         "arff": ArffReader,
         "jsonlines": JsonLinesReader,
@@ -155,7 +152,5 @@ def _reader(content: Content, options: ReadOptions) -> "TableReader":
         "arrow": ArrowReader,
         "npz": NpzReader,
     }
-    format_name = options.format or format_of(content.head(), content.name, options.encoding)
-    with _arrow_errors(content.name):
-        reader: TableReader = readers[format_name](content, options)
-    return reader
+    found = options.format or format_of(content.head(), content.name, options.encoding)
+    return readers[found](content, options)

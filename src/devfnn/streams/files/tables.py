@@ -5,11 +5,11 @@ import collections
 import dataclasses
 import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import types as arrow_types
 
 from devfnn.errors import DataError
@@ -31,8 +31,6 @@ class Column:
     name: str
     data_type: pa.DataType | None
     """As what it is read; None if it can be no feature and no label, as lists and pictures."""
-    stored_type: pa.DataType | None = None
-    """As what the file holds it, or as what it was inferred, if that is known."""
     values: tuple[str, ...] | None = None
     """All texts that may occur, if the file says so."""
 
@@ -42,7 +40,7 @@ def columns_of(table: pa.Table) -> list[Column]:
     for name, count in collections.Counter(table.schema.names).items():
         if count > 1:
             raise DataError(f"two columns are called {name!r}; rename one")
-    return [Column(field.name, _read_as(field.type), field.type) for field in table.schema]
+    return [Column(field.name, _read_as(field.type)) for field in table.schema]
 
 
 def _read_as(data_type: pa.DataType) -> pa.DataType | None:
@@ -58,27 +56,16 @@ def _read_as(data_type: pa.DataType) -> pa.DataType | None:
         return pa.timestamp("ns" if data_type.unit == "ns" else "us", zone)
     if arrow_types.is_date(data_type):
         return TIME
-    texts = ("is_string", "is_large_string", "is_string_view", "is_time")
-    return TEXT if any(getattr(arrow_types, each)(data_type) for each in texts) else None
+    texts = (pa.string(), pa.large_string(), pa.string_view())
+    return TEXT if data_type in texts or arrow_types.is_time(data_type) else None
 
 
 @dataclasses.dataclass(frozen=True)
 class Metadata:
-    """What a file declares about its rows; empty where it says nothing.
-
-    Parameters
-    ----------
-    labels
-        Columns that are labels and no features; the first is meant by default.
-    time
-        Column that says when a row came.
-    classes, class_names
-        Labels that occur, and what they are called.
-    drift_positions
-        Rows with which a new concept begins.
-    """
+    """What a file declares about its rows; empty where it says nothing."""
 
     labels: tuple[str, ...] = ()
+    """Columns that are labels and no features; the first is meant by default."""
     time: str | None = None
     classes: tuple[Hashable, ...] = ()
     class_names: tuple[str, ...] = ()
@@ -109,38 +96,34 @@ class Metadata:
         return found
 
 
-@dataclasses.dataclass(frozen=True)
-class Parsed:
+class Parsed(NamedTuple):
     """The rows of a piece of a file as a table, without those that are bad."""
 
     table: pa.Table
-    numbers: npt.NDArray[np.int64]
-    """Numbers of the table's rows within the piece, from 1."""
     bad: Mapping[int, str]
-    """Numbers of the other rows, and what is wrong with them."""
+    """Numbers of the other rows within the piece, from 1, and what is wrong with them."""
 
-    @classmethod
-    def of(cls, table: pa.Table, bad: Mapping[int, str] | None = None) -> "Parsed":
-        """All rows of a piece but those that are bad, which are not in the table."""
-        bad = bad or {}
-        numbers = np.arange(1, table.num_rows + len(bad) + 1)
-        return cls(table, np.delete(numbers, [number - 1 for number in bad]), bad)
+    @property
+    def n_rows(self) -> int:
+        """Rows of the piece, bad ones too."""
+        return int(self.table.num_rows) + len(self.bad)
 
     def without(self, reasons: Mapping[int, str]) -> "Parsed":
         """Without some rows of the table, which are bad: their places from 0, and why."""
         if not reasons:
             return self
-        keep = np.ones(len(self.numbers), bool)
+        numbers = np.delete(np.arange(1, self.n_rows + 1), [number - 1 for number in self.bad])
+        keep = np.ones(len(numbers), bool)
         keep[list(reasons)] = False
-        bad = {int(self.numbers[place]): reason for place, reason in reasons.items()}
-        return Parsed(self.table.filter(pa.array(keep)), self.numbers[keep], {**self.bad, **bad})
+        bad = {int(numbers[place]): reason for place, reason in reasons.items()}
+        return Parsed(self.table.filter(pa.array(keep)), {**self.bad, **bad})
 
     def with_columns(self, columns: Mapping[str, Any]) -> "Parsed":
         """The same rows with some columns replaced."""
         table = self.table
         for name, column in columns.items():
             table = table.set_column(table.schema.get_field_index(name), name, column)
-        return dataclasses.replace(self, table=table)
+        return self._replace(table=table)
 
 
 class TableReader(abc.ABC):
@@ -165,22 +148,26 @@ class TableReader(abc.ABC):
         """The rows of a piece, with columns of these types; called by several threads."""
 
 
+def without_marks(texts: Any, missing_values: Sequence[str]) -> Any:
+    """Texts that stand for a missing value replaced by nothing."""
+    is_mark = pc.is_in(texts, pa.array(missing_values, pa.string()))
+    return pc.if_else(is_mark, pa.scalar(None, pa.string()), texts)
+
+
 def fitted(parsed: Parsed, types: Types) -> Parsed:
     """The columns that are wanted, of types that can be read; other values make bad rows."""
     table = parsed.table.select(list(types))
-    parsed = dataclasses.replace(parsed, table=table)
-    wanted = {
-        name: data_type
+    parsed = parsed._replace(table=table)
+    others = {
+        name: table.column(name)
         for name, data_type in types.items()
         if not _is_alike(table.schema.field(name).type, data_type)
     }
     try:
-        return parsed.with_columns(
-            {name: _as_type(table.column(name), wanted[name]) for name in wanted}
-        )
+        return parsed.with_columns({name: _as_type(others[name], types[name]) for name in others})
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        texts = {name: _as_type(table.column(name), pa.string()) for name in wanted}
-        return cast_texts(parsed.with_columns(texts), wanted)
+        texts = {name: _as_type(column, pa.string()) for name, column in others.items()}
+        return cast_texts(parsed.with_columns(texts), {name: types[name] for name in others})
 
 
 def cast_texts(parsed: Parsed, types: Types) -> Parsed:
@@ -192,8 +179,9 @@ def cast_texts(parsed: Parsed, types: Types) -> Parsed:
             reason = f"{column[row].as_py()!r} in column {name!r} is no {_word(data_type)}"
             found.setdefault(row, reason)
     left = parsed.without(found)
-    columns = {name: left.table.column(name) for name in types}
-    return left.with_columns({name: _as_type(columns[name], types[name]) for name in types})
+    return left.with_columns(
+        {name: _as_type(left.table.column(name), types[name]) for name in types}
+    )
 
 
 def _misfits(column: Any, data_type: pa.DataType, first: int) -> list[int]:
@@ -213,10 +201,13 @@ def _as_type(column: Any, data_type: pa.DataType) -> Any:
     if arrow_types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if arrow_types.is_dictionary(data_type):
-        texts = column.cast(pa.string())
-        texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
-        return texts.dictionary_encode()
+        return whole(column.cast(pa.string())).dictionary_encode()
     return column.cast(data_type)
+
+
+def whole(column: Any) -> Any:
+    """A column in one piece."""
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def _word(data_type: pa.DataType) -> str:
@@ -228,16 +219,14 @@ def _word(data_type: pa.DataType) -> str:
 
 
 def _is_number(data_type: pa.DataType) -> bool:
-    kinds = ("is_integer", "is_floating", "is_decimal")
-    return any(getattr(arrow_types, each)(data_type) for each in kinds)
+    kinds = (arrow_types.is_integer, arrow_types.is_floating, arrow_types.is_decimal)
+    return any(is_kind(data_type) for is_kind in kinds)
 
 
 def _is_alike(have: pa.DataType, wanted: pa.DataType) -> bool:
     """Whether a column can be read as it is."""
-    if arrow_types.is_dictionary(wanted):
+    if wanted == TEXT:
         return bool(arrow_types.is_dictionary(have) and arrow_types.is_string(have.value_type))
-    if arrow_types.is_timestamp(wanted):
-        return bool(arrow_types.is_timestamp(have) or arrow_types.is_date(have))
     if wanted == NUMBER:
         return _is_number(have) or bool(arrow_types.is_boolean(have))
     return bool(have == wanted)

@@ -15,8 +15,8 @@ from hypothesis.extra import numpy as hnp
 
 from devfnn.errors import InputError
 from devfnn.streams import read
-from devfnn.streams.files import encoding
-from devfnn.streams.files.encoding import (
+from devfnn.streams.files import conversion
+from devfnn.streams.files.conversion import (
     Codes,
     Frequency,
     Hashed,
@@ -201,7 +201,7 @@ def test_a_million_values_take_bounded_memory():
 
 
 def test_codes_beyond_the_last_one_share_it(monkeypatch):
-    monkeypatch.setattr(encoding, "MOST_CODES", 3)
+    monkeypatch.setattr(conversion, "MOST_CODES", 3)
     found = encoded(Codes(("x",), {}), list("abcdea"), [2])
     assert found[:, 0].tolist() == [0, 1, 2, 2, 2, 0]
 
@@ -275,7 +275,7 @@ def test_other_timestamps_are_seconds():
 def test_what_is_no_timestamp_cannot_be_cyclic():
     with pytest.raises(InputError, match="'n' holds no timestamps, so it cannot be cyclic"):
         read(io.BytesIO(DATES), cyclic=["n"])
-    with pytest.raises(InputError, match="the label 'when' cannot be a feature"):
+    with pytest.raises(InputError, match="the label 'when' cannot be left out, or be a feature"):
         read(io.BytesIO(DATES), label="when", cyclic=["when"])
 
 
@@ -310,7 +310,7 @@ def filled_slowly(X):
 
 @given(MATRICES, st.lists(st.integers(0, 25), max_size=4))
 def test_gaps_are_the_mean_of_what_came_before_however_rows_are_cut(X, cuts):
-    filler = MeanFiller(np.zeros(X.shape[1]), np.zeros(X.shape[1], np.int64))
+    filler = MeanFiller()
     blocks = [block.copy() for block in np.split(X, sorted(cut for cut in cuts if cut <= len(X)))]
     for block in blocks:
         filler.fill(block)
