@@ -38,10 +38,7 @@ def softmax(logits: Floats) -> Floats:
 
 def mixture(shares: Floats, consequents: Floats, phi: Floats, kind: str) -> Floats:
     """A layer's output. shares: (R,) · consequents: (R, m, p) · phi: (p,)"""
-    local = consequents @ phi
-    if kind == "probabilities":
-        local = np.stack([softmax(logits) for logits in local])
-    mixed: Floats = shares @ local
+    mixed: Floats = shares @ (consequents @ phi)
     return softmax(mixed) if kind == "logits" else mixed
 
 
@@ -113,13 +110,9 @@ def squared_distance(row: Floats, center: Floats, inverse: Floats) -> float:
     return float(offset @ inverse @ offset)
 
 
-def firing_shares(distances: Floats, floor: bool = False) -> Floats:
-    """Normalised firing: a softmax, or with `floor` the authors' division."""
-    if not floor:
-        return softmax(-0.5 * distances)
-    firing: Floats = np.exp(-0.5 * distances)
-    total = firing.sum()
-    return firing / (total if total >= 1e-3 else 1.0)
+def firing_shares(distances: Floats) -> Floats:
+    """Normalised firing."""
+    return softmax(-0.5 * distances)
 
 
 def winner(distances: Floats, log_volumes: Floats, populations: Floats) -> int:

@@ -142,7 +142,7 @@ class SlowLayer:
     def shares(self, distances: dict[int, float]) -> dict[int, float]:
         """Activation of every active rule."""
         of_active = np.array([distances[slot] for slot in self.active])
-        shares = firing_shares(of_active, self.params.firing_floor)
+        shares = firing_shares(of_active)
         return dict(zip(self.active, shares.tolist(), strict=True))
 
     def output(self, row: Floats) -> Floats:
@@ -150,9 +150,7 @@ class SlowLayer:
         if not self.active:
             return np.full(self.m, 1.0 / self.m)
         row = self.visible(row)
-        kind = "least_squares"
-        if self.params.logistic:
-            kind = "logits" if self.params.mix_logits else "probabilities"
+        kind = "logits" if self.params.logistic else "least_squares"
         shares = np.array(list(self.shares(self.distances(row)).values()))
         consequents = np.stack([rule.weights for rule in self.active.values()])
         return mixture(shares, consequents, expanded(row), kind)
@@ -229,14 +227,11 @@ class SlowLayer:
         return len(self.active) == 1 or lowest < own < highest
 
     def _chooses(self, row: Floats, draw: float, labelled: int) -> bool:
-        """Decide, and move the threshold."""
+        """Whether the row is learned."""
         s = self.params
         is_accepted = labelled != UNLABELLED
         if s.chooses_rows and labelled == OFFERED:
             is_accepted = self.wants(row, draw)
-        moved = self.threshold * (1.0 + (-1.0 if is_accepted else 1.0) * s.threshold_step)
-        if s.threshold_step > 0.0:
-            self.threshold = float(np.clip(moved, min(1.0 / self.m + 0.05, 1.0), 1.0))
         return is_accepted
 
     # growing

@@ -17,7 +17,6 @@ from devfnn.kernels.gaussian import (
     forgetting_factor,
     is_redundant,
     mark_present,
-    move_threshold,
     update_potentials,
 )
 from devfnn.kernels.gaussian_rules import fire
@@ -264,17 +263,6 @@ def test_rows_asked_for_are_all_learned(rng: np.random.Generator) -> None:
     used = int(made.layer().counters[USED])
     made.learn(batch_of(*blobs(rng, 50, 2, 3), labelled=ASKED_FOR))
     assert made.layer().counters[USED] == used + 50
-
-
-@pytest.mark.parametrize("is_accepted", [True, False])
-def test_a_varying_threshold_stays_in_its_bounds(is_accepted: bool) -> None:
-    made = stack(2, 4, labels__certainty=0.7)
-    layer, params = made.layer(), made.params._replace(threshold_step=0.1)
-    move_threshold(layer, is_accepted, params)
-    assert layer.threshold[0] == pytest.approx(0.7 * (0.9 if is_accepted else 1.1))
-    for _ in range(100):
-        move_threshold(layer, is_accepted, params)
-    assert layer.threshold[0] == pytest.approx(0.3 if is_accepted else 1.0)
 
 
 # ---- forgetting

@@ -87,21 +87,20 @@ def test_distances_equal_the_quadratic_form_over_the_inputs_there_are(
         np.testing.assert_allclose(work.distances, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("is_floored", [False, True])
-def test_activations_equal_the_reference(rng: np.random.Generator, is_floored: bool) -> None:
+def test_activations_equal_the_reference(rng: np.random.Generator) -> None:
     made = filled_stack(rng, 3, 2, (4,))
     for reach in (0.1, 1.0, 5.0, 1e3, 1e6):
         work = measured(made, reach * rng.random(3))
-        normalise(made.layer(), is_floored, work)
-        expected = reference.firing_shares(work.distances, is_floored)
+        normalise(made.layer(), work)
+        expected = reference.firing_shares(work.distances)
         np.testing.assert_allclose(work.activations, expected, rtol=1e-12, atol=1e-300)
-        assert is_floored or work.activations.sum() == pytest.approx(1.0, abs=1e-12)
+        assert work.activations.sum() == pytest.approx(1.0, abs=1e-12)
 
 
 def test_rules_share_a_row_without_inputs_evenly(rng: np.random.Generator) -> None:
     made = filled_stack(rng, 3, 2, (4,))
     work = measured(made, np.full(3, np.nan))
-    normalise(made.layer(), False, work)
+    normalise(made.layer(), work)
     np.testing.assert_allclose(work.activations, 0.25, rtol=1e-15)
 
 
@@ -111,7 +110,7 @@ def test_only_active_rules_fire_and_win(rng: np.random.Generator) -> None:
     made.layer().populations[1:3] = 1e6
     for row in rng.random((10, 2)):
         work = measured(made, row)
-        normalise(made.layer(), False, work)
+        normalise(made.layer(), work)
         expected = reference.firing_shares(work.distances[[0, 3]])
         np.testing.assert_allclose(work.activations[[0, 3]], expected, rtol=1e-12)
         assert (work.activations[[1, 2]] == 0.0).all()

@@ -28,7 +28,7 @@ from devfnn.kernels.recursive import (
     DECAY_EVERY,
     bound_variance,
     decay_consequent,
-    dot_in_four,
+    dot,
     expand_pairs,
     repair_gain_cov,
     softmax,
@@ -62,29 +62,28 @@ def mark_present(layer, inputs, work):
 
 
 @part()
+def rule_logits(layer, rule, work):
+    """What a rule says, into `work.locals`: logits, or scores with least squares."""
+    local, size = work.locals[rule], 2 * layer.n_inputs[0] + 1
+    for k in range(local.shape[0]):
+        local[k] = dot(layer.consequents[rule, k], work.expanded, size)
+    return local
+
+
+@part()
 def combine_rules(layer, params, work):
     """Local outputs of the rules and their mixture, the layer's output."""
     m = work.output.shape[0]
-    size = 2 * layer.n_inputs[0] + 1
     for k in range(m):
         work.output[k] = 0.0
     for rule in range(layer.status.shape[0]):
-        if layer.status[rule] != ACTIVE:
-            continue
-        activation = work.activations[rule]
-        local = work.locals[rule]
-        for k in range(m):
-            local[k] = dot_in_four(layer.consequents[rule, k], work.expanded, size)
-        if params.logistic:
-            if params.mix_logits:
-                for k in range(m):
-                    work.output[k] += activation * local[k]
-            softmax(local, local)
-            if params.mix_logits:
-                continue
-        for k in range(m):
-            work.output[k] += activation * local[k]
-    if params.logistic and params.mix_logits:
+        if layer.status[rule] == ACTIVE:
+            local = rule_logits(layer, rule, work)
+            for k in range(m):
+                work.output[k] += work.activations[rule] * local[k]
+            if params.logistic:
+                softmax(local, local)
+    if params.logistic:
         softmax(work.output, work.output)
 
 
@@ -97,9 +96,9 @@ def infer(layer, inputs, params, with_archive, work):
         work.output[:] = 1.0 / work.output.shape[0]
         return
     expand_pairs(inputs, work.present, layer.n_inputs[0], work.expanded)
-    if n_rules > 1 or with_archive or params.firing_floor:
+    if n_rules > 1 or with_archive:
         fire(layer, inputs, with_archive, work)
-        normalise(layer, params.firing_floor, work)
+        normalise(layer, work)
     else:
         for rule in range(layer.status.shape[0]):
             work.activations[rule] = 1.0 if layer.status[rule] == ACTIVE else 0.0
@@ -126,12 +125,9 @@ def update_potentials(layer, params, work):
 @part()
 def local_outputs(layer, params, work):
     """Recompute local outputs after the premises or the set of rules changed."""
-    size = 2 * layer.n_inputs[0] + 1
     for rule in range(layer.status.shape[0]):
         if layer.status[rule] == ACTIVE:
-            local = work.locals[rule]
-            for k in range(local.shape[0]):
-                local[k] = dot_in_four(layer.consequents[rule, k], work.expanded, size)
+            local = rule_logits(layer, rule, work)
             if params.logistic:
                 softmax(local, local)
 
@@ -186,16 +182,6 @@ def is_worth_learning(layer, winner, inputs, draw, params, work):
     if certainty(work.output) < layer.threshold[0]:
         return True
     return not is_redundant(layer, winner, inputs, work)
-
-
-@part()
-def move_threshold(layer, is_accepted, params):
-    """Lower the threshold where labels are taken, raise it where not, if it is to vary."""
-    if params.threshold_step > 0.0:
-        factor = 1.0 - params.threshold_step if is_accepted else 1.0 + params.threshold_step
-        lowest = 1.0 / layer.class_weights.shape[0] + 0.05
-        moved = layer.threshold[0] * factor
-        layer.threshold[0] = min(max(moved, min(lowest, 1.0)), 1.0)
 
 
 # ---- consequents
@@ -294,7 +280,7 @@ def learn_gaussian(gaussians, index, row, batch, inputs, params, work, events):
     if is_first:
         found_first_rule(layer, inputs, label, params, own)
     infer(layer, inputs, params, params.recall_rules, own)
-    if count_rules(layer) == 1 and not params.recall_rules and not params.firing_floor:
+    if count_rules(layer) == 1 and not params.recall_rules:
         fire(layer, inputs, False, own)
     for k in range(said.shape[0]):
         said[k] = 1.0 / said.shape[0] if is_first else own.output[k]
@@ -304,7 +290,6 @@ def learn_gaussian(gaussians, index, row, batch, inputs, params, work, events):
     if params.chooses_rows and batch.labelled[row] == OFFERED:
         draw = batch.draws[row]
         is_accepted = is_worth_learning(layer, winner, inputs, draw, params, own)
-    move_threshold(layer, is_accepted, params)
     if not is_accepted:
         return
     layer.counters[USED] += 1
@@ -316,7 +301,7 @@ def learn_gaussian(gaussians, index, row, batch, inputs, params, work, events):
         report(events, row, kind, index, rule, 0, numbers)
         measure_rule(layer, rule, inputs, own)
         winner = rule
-        normalise(layer, params.firing_floor, own)
+        normalise(layer, own)
         local_outputs(layer, params, own)
     elif not is_first:
         has_tuned = is_inside(layer, winner, inputs, label, params, own)
@@ -324,7 +309,7 @@ def learn_gaussian(gaussians, index, row, batch, inputs, params, work, events):
         if has_tuned:
             tune_premise(layer, winner, weight, params, own)
             measure_rule(layer, winner, inputs, own)
-            normalise(layer, params.firing_floor, own)
+            normalise(layer, own)
     if params.grow_rules or params.chooses_rows or params.tuning == 2:
         density = quality(layer, inputs, layer.inverse_covs[winner], own.present)
         update_density(layer, inputs, own.present, weight * max(density, 1e-3))

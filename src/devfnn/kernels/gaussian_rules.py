@@ -59,17 +59,12 @@ def fire(layer, inputs, with_archive, work):
 
 
 @part()
-def normalise(layer, firing_floor, work):
-    """Turn distances into activations that sum to 1 (softmax of the log firing).
-
-    With `firing_floor` the authors' form: a total under 0.001 is read as 1.
-    """
+def normalise(layer, work):
+    """Turn distances into activations that sum to 1 (softmax of the log firing)."""
     nearest = np.inf
     for rule in range(layer.status.shape[0]):
         if layer.status[rule] == ACTIVE:
             nearest = min(nearest, work.distances[rule])
-    if firing_floor:
-        nearest = 0.0
     total = 0.0
     for rule in range(layer.status.shape[0]):
         if layer.status[rule] == ACTIVE:
@@ -77,8 +72,6 @@ def normalise(layer, firing_floor, work):
             total += work.activations[rule]
         else:
             work.activations[rule] = 0.0
-    if firing_floor and total < 1e-3:
-        total = 1.0
     for rule in range(layer.status.shape[0]):
         work.activations[rule] /= total
 

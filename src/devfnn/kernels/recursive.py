@@ -44,21 +44,6 @@ def dot(a, b, size):
 
 
 @part()
-def dot_in_four(a, b, size):
-    """Inner product of the first `size` entries, in four sums so that they can overlap."""
-    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-    whole = size - size % 4
-    for j in range(0, whole, 4):
-        s0 += a[j] * b[j]
-        s1 += a[j + 1] * b[j + 1]
-        s2 += a[j + 2] * b[j + 2]
-        s3 += a[j + 3] * b[j + 3]
-    for j in range(whole, size):
-        s0 += a[j] * b[j]
-    return (s0 + s1) + (s2 + s3)
-
-
-@part()
 def softmax(logits, out):
     """Write the softmax of `logits` into `out`; the two may be the same array."""
     top = logits[0]
@@ -375,7 +360,7 @@ def update_consequent(consequent, gain_cov, expanded, gain, residuals, strength,
             row = gain_cov[i]
             for j in range(size):
                 gain[j] += value * row[j]
-    scale = 1.0 / (memory / strength + dot_in_four(expanded, gain, size))
+    scale = 1.0 / (memory / strength + dot(expanded, gain, size))
     for k in range(consequent.shape[0]):
         step = scale * residuals[k]
         weights = consequent[k]

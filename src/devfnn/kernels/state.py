@@ -222,8 +222,6 @@ class GaussianParams(NamedTuple):
     """Parameters of gaussian layers."""
 
     logistic: bool
-    mix_logits: bool
-    firing_floor: bool
     initial_gain: float
     later_gain: float
     curvature_floor: float
@@ -235,7 +233,6 @@ class GaussianParams(NamedTuple):
     chooses_rows: bool
     certainty: float
     exploration: float
-    threshold_step: float
     grow_rules: bool
     recall_rules: bool
     recall_margin: float
