@@ -336,14 +336,14 @@ def test_large_whole_numbers_are_exact():
 
 @pytest.mark.parametrize("texts", [[f"{n}.25" for n in range(150)]])
 def test_measurements_are_refused(texts):
-    with pytest.raises(DataError, match="'label' was taken for the label, but nearly every row"):
+    with pytest.raises(DataError, match="'label' was taken for the label, but has more than 100"):
         labels_of(*texts)
 
 
 def test_a_column_nobody_called_the_label_has_to_look_like_one():
     rows = "".join(f"{n},{n % 2},{n}\n" for n in range(300))
     text = f"a,b,price\n{rows}".encode()
-    with pytest.raises(DataError, match="'price' was taken for the label, but nearly every row"):
+    with pytest.raises(DataError, match="'price' was taken for the label, but has more than 100"):
         read(io.BytesIO(text))
     assert len(whole(read(io.BytesIO(text), label="price")).y) == 300
     assert whole(read(io.BytesIO(text), label="b")).y.tolist()[:3] == [0, 1, 0]

@@ -207,15 +207,16 @@ def _is_whole(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
 
 
 def _check_classes(name: str, first: Any, is_sure: bool) -> None:
-    """Refuse labels of which nearly every row has another: no classes can be learned from them.
+    """Refuse measurements, and labels of which nearly every row has another: these are no classes.
 
-    is_sure: whether somebody said that this is the label; whole numbers and texts are not refused
+    is_sure: whether somebody said that this is the label
     """
     first = first.dictionary_decode() if arrow_types.is_dictionary(first.type) else first
     n_different, n_rows = len(first.unique()), len(first) - first.null_count
-    may_be_classes = is_sure and not arrow_types.is_floating(first.type)
-    if n_different > MOST_LABELS and 2 * n_different > n_rows and not may_be_classes:
+    is_measured = arrow_types.is_floating(first.type) and not _is_whole(_as_floats(first)).all()
+    is_doubtful = not is_sure and 2 * n_different > n_rows
+    if n_different > MOST_LABELS and (is_measured or is_doubtful):
         raise DataError(
-            f"column {name!r} was taken for the label, but nearly every row has another value; "
-            "name the label's column with label, or say label=None"
+            f"column {name!r} was taken for the label, but has more than {MOST_LABELS} different "
+            "values in its first rows; name the label's column with label, or say label=None"
         )

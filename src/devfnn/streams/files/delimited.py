@@ -133,7 +133,7 @@ class DelimitedReader(TableReader):
         head, name = content.text_head(), content.name
         mark = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
         try:
-            delimiter = options.delimiter or _delimiter(_lines(head[mark:]))
+            delimiter = options.delimiter or _delimiter(_lines(head[mark:], LINES_FOR_DELIMITER))
             lines = _lines(_whole_rows(head[mark:], delimiter))
             rows, ends = _first_rows(lines, delimiter, options.inspect_rows + 1)
         except csv.Error as error:
@@ -165,8 +165,8 @@ class DelimitedReader(TableReader):
         return self._rows.parse(piece, types)
 
 
-def _lines(text: bytes) -> list[str]:
-    return list(io.StringIO(text.decode(), newline=""))
+def _lines(text: bytes, most: int | None = None) -> list[str]:
+    return list(itertools.islice(io.StringIO(text.decode(), newline=""), most))
 
 
 def _whole_rows(text: bytes, delimiter: str) -> bytes:
@@ -193,7 +193,7 @@ def _delimiter(lines: Sequence[str]) -> str:
         has_comma_numbers = all(_is_comma_number(value.strip()) for value in last_row)
         if most > 1 and (delimiter == " " or (delimiter == "," and has_comma_numbers)):
             break
-        rows, _ = _first_rows(lines[:LINES_FOR_DELIMITER], delimiter, LINES_FOR_DELIMITER)
+        rows, _ = _first_rows(lines, delimiter, LINES_FOR_DELIMITER)
         widths = [len(row) for row in rows]
         usual = max(set(widths), key=widths.count) if widths else 1
         enough = min(USUAL_SHARE * len(widths), len(widths) - 1)  # one bad row among a few

@@ -45,10 +45,10 @@ def row_pieces(
                 f"{content.name} has a line of more than {LONGEST_LINE:,} bytes; is there a quote "
                 f"that is never closed? It begins with {_start(piece)}"
             )
-        rest = piece[end:]
-        if end:
-            check_utf8(piece[:end], content.name)
-            yield piece[:end]
+        rest, rows = piece[end:], piece[:end]
+        if rows:
+            check_utf8(rows, content.name)
+            yield rows
     if rest:
         check_utf8(rest, content.name)
         if last_end(rest + b"\n") <= len(rest):
@@ -66,6 +66,8 @@ def last_quoted_end(piece: bytes, delimiter: bytes) -> int:
 
     A quote opens a value only where a value begins; elsewhere it means nothing.
     """
+    if QUOTE.encode() not in piece:
+        return last_line_end(piece)
     characters = np.frombuffer(piece, np.uint8)
     quotes = np.flatnonzero(characters == ord(QUOTE))
     line_end = b"\n" if b"\n" in piece else b"\r"
