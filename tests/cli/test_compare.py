@@ -57,7 +57,7 @@ def test_a_comparison_is_run_told_and_written(invoke, here):
     command += (*SMALL, "--seeds", 2, "--jobs", 2, "--output", "out")
     result = invoke(*command, "--json", "c.json", "--csv", "c.csv")
     assert result.exit_code == 0, result.output
-    for part in ("Accuracy", "logistic", "majority", "sea", "led", "mean rank", "Friedman test"):
+    for part in ("Accuracy", "logistic", "majority", "sea", "led", "rank", "Friedman test"):
         assert part in result.stdout
     assert "Report: out/comparison.html" in result.stdout
     assert "logistic on sea, seed 0: " in result.stderr

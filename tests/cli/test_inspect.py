@@ -248,7 +248,7 @@ def test_a_damaged_model_is_refused(invoke, file):
 def test_a_missing_model_is_refused(invoke, tmp_path):
     result = invoke(tmp_path / "no.model")
     assert result.exit_code == 1
-    assert "there is no model file" in shown(result)
+    assert "cannot read" in shown(result)
     (tmp_path / "file").write_text("")
     result = invoke(tmp_path / "file" / "x.model")
     assert result.exit_code == 1

@@ -1,6 +1,5 @@
 """Result and table files: tried before the work, there after it, and untouched if it fails."""
 
-import contextlib
 import csv
 import io
 import json
@@ -10,33 +9,14 @@ import threading
 
 import pytest
 
-from devfnn.cli.output import (
-    CsvFile,
-    OutputFile,
-    ResultFile,
-    check_distinct,
-    check_replaceable,
-    text_file,
-)
+from devfnn.cli.output import Output, OutputFile, check_replaceable, text_file
 from devfnn.errors import DataError, InputError
-
-
-@contextlib.contextmanager
-def result_file(path):
-    with text_file(path) as file:
-        yield ResultFile(file)
-
-
-@contextlib.contextmanager
-def csv_file(path):
-    with text_file(path) as file:
-        yield CsvFile(file)
 
 
 def test_a_result_is_there_after_the_work(tmp_path):
     file = tmp_path / "result.json"
-    with result_file(file) as result:
-        result.write({"a": 1})
+    with text_file(file) as result:
+        result.write_json({"a": 1})
         assert not file.exists()
     assert json.loads(file.read_text()) == {"a": 1}
     assert list(tmp_path.iterdir()) == [file]
@@ -45,18 +25,18 @@ def test_a_result_is_there_after_the_work(tmp_path):
 @pytest.mark.parametrize("n_items", [1, 3])
 def test_a_list_is_written_as_it_grows(tmp_path, n_items):
     file = tmp_path / "result.json"
-    with result_file(file) as result:
+    with text_file(file) as result:
         for number in range(n_items):
-            result.add("items", {"number": number})
-        result.write({"a": 1, "b": [2]})
+            result.add_item("items", {"number": number})
+        result.write_json({"a": 1, "b": [2]})
     expected = {"items": [{"number": number} for number in range(n_items)], "a": 1, "b": [2]}
     assert json.loads(file.read_text()) == expected
 
 
 @pytest.mark.parametrize("error", [DataError, KeyboardInterrupt])
 def test_nothing_is_left_behind_by_work_that_fails(tmp_path, error):
-    with pytest.raises(error), result_file(tmp_path / "new.json") as result:
-        result.add("items", 1)
+    with pytest.raises(error), text_file(tmp_path / "new.json") as result:
+        result.add_item("items", 1)
         raise error
     assert list(tmp_path.iterdir()) == []
 
@@ -64,25 +44,25 @@ def test_nothing_is_left_behind_by_work_that_fails(tmp_path, error):
 def test_an_older_result_stays_if_the_work_fails_and_is_replaced_if_not(tmp_path):
     file = tmp_path / "result.json"
     file.write_text("old")
-    with pytest.raises(DataError), result_file(file) as result:
-        result.write({})
+    with pytest.raises(DataError), text_file(file) as result:
+        result.write_json({})
         raise DataError
     assert file.read_text() == "old"
     link = tmp_path / "link.json"
     link.symlink_to(file)
-    with result_file(link) as result:
-        result.write({})
+    with text_file(link) as result:
+        result.write_json({})
     assert link.is_symlink()
     assert file.read_text() == "{}\n"
 
 
 def test_a_file_that_cannot_be_written_is_refused_before_the_work(tmp_path):
-    with pytest.raises(InputError, match="does not exist"), result_file(tmp_path / "no" / "x"):
+    with pytest.raises(InputError, match="does not exist"), text_file(tmp_path / "no" / "x"):
         pytest.fail("the work began")
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="does not exist"), result_file(tmp_path / "file" / "x"):
+    with pytest.raises(InputError, match="does not exist"), text_file(tmp_path / "file" / "x"):
         pytest.fail("the work began")
-    with pytest.raises(InputError, match="cannot write"), result_file(tmp_path / ("x" * 300)):
+    with pytest.raises(InputError, match="cannot write"), text_file(tmp_path / ("x" * 300)):
         pytest.fail("the work began")
 
 
@@ -92,17 +72,17 @@ def test_a_pipe_gets_the_result(tmp_path):
     found = []
     reader = threading.Thread(target=lambda: found.append(pipe.read_text()))
     reader.start()
-    with result_file(pipe) as result:
-        result.write({"a": 1})
+    with text_file(pipe) as result:
+        result.write_json({"a": 1})
     reader.join(timeout=10)
     assert json.loads(found[0]) == {"a": 1}
     assert pipe.is_fifo()
 
 
 def test_without_a_file_nothing_is_written():
-    with result_file(None) as result:
-        result.add("items", 1)
-        result.write({})
+    with text_file(None) as result:
+        result.add_item("items", 1)
+        result.write_json({})
         assert not result.is_wanted
 
 
@@ -111,10 +91,10 @@ def test_without_a_file_nothing_is_written():
 
 def test_a_table_is_there_after_the_work(tmp_path):
     file = tmp_path / "table.csv"
-    with csv_file(file) as table:
-        table.add(["name", "value"])
-        table.add(['a, "b"\nc', None])
-        table.add(["größe", 0.1])
+    with text_file(file) as table:
+        table.add_row(["name", "value"])
+        table.add_row(['a, "b"\nc', None])
+        table.add_row(["größe", 0.1])
         assert not file.exists()
     assert file.read_bytes().startswith(b"name,value\n")
     with file.open(newline="", encoding="utf-8") as lines:
@@ -127,31 +107,9 @@ def test_a_table_is_there_after_the_work(tmp_path):
 
 
 def test_what_utf_8_cannot_hold_is_written_by_its_code(tmp_path):
-    with csv_file(tmp_path / "table.csv") as table:
-        table.add(["\ud800"])
+    with text_file(tmp_path / "table.csv") as table:
+        table.add_row(["\ud800"])
     assert (tmp_path / "table.csv").read_text() == "\\ud800\n"
-
-
-@pytest.mark.parametrize("error", [DataError, KeyboardInterrupt])
-def test_an_older_table_stays_if_the_work_fails(tmp_path, error):
-    file = tmp_path / "table.csv"
-    file.write_text("old")
-    with pytest.raises(error), csv_file(file) as table:
-        table.add(["new"])
-        raise error
-    assert file.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [file]
-
-
-def test_a_table_that_cannot_be_written_is_refused_before_the_work(tmp_path):
-    with pytest.raises(InputError, match="does not exist"), csv_file(tmp_path / "no" / "x"):
-        pytest.fail("the work began")
-
-
-def test_without_a_file_no_table_is_written():
-    with csv_file(None) as table:
-        table.add([1])
-        assert not table.is_wanted
 
 
 def test_a_full_disk_is_named_but_a_closed_pipe_is_left_to_others(tmp_path):
@@ -160,9 +118,9 @@ def test_a_full_disk_is_named_but_a_closed_pipe_is_left_to_others(tmp_path):
             raise OSError(28, "No space left on device")
 
     with pytest.raises(DataError, match=r"cannot write .*table.csv: No space left"):
-        CsvFile(OutputFile(Full(), tmp_path / "table.csv")).add([1])
+        OutputFile(Full(), tmp_path / "table.csv").add_row([1])
     with pytest.raises(OSError, match="No space left"):
-        CsvFile(OutputFile(Full())).add([1])
+        OutputFile(Full()).add_row([1])
 
 
 def test_whether_a_file_can_be_replaced_is_tried_without_a_trace(tmp_path):
@@ -207,11 +165,10 @@ def test_one_file_for_two_purposes_is_refused(tmp_path, monkeypatch):
     (tmp_path / "link").symlink_to(tmp_path / "x")
     for other in (tmp_path / "x", pathlib.Path("x"), pathlib.Path("./x"), tmp_path / "link"):
         with pytest.raises(InputError, match="--json and --csv are the same file"):
-            check_distinct({"--json": tmp_path / "x", "--save": None, "--csv": other})
+            Output(tmp_path / "x", other, True).check_distinct(save=None)
 
 
 def test_other_files_devices_and_no_files_are_not_the_same(tmp_path):
     null = pathlib.Path("/dev/null")
-    check_distinct({"--json": tmp_path / "x", "--csv": tmp_path / "y"})
-    check_distinct({"--json": null, "--csv": null})
-    check_distinct({"--json": None, "--csv": None})
+    for files in ((tmp_path / "x", tmp_path / "y"), (null, null), (None, None)):
+        Output(*files, True).check_distinct()

@@ -103,6 +103,15 @@ def test_with_a_label_the_accuracy_is_said(invoke, file, model, tmp_path):
     assert first["probabilities"] == model.predict_proba(X[1000:])[0].tolist()
 
 
+def test_labels_are_shown_as_they_are(invoke, tmp_path):
+    hostile = DEVFNN(feature_names=["a", "b"])
+    hostile.learn(X[:500], np.where(X[:500, 0] > X[:500, 1], "[red]\x1b", "low"))
+    hostile.save(tmp_path / "x.model")
+    result = invoke(tmp_path / "x.model", "-", "--csv", tmp_path / "out.csv", input=lines("a,b"))
+    assert result.exit_code == 0, result.output
+    assert "[red]\\x1b: " in shown(result)
+
+
 def test_labels_that_nobody_knows_are_not_scored(invoke, file, tmp_path):
     (tmp_path / "rows.csv").write_text("a,b,kind\n40,-40,high\n-40,40,\n")
     report = tmp_path / "out.json"
@@ -163,17 +172,6 @@ def test_labels_among_rows_without_names_are_pointed_out(invoke, file):
     assert invoke(file, "-", "--label", "x3", input="1,2,0\n3,4,1\n").exit_code == 0
 
 
-def test_a_category_that_is_missing_is_explained(invoke, tmp_path):
-    text = "a,sky,kind\n" + "1,grey,0\n2,blue,1\n" * 100
-    model = DEVFNN(feature_names=["a", "sky=grey", "sky=blue", "sky#3", "sky#4", "sky=other"])
-    model.learn(np.random.default_rng(0).random((100, 6)), [0, 1] * 50)
-    model.save(tmp_path / "x.model")
-    assert invoke(tmp_path / "x.model", "-", "--quiet", input=text).exit_code == 0
-    result = invoke(tmp_path / "x.model", "-", input=text.replace("blue", "green"))
-    assert result.exit_code == 1
-    assert "--with category_values=sky:" in shown(result)
-
-
 def test_a_missing_value_is_named_with_its_row(invoke, file):
     text = lines("a,b", 0, 900) + ",1\n"
     result = invoke(file, "-", "--skip", 100, input=text)
@@ -220,7 +218,7 @@ def test_ctrl_c_keeps_what_was_predicted(invoke, file, tmp_path, monkeypatch):
 
 
 def test_labels_command_no_terminal(model, monkeypatch):
-    from devfnn.cli.predict import _cell
+    from devfnn.cli.saved_models import _cell
 
     assert _cell("\x1b[2J") == "\x1b[2J"
     monkeypatch.setattr(
@@ -252,7 +250,7 @@ def test_a_model_that_has_learned_nothing_predicts_nothing(invoke, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["no.model", "sea"], 1, "there is no model file 'no.model'"),
+        (["no.model", "sea"], 1, "cannot read 'no.model'"),
         (["x.model", "no.csv"], 2, "there is no file and no stream called 'no.csv'"),
         (["x.model", "sea", "--label", "f1"], 2, "--label is for files"),
         (["x.model", "sea", "--rows", "0"], 2, "--rows"),

@@ -143,7 +143,7 @@ def test_a_malformed_value_is_refused_in_one_line(report, file, key, value):
 
 
 def test_what_cannot_be_written_is_refused_before_the_result_is_read(report, file, monkeypatch):
-    monkeypatch.setattr("devfnn.cli.report.read_either", lambda path: pytest.fail("was read"))
+    monkeypatch.setattr("devfnn.cli.plot.read_either", lambda path: pytest.fail("was read"))
     folder = file.parent / "taken.html"
     folder.mkdir()
     for target, message in (

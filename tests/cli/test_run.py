@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 
@@ -49,7 +50,13 @@ def test_run_shows_progress_lines_and_then_the_result(invoke):
     assert len(lines) == 10
     assert "accuracy" in lines[-1]
     assert "4,000 rows" in lines[-1]
-    for text in ("mean ± std over chunks", "rules", "layers", "rows per second", "new concept"):
+    for text in (
+        "mean ± std over chunks",
+        "rules",
+        "layers",
+        "rows per second",
+        "concept from row",
+    ):
         assert text in result.stdout
     for position in range(500, 4000, 500):
         assert f" {position:,} " in result.stdout
@@ -127,7 +134,7 @@ def test_quiet_shows_nothing(invoke):
 def test_a_stream_of_one_chunk_has_no_accuracy(invoke):
     result = invoke("run", "--rows", "100")
     assert result.exit_code == 0, result.output
-    assert "accuracy -" in result.stderr
+    assert "accuracy now -" in result.stderr
 
 
 def test_what_the_package_logs_is_shown_while_kernels_get_ready(invoke, monkeypatch):
@@ -497,9 +504,17 @@ def test_a_stream_without_rows_is_no_run(invoke, tmp_path):
     assert "Traceback" not in result.output
 
 
-def test_the_command_is_in_the_result(invoke, tmp_path):
-    report, _ = ran(invoke, tmp_path, "sea", "--rows", 700, "--with", "noise=0.2", "--quiet")
-    assert report["command"].endswith("run sea --rows 700 --with noise=0.2")
+def test_the_command_is_in_the_result(invoke, tmp_path, monkeypatch):
+    words = ["run", "my [sea]", "--rows", "700", "--set", "missing=skip", "--quiet"]
+    rows_file(tmp_path, odd={}).rename(tmp_path / "my [sea]")
+    monkeypatch.chdir(tmp_path)
+    report, _ = ran(invoke, tmp_path, *words[1:])
+    assert shlex.split(report["command"]) == [
+        "devfnn",
+        *words,
+        "--json",
+        str(tmp_path / "result.json"),
+    ]
 
 
 # ---- files

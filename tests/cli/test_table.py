@@ -169,8 +169,9 @@ def test_what_failed_is_told_and_the_others_are_shown(
     assert "majority" in shown.stdout
     monkeypatch.setattr(grid, "run_cell", too_bad)
     nothing = invoke(*SMALL, "majority", "--folder", tmp_path / "other")
-    assert nothing.exit_code == 2
-    assert "no run was finished" in nothing.stderr
+    assert nothing.exit_code == 1
+    assert "Failed: majority on rfid, seed 0: too bad" in nothing.stderr
+    assert nothing.stdout == ""
 
 
 @pytest.mark.parametrize(
@@ -180,8 +181,8 @@ def test_what_failed_is_told_and_the_others_are_shown(
         (("--streams", "nowhere"), "nowhere"),
         (("--models", ","), "at least one model"),
         (("--seeds", "0"), "--seeds"),
-        (("--peers", "--ablations"), "are two tables"),
-        (("--ablations", "--models", "pnn"), "ablations are of DEVFNN"),
+        (("--peers", "--ablations"), "--peers and --models do not go"),
+        (("--ablations", "--models", "pnn"), "--ablations are of DEVFNN"),
     ],
 )
 def test_what_cannot_be_run_is_refused_first(invoke, in_one_process, tmp_path, words, message):

@@ -2,14 +2,7 @@
 
 import numpy as np
 
-from devfnn.display.models import (
-    MOST_CLASSES,
-    MOST_FEATURES,
-    learning_table,
-    model_tables,
-    predictions_table,
-    rules_table,
-)
+from devfnn.display.models import MOST_CLASSES, MOST_FEATURES, model_tables, rules_table
 from devfnn.model.rules import Rule
 from display import made
 
@@ -120,8 +113,6 @@ def test_of_many_classes_the_rest_is_counted():
     text = shown(*model_tables(about(classes=list(range(100)))))
     assert "100: 0, 1, 2, 3," in text
     assert f"{MOST_CLASSES - 1} and {100 - MOST_CLASSES} more" in text
-    counts = {place: 100 - place for place in range(MOST_CLASSES + 3)}
-    assert "3 more" in shown(predictions_table("x", counts, None))
 
 
 def test_rules_are_shown_as_text_and_the_rest_is_counted():
@@ -146,17 +137,3 @@ def test_names_and_labels_are_shown_as_they_are():
     assert text.count(escaped) == 3
     assert escaped in shown(rules_table([rule(inputs=(hostile,))], 1))
     assert escaped in shown(rules_table([rule(probabilities={hostile: 1.0})], 1))
-    assert escaped in shown(predictions_table("x", {hostile: 1}, None))
-
-
-def test_predictions_are_summed_up():
-    text = shown(predictions_table("x.csv", {"up": 1, "down": 3}, 0.125))
-    assert "Predictions of x.csv rows 4 predicted down: 75.0 %, up: 25.0 % accuracy 12.50 %" in text
-    assert "accuracy" not in shown(predictions_table("x.csv", {"up": 1}, None))
-
-
-def test_learning_is_shown_with_what_it_changed():
-    text = shown(learning_table("x", {"rows": "5"}, {"rules": 1000}, {"rules": 2000}))
-    assert "x rows 5" in text
-    assert "before after" in text
-    assert "rules 1,000 2,000" in text

@@ -1,56 +1,110 @@
 """All commands in one place; those without a file of their own are here."""
 
 import io
+import platform
 import sys
 
-import rich.table
+import rich.progress
 import typer
 
 import devfnn
 from devfnn.baselines.registry import MODELS
-from devfnn.cli.bench import bench
 from devfnn.cli.compare import compare
 from devfnn.cli.data import data
-from devfnn.cli.inspect import explain, inspect
-from devfnn.cli.learn import learn
-from devfnn.cli.output import Output, command, write_facts
-from devfnn.cli.plot import plot
-from devfnn.cli.predict import predict
-from devfnn.cli.report import report
+from devfnn.cli.option_parsing import parse_names
+from devfnn.cli.output import Output, command
+from devfnn.cli.plot import plot, report
 from devfnn.cli.run import run
+from devfnn.cli.running import Commands, compile_kernels
+from devfnn.cli.saved_models import explain, inspect, learn, predict
 from devfnn.cli.table import table
-from devfnn.display.tables import literal
+from devfnn.display.tables import text_table
+from devfnn.experiments.bench import STREAMS, timings
 from devfnn.experiments.settings import versions
+from devfnn.formatting import count, percent, size
+from devfnn.model.config import Config
 
 app = typer.Typer(
-    help="Learning from data streams that change.", no_args_is_help=True, add_completion=False
+    cls=Commands,
+    help="Learning from data streams that change.",
+    no_args_is_help=True,
+    add_completion=False,
 )
 
 
 @command
 def models(output: Output) -> None:
     """List the models that `run` and `compare` know."""
-    entries = [
-        {"name": each.name, "description": each.description, "extra": each.extra}
-        for each in MODELS.values()
-    ]
+    entries = [(each.name, each.description, each.extra) for each in MODELS.values()]
     with output.files() as (result, lines):
-        result.write({"models": entries})
-        lines.add(("model", "description", "extra"))
-        for entry in entries:
-            lines.add(entry.values())
-    table = rich.table.Table("model", "description", "needs", title="Models")
-    for name, description, extra in (entry.values() for entry in entries):
-        table.add_row(name, description, literal(f"devfnn[{extra}]" if extra else ""))
-    output.screen.print(table)
+        names = ("name", "description", "extra")
+        result.write_json({"models": [dict(zip(names, each, strict=True)) for each in entries]})
+        for line in (("model", "description", "extra"), *entries):
+            lines.add_row(line)
+    shown = [(*about, extra and f"devfnn[{extra}]") for *about, extra in entries]
+    output.screen.print(text_table("Models", ("model", "description", "needs"), shown))
     output.say("pip install 'devfnn[baselines,bench]' installs what all of them need.")
+
+
+@command
+def bench(
+    output: Output,
+    models: str = typer.Option(
+        "devfnn,devfnn@static,logistic,rls",
+        metavar="A,B,...",
+        help="Models, as in `devfnn compare`.",
+    ),
+    streams: str = typer.Option(",".join(STREAMS), metavar="X,Y,...", help="Generated streams."),
+    rows: int = typer.Option(20_000, min=1000, help="Rows of each run."),
+    repeats: int = typer.Option(3, min=1, help="Repetitions of each run."),
+) -> None:
+    """Time models on generated streams, predicting and learning, on one core.
+
+    Machines differ and are busy. So speed is also given as a ratio: how many times as fast as one
+    recursive least squares update in NumPy, timed in the same run.
+    """
+    with output.files() as (result, lines):
+        names, chosen = parse_names(models), parse_names(streams)
+        compile_kernels(Config(), output.progress)
+        tracked = rich.progress.track(
+            timings(names, chosen, rows, repeats),
+            description="timing",
+            total=len(names) * len(chosen),
+            console=output.progress,
+            transient=True,
+            disable=not output.progress.is_terminal,
+        )
+        found = list(tracked)
+        lines.write_table(found)
+        machine = {"machine": platform.machine(), "system": platform.system()}
+        result.write_json({"versions": versions() | machine, "timings": found})
+    columns = ("stream", "model", "accuracy", "rows/s", "x NumPy", "loop", "size")
+    shown = [
+        (
+            each["stream"],
+            each["model"],
+            percent(each["accuracy_mean"]),
+            count(each["rows_per_second"]),
+            f"{each['times_yardstick']:.2f}",
+            f"+ {percent(each['loop_share'], 1)}",
+            size(each["model_bytes"]),
+        )
+        for each in found
+    ]
+    title = "Predicting and learning, one core, chunks of 500 rows"
+    output.screen.print(text_table(title, columns, shown))
+    output.say(
+        "x NumPy: times as fast as one least squares update in NumPy. loop: time of the measuring "
+        "loop on top of the model's own time."
+    )
 
 
 @command
 def version(output: Output) -> None:
     """Show the version."""
     with output.files() as (result, line):
-        write_facts(result, line, versions())
+        result.write_json(versions())
+        line.write_table([versions()])
     output.say(f"devfnn {devfnn.__version__}")
 
 

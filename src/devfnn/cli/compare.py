@@ -1,25 +1,24 @@
 """`devfnn compare`: models against each other, on many streams, over processes."""
 
+import dataclasses
 import pathlib
-from typing import Any, Literal
+from typing import Literal
 
 import typer
 
 from devfnn.cli import inputs, running
 from devfnn.cli.option_parsing import pairs_by_name, parse_names, parse_parameters
-from devfnn.cli.output import Output, ResultFile, check_replaceable, command, text_file
-from devfnn.display.results import accuracy_table, ranking_lines
-from devfnn.evaluation import Procedure
+from devfnn.cli.output import Output, command, text_file
+from devfnn.display.results import ranking_lines, results_table
 from devfnn.experiments.grid import cells_of, comparison_of
-
-RUNS = "runs"
-"""The folder of the single results, within that of the comparison."""
+from devfnn.experiments.tables import peer_table
 
 
 @command
 def compare(
     output: Output,
     context: typer.Context,
+    *,
     models: str = typer.Option(
         "devfnn,logistic,rls,majority",
         metavar="A,B,...",
@@ -33,23 +32,12 @@ def compare(
     folder: pathlib.Path = typer.Option(
         "comparison", "--output", metavar="FOLDER", file_okay=False, help="Folder of the results."
     ),
-    rows: inputs.Rows = None,
-    folds: inputs.Folds = None,
-    chunk_rows: int | None = typer.Option(None, min=1, help="Rows in a chunk."),
-    scaling: running.Scaling | None = typer.Option(
-        None, help="The same for all; by default each model's own. dataset looks ahead."
-    ),
-    label: inputs.Label = None,
+    how: running.RunChoice,
+    label: str | None = typer.Option(None, help="Column with the label, in files."),
     data_dir: inputs.DataDir = None,
     options: list[str] = typer.Option(
         [], "--with", metavar="STREAM:NAME=VALUE", help="An option of a stream; may be repeated."
     ),
-    hide_labels: inputs.HideLabels = 0.0,
-    delay_labels: inputs.DelayLabels = 0,
-    by_row: running.ByRow = False,
-    warm_up: running.WarmUp = 0,
-    holdout: running.Holdout = None,
-    unpredicted: running.Unpredicted = "wrong",
     changes: list[str] = typer.Option(
         [], "--set", metavar="MODEL:NAME=VALUE", help="A parameter of a model; may be repeated."
     ),
@@ -65,47 +53,41 @@ def compare(
     stream_names, model_names = parse_names(streams), parse_names(models)
     with output.files({name: name for name in stream_names}) as (result, table):
         options_of = pairs_by_name(options, stream_names, "STREAM")
-        limits: dict[str, Any] = {"rows": rows, "folds": folds, "chunk_rows": chunk_rows}
-        limits |= {"hide_labels": hide_labels, "delay_labels": delay_labels}
         chosen = []
         for name in stream_names:
             own_label = label if inputs.is_file(name) else None
-            about = (name, own_label, data_dir, options_of.get(name))
-            chosen.append(inputs.stream_settings(*about, **limits))
+            own_options = options_of.get(name, [])
+            chosen.append(how.of(inputs.StreamChoice(name, 0, own_label, data_dir, own_options)))
         parameters = {
             model: parse_parameters(pairs, model)
             for model, pairs in pairs_by_name(changes, model_names, "MODEL").items()
         }
-        procedure = Procedure(
-            by_row=by_row,
-            warm_up_chunks=warm_up,
-            holdout_every=holdout,
-            unpredicted=unpredicted,
-        )
-        common = {"scaling": scaling, "procedure": procedure}
+        common = {"scaling": how.scaling, "procedure": how.procedure()}
         cells = cells_of(model_names, chosen, n_seeds, changes=parameters, common=common)
         data_file, page_file = folder / "comparison.json", folder / "comparison.html"
-        output.check_distinct({}, output=data_file)
-        output.check_distinct({}, output=page_file)
-        running.check_all_can_start(cells, output.progress)
-        runs_folder = running.made_folder(folder / RUNS)
         for path in (data_file, page_file):
-            check_replaceable(path)
-        runs = running.run_all(cells, runs_folder, jobs, output.progress)
+            output.check_distinct(output=path)
+        runs = running.run_all(
+            cells, folder / "runs", jobs, output.progress, (data_file, page_file)
+        )
         found = comparison_of(runs.outcomes, post_hoc=post_hoc) | {
             "command": running.typed_command(context),
             "is_complete": not runs.n_left,
         }
-        result.write(found)
-        table.add_all(found["cells"])
+        result.write_json(found)
+        table.write_table(found["cells"])
         with text_file(data_file) as file:
-            ResultFile(file).write(found)
+            file.write_json(found)
         if found["cells"]:
             from devfnn.reports import comparison_report
 
             with text_file(page_file) as page:
                 page.write(comparison_report(found, runs.results))
-    output.screen.print(accuracy_table(found))
+    if found["cells"]:
+        accuracy = dataclasses.replace(
+            peer_table(runs.results), title="Accuracy, mean over chunks and seeds (%)", notes=()
+        )
+        output.screen.print(results_table(accuracy, output.screen.width))
     for line in ranking_lines(found):
         output.say(line)
     if found["cells"]:

@@ -6,6 +6,7 @@ import re
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import typer
 
@@ -13,15 +14,14 @@ from devfnn.errors import DataError, InputError
 from devfnn.streams import stream
 from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.generators.drifting import StreamOptions
-from devfnn.types import Chunk
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
 
-Wrap = Callable[[Iterable[Chunk]], Iterator[Chunk]]
+Wrap = Callable[[Iterable[Any]], Iterator[Any]]
 
 _OPTIONS = "|".join({*ReadOptions.__annotations__, *StreamOptions.__annotations__})
-_IN_PYTHON = re.compile(rf"\b({_OPTIONS})=(?:'([^'\"]+)'|\"([^'\"]+)\"|(None|True|False)\b)")
+_IN_PYTHON = re.compile(rf"\b({_OPTIONS})=(?:['\"]([^'\"]+)['\"]|(None|True|False)\b)")
 
 
 @contextlib.contextmanager
@@ -50,9 +50,8 @@ def in_shell_words(message: str) -> str:
     """
 
     def typed(found: re.Match[str]) -> str:
-        name = found[1]
-        value = found[2] or found[3] or found[4].lower()
-        return f"--label {value}" if name == "label" else f"--with {name}={value}"
+        value = found[2] or found[3].lower()
+        return f"--label {value}" if found[1] == "label" else f"--with {found[1]}={value}"
 
     return _IN_PYTHON.sub(typed, message)
 
@@ -64,19 +63,6 @@ def interrupted() -> typer.Exit:
     """Say that Ctrl-C was pressed, and return the exception that ends the program."""
     typer.secho("Interrupted.", fg="yellow", err=True)
     return typer.Exit(INTERRUPTED)
-
-
-@contextlib.contextmanager
-def finishing() -> Iterator[None]:
-    """Delay Ctrl-C until this is done, so that nothing is left half done."""
-    pressed: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if pressed:
-        raise KeyboardInterrupt
 
 
 @contextlib.contextmanager
@@ -94,18 +80,15 @@ def between_chunks() -> Iterator[Wrap]:
         if is_waiting or n_pressed > 1:
             raise KeyboardInterrupt
 
-    def wrap(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    def wrap(chunks: Iterable[Any]) -> Iterator[Any]:
         nonlocal is_waiting
-        remaining = iter(chunks)
-        while True:
+        for chunk in chunks:
+            is_waiting = False
+            yield chunk
             is_waiting = True
             if n_pressed:
                 raise KeyboardInterrupt
-            chunk = next(remaining, None)
-            is_waiting = False
-            if chunk is None:
-                return
-            yield chunk
+        is_waiting = False
 
     if threading.current_thread() is not threading.main_thread():  # signals are not ours
         yield wrap
@@ -115,3 +98,14 @@ def between_chunks() -> Iterator[Wrap]:
         yield wrap
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def until_ctrl_c(chunks: Iterable[Any], do: Callable[[Any], object]) -> bool:
+    """Do something with every chunk until Ctrl-C is pressed; returns whether it was not."""
+    try:
+        with between_chunks() as wrap:
+            for chunk in wrap(chunks):
+                do(chunk)
+    except KeyboardInterrupt:
+        return False
+    return True

@@ -1,6 +1,7 @@
 """What commands read: streams with their options, and saved models with the rows they know."""
 
 import contextlib
+import dataclasses
 import pathlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,8 +11,8 @@ import numpy as np
 import rich.console
 import typer
 
-from devfnn.cli.errors import finishing
-from devfnn.cli.option_parsing import parse_options, parse_plain
+from devfnn.cli.errors import until_ctrl_c
+from devfnn.cli.option_parsing import parse_options
 from devfnn.display.live import download_bar
 from devfnn.errors import DataError, InputError, StorageError
 from devfnn.experiments.settings import Progress, StreamSettings
@@ -32,37 +33,11 @@ FLAGS = {"chunk_rows": "--chunk-rows", "n_rows": "--rows", "seed": "--seed", "la
 MOST_NAMES = 20
 """Features that a message lists."""
 
-Name = Annotated[
-    str, typer.Argument(metavar="STREAM", help="A generator, a data set, a file, or - for a pipe.")
-]
-FileName = Annotated[
-    str, typer.Argument(metavar="FILE", help="A file, - for a pipe, a data set or a generator.")
-]
 Rows = Annotated[int | None, typer.Option(min=1, help="Rows to read at most.")]
 ChunkRows = Annotated[int, typer.Option(min=1, help="Rows in a chunk.")]
-Folds = Annotated[int | None, typer.Option(min=1, help="Number of chunks to cut the stream into.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of a generated stream.")]
-Label = Annotated[
-    str | None, typer.Option(help="Column with the label: a name, a position from 0, or none.")
-]
+Skip = Annotated[int, typer.Option(min=0, metavar="ROWS", help="Rows to skip at the start.")]
 DataDir = Annotated[
     pathlib.Path | None, typer.Option(file_okay=False, help="Folder to look for data sets first.")
-]
-Options = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--with",
-        metavar="NAME=VALUE",
-        help="An option of the stream, as `data info` lists them; may be repeated.",
-    ),
-]
-Skip = Annotated[int, typer.Option(min=0, metavar="ROWS", help="Rows to skip at the start.")]
-HideLabels = Annotated[
-    float,
-    typer.Option(min=0.0, max=1.0, metavar="RATE", help="Share of labels hidden from the model."),
-]
-DelayLabels = Annotated[
-    int, typer.Option(min=0, metavar="ROWS", help="Rows after which the label of a row arrives.")
 ]
 ModelFile = Annotated[
     pathlib.Path,
@@ -72,44 +47,57 @@ ModelFile = Annotated[
 ]
 
 _MADE_UP = re.compile(r"x[0-9]+")
-_OF_CATEGORY = re.compile(r"(.+?)(=.*|#[0-9]+|%[0-9]+)", re.DOTALL)
 
 
 # ---- streams
 
 
-def stream_settings(
-    name: str,
-    label: str | None,
-    data_dir: pathlib.Path | None,
-    options: Iterable[str] | None,
-    *,
-    seed: int | None = None,
-    chunk_rows: int | None = 500,
-    **others: Any,
-) -> StreamSettings:
-    """A stream as it was typed, its options parsed and checked as far as possible unopened."""
-    parsed = parse_options(options or (), option_types(name))
-    for option in parsed:
-        if option in FLAGS:
-            raise InputError(f"{option} is not for --with: use {FLAGS[option]}, where it applies")
-    if label is not None:
-        if name in GENERATORS:
-            raise InputError(f"--label is for files; {name} knows its labels")
-        position = parse_plain(label)
-        is_position = type(position) is int
-        parsed["label"] = position if is_position else None if label.lower() == "none" else label
-    if seed is not None and name in GENERATORS:
-        parsed["seed"] = seed
-    check_options(name, parsed)
-    return StreamSettings(
-        name=name,
-        options=parsed,
-        data_dir=None if data_dir is None else str(data_dir),
-        seed=seed or 0,
-        chunk_rows=chunk_rows,
-        **others,
+@dataclasses.dataclass
+class StreamChoice:
+    """Which stream, as it is typed."""
+
+    name: str = typer.Argument(
+        metavar="STREAM", help="A generator, a data set, a file, or - for a pipe."
     )
+    seed: int = typer.Option(0, min=0, help="Seed of a generated stream.")
+    label: str | None = typer.Option(
+        None, help="Column with the label: a name, a position from 0, or none."
+    )
+    data_dir: DataDir = None
+    options: list[str] = typer.Option(
+        [],
+        "--with",
+        metavar="NAME=VALUE",
+        help="An option of the stream, as `data info` lists them; may be repeated.",
+    )
+
+    def settings(self, *, chunk_rows: int | None = 500, **others: Any) -> StreamSettings:
+        """The options parsed, and checked as far as possible unopened."""
+        parsed = parse_options(self.options, option_types(self.name))
+        for option in parsed:
+            if option in FLAGS:
+                flag = FLAGS[option]
+                raise InputError(f"{option} is not for --with: use {flag}, where it applies")
+        if self.label is not None:
+            if self.name in GENERATORS:
+                raise InputError(f"--label is for files; {self.name} knows its labels")
+            parsed |= parse_options([f"label={self.label}"], {"label": str | int | None})
+        if self.name in GENERATORS:
+            parsed["seed"] = self.seed
+        check_options(self.name, parsed)
+        return StreamSettings(
+            name=self.name,
+            options=parsed,
+            data_dir=None if self.data_dir is None else str(self.data_dir),
+            seed=self.seed,
+            chunk_rows=chunk_rows,
+            **others,
+        )
+
+    def without_label(self) -> "StreamChoice":
+        """The same; a file has no label unless one is given."""
+        is_without = self.label is None and is_file(self.name)
+        return dataclasses.replace(self, label="none") if is_without else self
 
 
 def has_no_label(settings: StreamSettings) -> bool:
@@ -167,8 +155,6 @@ def opened_model(path: pathlib.Path) -> DEVFNN:
     """The model in a file; DataError if it cannot be read."""
     try:
         return load(path)
-    except FileNotFoundError:
-        raise DataError(f"there is no model file {str(path)!r}") from None
     except OSError as error:
         raise DataError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
     except (StorageError, InputError) as error:
@@ -178,10 +164,11 @@ def opened_model(path: pathlib.Path) -> DEVFNN:
 def save_model(model: Any, path: pathlib.Path) -> None:
     """Save a model; Ctrl-C waits until that is done."""
     try:
-        with finishing():
-            model.save(path)
+        is_whole = until_ctrl_c([model], lambda each: each.save(path))
     except StorageError as error:
         raise DataError(str(error)) from None
+    if not is_whole:
+        raise KeyboardInterrupt
 
 
 def learned_model(path: pathlib.Path) -> DEVFNN:
@@ -205,28 +192,17 @@ def with_features_of(model: DEVFNN, stream: Stream, name: str) -> Stream:
     if len(wanted) == len(given) and (_are_made_up(wanted) or _are_made_up(given)):
         return stream
     more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
+    hint = ". Without --label, a column may have been taken as the label"
+    if _are_made_up(given):
+        hint = f". If {given[-1]} is the label, add --label {given[-1]}"
     raise DataError(
         f"{name} lacks the feature {missing[0]!r}{more}; it has {listed(given, MOST_NAMES)}, "
-        f"the model needs {listed(wanted, MOST_NAMES)}" + _hint(missing[0], given)
+        f"the model needs {listed(wanted, MOST_NAMES)}" + hint
     )
 
 
 def _are_made_up(names: Sequence[str]) -> bool:
     return all(_MADE_UP.fullmatch(name) for name in names)
-
-
-def _hint(missing: str, given: Sequence[str]) -> str:
-    """What may be wrong: a label among the features, or categories with other numbers."""
-    if _are_made_up(given):
-        return f". If {given[-1]} is the label, add --label {given[-1]}"
-    found = _OF_CATEGORY.fullmatch(missing)
-    if found is None or not any(each.startswith(found[1]) for each in given):
-        return ". Without --label, a column may have been taken as the label"
-    return (
-        f". {missing!r} stands for values of the column {found[1]!r}, which other files number "
-        f"differently: name all of them with --with category_values={found[1]}:...|..., "
-        "for learning and for predicting"
-    )
 
 
 def checked_chunks(

@@ -19,16 +19,8 @@ from devfnn.baselines.registry import MODELS
 from devfnn.errors import InputError
 from devfnn.model.config import SECTIONS
 
-Plain = bool | int | float | str
-
-SEPARATORS = {
-    (Sequence, None): ",",
-    (Sequence, Mapping): "|",
-    (tuple, None): ":",
-    (tuple, Sequence): ":",
-    (tuple, Mapping): "..",
-}
-"""Separators of the values of a list or a tuple, by what it is itself in."""
+UNIONS = (types.UnionType, typing.Union)
+"""Origins of both ways to write a union."""
 
 FORMS = {
     int: "INTEGER",
@@ -39,12 +31,6 @@ FORMS = {
     types.NoneType: "none",
 }
 """How simple values are named in messages."""
-
-LARGEST_INTEGER = 2**63 - 1
-"""Rows are counted in 64 bits."""
-
-ORDER = (types.NoneType, int, float, bool, Mapping, tuple, Sequence, str)
-"""In which order the types of a union are tried; a text is always a text."""
 
 
 # ---- names and pairs
@@ -125,7 +111,7 @@ def _parse_parameter(name: str, text: str) -> Any:
     return {"form": value} if isinstance(value, str) and len(SECTIONS[name]) > 1 else value
 
 
-def parse_plain(text: str) -> Plain:
+def parse_plain(text: str) -> bool | int | float | str:
     """A text as a truth value, a number, or itself.
 
     >>> [parse_plain(text) for text in ("1e2", "false", "soft", "nan")]
@@ -156,12 +142,11 @@ def parse_options(texts: Iterable[str], hints: Mapping[str, Any]) -> dict[str, A
     """
     options: dict[str, Any] = {}
     for name, text in map(parse_pair, texts):
-        value: Any = text
-        if name in hints:
-            try:
-                value = _parse(text, hints[name], None)
-            except ValueError:
-                raise InputError(f"{name} takes {form(hints[name])}, not {text!r}") from None
+        hint = hints.get(name, str)
+        try:
+            value = _parse(text, hint)
+        except ValueError:
+            raise InputError(f"{name} takes {form(hint)}, not {text!r}") from None
         if name not in options:
             options[name] = value
         elif isinstance(value, list) and isinstance(options[name], list):
@@ -179,71 +164,50 @@ def form(hint: Any) -> str:
     >>> form(Mapping[Hashable, float | tuple[float, float]])
     'LABEL:NUMBER,... or LABEL:NUMBER..NUMBER,...'
     """
-    return " or ".join(_forms(hint, None))
+    return " or ".join(_forms(hint))
 
 
-def _forms(hint: Any, inside: Any) -> list[str]:
-    kind, parts = _kind_and_parts(hint)
-    if kind is types.UnionType:
-        found = [form for part in parts for form in _forms(part, inside)]
-        if "TEXT" in found and "INTEGER" in found:  # a column's name or position
-            found.remove("INTEGER")
-        return found
+def _forms(hint: Any, is_in_mapping: bool = False) -> list[str]:
+    kind, parts = typing.get_origin(hint), typing.get_args(hint)
+    if kind in UNIONS:
+        if str in parts:  # a column's name or position
+            parts = tuple(part for part in parts if part is not int)
+        return [form for part in parts for form in _forms(part, is_in_mapping)]
     if kind is Mapping:
-        (key,), values = _forms(parts[0], Mapping), _forms(parts[1], Mapping)
+        key, values = form(parts[0]), _forms(parts[1], is_in_mapping=True)
         return [f"{key}:{value},..." for value in values]
     if kind is Sequence:
-        return [f"{each}{SEPARATORS[kind, inside]}..." for each in _forms(parts[0], Sequence)]
+        return [f"{form(parts[0])}{'|' if is_in_mapping else ','}..."]
     if kind is tuple:
-        return [SEPARATORS[kind, inside].join(_forms(part, tuple)[0] for part in parts)]
-    return [FORMS.get(kind, "TEXT")]
+        return [(".." if is_in_mapping else ":").join(map(form, parts))]
+    return [FORMS[hint]]
 
 
-def _parse(text: str, hint: Any, inside: Any) -> Any:
-    """The text as the hint says.
-
-    inside: Sequence or Mapping if the text is in one
-    """
-    kind, parts = _kind_and_parts(hint)
-    if kind is types.UnionType:
-        return _parse_union(text, parts, inside)
+def _parse(text: str, hint: Any, is_in_mapping: bool = False) -> Any:
+    """The text as the hint says; ValueError if it does not fit."""
+    kind, parts = typing.get_origin(hint), typing.get_args(hint)
+    if kind in UNIONS:
+        return _parse_union(text, parts, is_in_mapping)
     if kind is Mapping:
-        return _parse_mapping(text, *parts)
+        pairs = (pair.split(":", 1) for pair in _split(text, ","))
+        return {_parse(key, parts[0]): _parse(value, parts[1], True) for key, value in pairs}
     if kind is Sequence:
-        split = _split(text, SEPARATORS[kind, inside])
-        return [_parse(part, parts[0], Sequence) for part in split]
+        return [_parse(each, parts[0]) for each in _split(text, "|" if is_in_mapping else ",")]
     if kind is tuple:
-        split = text.split(SEPARATORS[kind, inside])
-        _require(len(split) == len(parts))
-        return tuple(_parse(one, part, tuple) for one, part in zip(split, parts, strict=True))
-    return _parse_simple(text, kind)
+        split = text.split(".." if is_in_mapping else ":")
+        return tuple(_parse(each, part) for each, part in zip(split, parts, strict=True))
+    return _parse_simple(text, hint)
 
 
-def _kind_and_parts(hint: Any) -> tuple[Any, tuple[Any, ...]]:
-    """The origin and the arguments of a hint; both ways to write a union are one."""
-    kind = typing.get_origin(hint) or hint
-    return types.UnionType if kind is typing.Union else kind, typing.get_args(hint)
-
-
-def _parse_union(text: str, hints: Sequence[Any], inside: Any) -> Any:
-    """The text as the first of several types that it fits."""
-    by_kind = {_kind_and_parts(hint)[0]: hint for hint in hints}
-    if str in by_kind and "," not in text:
-        by_kind.pop(Sequence, None)
-    for kind in ORDER:
-        if kind in by_kind:
-            with contextlib.suppress(ValueError):
-                return _parse(text, by_kind[kind], inside)
+def _parse_union(text: str, hints: Sequence[Any], is_in_mapping: bool) -> Any:
+    """The text as the first of several types that it fits; any text is a text, so that is last."""
+    lists = [hint for hint in hints if typing.get_origin(hint) in (Sequence, Mapping)]
+    if str in hints and "," not in text:
+        hints = [hint for hint in hints if hint not in lists]
+    for hint in sorted(hints, key=lambda hint: (hint is str, hint in lists)):
+        with contextlib.suppress(ValueError):
+            return _parse(text, hint, is_in_mapping)
     raise ValueError
-
-
-def _parse_mapping(text: str, key_hint: Any, value_hint: Any) -> dict[Any, Any]:
-    found = {}
-    for pair in _split(text, ","):
-        key, colon, value = pair.partition(":")
-        _require(bool(colon))
-        found[_parse(key, key_hint, Mapping)] = _parse(value, value_hint, Mapping)
-    return found
 
 
 def _split(text: str, separator: str) -> list[str]:
@@ -254,19 +218,13 @@ def _split(text: str, separator: str) -> list[str]:
 
 def _parse_simple(text: str, kind: Any) -> Any:
     value = parse_plain(text)
-    if kind is types.NoneType:
-        _require(text.lower() == "none")
-        return None
-    if kind in (bool, float, int):
-        accepted = (int, float) if kind is float else (kind,)
-        _require(type(value) in accepted)
-        _require(kind is not int or abs(int(value)) <= LARGEST_INTEGER)
-        return value
     if kind is Hashable:  # a class
         return value if type(value) is int else text
-    return "\t" if text == r"\t" else text
-
-
-def _require(fits: bool) -> None:
-    if not fits:
+    if kind is str:
+        return "\t" if text == r"\t" else text
+    if kind is types.NoneType and text.lower() == "none":
+        return None
+    accepted = (int, float) if kind is float else (kind,)
+    if type(value) not in accepted or (kind is int and abs(int(value)) >= 2**63):
         raise ValueError
+    return value

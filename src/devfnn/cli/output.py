@@ -1,7 +1,8 @@
-"""Where commands write: consoles, and files that are tried before the work and whole after it."""
+"""What commands share: their options, consoles, and files tried before the work, whole after it."""
 
 import contextlib
 import csv
+import dataclasses
 import functools
 import inspect
 import json
@@ -18,45 +19,25 @@ from devfnn.cli.errors import shown_errors
 from devfnn.display.tables import literal
 from devfnn.errors import DataError, InputError
 
+File = pathlib.Path | None
+
 
 def file_option(text: str, *names: str) -> Any:
     """An option for a file that is written; `text` is its help."""
     return typer.Option(None, *names, metavar="FILE", dir_okay=False, help=text)
 
 
-def command(function: Callable[..., None]) -> Callable[..., None]:
-    """A command with --json, --csv and --quiet, whose errors are shown as messages.
-
-    The function gets an `Output` in front of its own arguments.
-    """
-
-    def run(
-        *args: Any,
-        json_file: pathlib.Path | None = file_option("Write the result here.", "--json"),
-        csv_path: pathlib.Path | None = file_option("Write the result as a table here.", "--csv"),
-        quiet: bool = typer.Option(False, "--quiet", help="Show nothing but errors."),
-        **kwargs: Any,
-    ) -> None:
-        with shown_errors():
-            function(Output(json_file, csv_path, quiet), *args, **kwargs)
-
-    _, *own = inspect.signature(function).parameters.values()
-    every = inspect.signature(run).parameters.values()
-    added = [each for each in every if each.kind is each.KEYWORD_ONLY]
-    functools.update_wrapper(run, function)
-    run.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
-    return run
-
-
+@dataclasses.dataclass
 class Output:
     """The consoles of a command, and the files of its result."""
 
-    def __init__(
-        self, json_file: pathlib.Path | None, csv_path: pathlib.Path | None, quiet: bool
-    ) -> None:
-        self.json_file, self.csv_path = json_file, csv_path
-        self.screen = rich.console.Console(quiet=quiet)
-        self.progress = rich.console.Console(stderr=True, quiet=quiet)
+    json_file: File = file_option("Write the result here.", "--json")
+    csv_path: File = file_option("Write the result as a table here.", "--csv")
+    quiet: bool = typer.Option(False, "--quiet", help="Show nothing but errors.")
+
+    def __post_init__(self) -> None:
+        self.screen = rich.console.Console(quiet=self.quiet)
+        self.progress = rich.console.Console(stderr=True, quiet=self.quiet)
 
     def say(self, text: str, style: str = "") -> None:
         """A line of text on the screen, as it is."""
@@ -68,90 +49,98 @@ class Output:
 
     @contextlib.contextmanager
     def files(
-        self, inputs: Mapping[str, pathlib.Path | str] | None = None, **others: pathlib.Path | None
-    ) -> Iterator[tuple["ResultFile", "CsvFile"]]:
+        self, inputs: Mapping[str, pathlib.Path | str] | None = None, **others: File
+    ) -> Iterator[tuple["OutputFile", "OutputFile"]]:
         """The files of --json and --csv, which replace older ones if the work succeeds.
 
         Refuses one file for two purposes: `inputs` are read, `others` are written by options.
         """
-        self.check_distinct(inputs or {}, **others)
+        self.check_distinct(inputs, **others)
         with text_file(self.json_file) as result, text_file(self.csv_path) as table:
-            yield ResultFile(result), CsvFile(table)
+            yield result, table
 
     def check_distinct(
-        self, inputs: Mapping[str, pathlib.Path | str], **others: pathlib.Path | None
+        self, inputs: Mapping[str, pathlib.Path | str] | None = None, **others: File
     ) -> None:
         """Refuse to write to a file that is read, or twice to the same file."""
-        read = {pathlib.Path(path).resolve(): name for name, path in inputs.items()}
-        files = {name: path for path, name in read.items() if path.is_file()}
-        written = others | {"json": self.json_file, "csv": self.csv_path}
-        check_distinct(files | {f"--{name}": path for name, path in written.items()})
+        read = {pathlib.Path(path).resolve(): name for name, path in (inputs or {}).items()}
+        seen = {path: name for path, name in read.items() if path.is_file()}
+        for name, path in (others | {"json": self.json_file, "csv": self.csv_path}).items():
+            if path is None or _is_device(path):  # which takes whatever comes
+                continue
+            target = path.resolve()
+            if target in seen:
+                raise InputError(f"{seen[target]} and --{name} are the same file, {str(path)!r}")
+            seen[target] = f"--{name}"
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """A command whose errors are shown as messages.
+
+    A parameter of the function that is a dataclass becomes an option for each of its fields.
+    """
+    own = inspect.signature(function).parameters.values()
+    groups: dict[str, Any] = {
+        each.name: each.annotation for each in own if dataclasses.is_dataclass(each.annotation)
+    }
+
+    def run(**given: Any) -> None:
+        with shown_errors():
+            for name, group in groups.items():
+                fields = [field.name for field in dataclasses.fields(group)]
+                given[name] = group(**{field: given.pop(field) for field in fields})
+            function(**given)
+
+    parameters: list[inspect.Parameter] = []
+    for each in sorted(own, key=lambda each: each.annotation is Output):
+        group = groups.get(each.name)
+        parameters += inspect.signature(group).parameters.values() if group else [each]
+    functools.update_wrapper(run, function)
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [each.replace(kind=each.KEYWORD_ONLY) for each in parameters]
+    )
+    return run
 
 
 class OutputFile:
-    """A text file, if one is wanted; DataError says what cannot be written."""
+    """A file for a text, a JSON object or a table, if one is wanted."""
 
-    def __init__(self, file: TextIO | None = None, path: pathlib.Path | None = None) -> None:
-        self._file, self._path = file, path
-
-    @property
-    def is_wanted(self) -> bool:
-        """Whether there is a file."""
-        return self._file is not None
+    def __init__(self, file: TextIO | None = None, path: File = None) -> None:
+        self._file, self._path, self._has_list = file, path, False
+        self._rows = csv.writer(self, lineterminator="\n")
+        self.is_wanted = file is not None
 
     def write(self, text: str) -> None:
-        """Write some text."""
+        """Write some text; DataError says what cannot be written."""
         if self._file is not None:
             with _naming_errors(self._path):
                 self._file.write(text)
 
-
-class ResultFile:
-    """A JSON object, if one is wanted, with a list that can be written as it grows."""
-
-    def __init__(self, file: OutputFile) -> None:
-        self._file, self._has_list = file, False
-        self.is_wanted = file.is_wanted
-
-    def add(self, name: str, item: Any) -> None:
-        """Write the next item of the list, which is called `name`; `write` comes last."""
+    def add_item(self, name: str, item: Any) -> None:
+        """Write the next item of a list in a JSON object, which `write_json` completes."""
         start = ",\n" if self._has_list else f"{{\n  {json.dumps(name)}: [\n"
         self._has_list = True
-        self._file.write(start + json.dumps(item))
+        self.write(start + json.dumps(item))
 
-    def write(self, result: Mapping[str, Any]) -> None:
-        """Write the rest of the object."""
+    def write_json(self, result: Mapping[str, Any]) -> None:
+        """Write a JSON object, or the rest of one."""
         text = json.dumps(result, indent=2) + "\n"
-        self._file.write("\n  ],\n" + text.removeprefix("{\n") if self._has_list else text)
+        self.write("\n  ],\n" + text.removeprefix("{\n") if self._has_list else text)
 
+    def add_row(self, row: Iterable[Any]) -> None:
+        """Write the next row of a table, names of columns first; None leaves a cell empty."""
+        self._rows.writerow(row)
 
-class CsvFile:
-    """A table, if one is wanted: names of columns first, then rows as they come."""
-
-    def __init__(self, file: OutputFile) -> None:
-        self._writer = csv.writer(file, lineterminator="\n")
-        self.is_wanted = file.is_wanted
-
-    def add(self, row: Iterable[Any]) -> None:
-        """Write the next row; None leaves a cell empty."""
-        self._writer.writerow(row)
-
-    def add_all(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Write a whole table: the names in the first row, and the values of all."""
+    def write_table(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write a table: the names in the first row, and the values of all."""
         for place, row in enumerate(rows):
             if place == 0:
-                self.add(row)
-            self.add(row.values())
-
-
-def write_facts(result: ResultFile, table: CsvFile, facts: Mapping[str, Any]) -> None:
-    """The same few facts as an object and as a row."""
-    result.write(facts)
-    table.add_all([facts])
+                self.add_row(row)
+            self.add_row(row.values())
 
 
 @contextlib.contextmanager
-def text_file(path: pathlib.Path | None) -> Iterator[OutputFile]:
+def text_file(path: File) -> Iterator[OutputFile]:
     """A file, opened before the work: a draft beside it, which replaces it if all goes well."""
     if path is None:
         yield OutputFile()
@@ -168,18 +157,6 @@ def text_file(path: pathlib.Path | None) -> Iterator[OutputFile]:
         finally:
             with contextlib.suppress(OSError):
                 draft.unlink()
-
-
-def check_distinct(files: Mapping[str, pathlib.Path | None]) -> None:
-    """Refuse one file for two purposes, which are given with their names in messages."""
-    seen: dict[pathlib.Path, str] = {}
-    for name, path in files.items():
-        if path is None or _is_device(path):  # which takes whatever comes
-            continue
-        target = path.resolve()
-        if target in seen:
-            raise InputError(f"{seen[target]} and {name} are the same file, {str(path)!r}")
-        seen[target] = name
 
 
 def check_replaceable(path: pathlib.Path) -> None:
@@ -220,7 +197,7 @@ def _opened(draft: pathlib.Path, path: pathlib.Path) -> Iterator[TextIO]:
 
 
 @contextlib.contextmanager
-def _naming_errors(path: pathlib.Path | None) -> Iterator[None]:
+def _naming_errors(path: File) -> Iterator[None]:
     """Say which file cannot be written; errors of standard output are left to the caller."""
     try:
         yield
@@ -228,11 +205,3 @@ def _naming_errors(path: pathlib.Path | None) -> Iterator[None]:
         if path is None:
             raise
         raise DataError(f"cannot write {path}: {error.strerror or error}") from None
-
-
-def check_figure_file(target: pathlib.Path) -> None:
-    """The same for a figure, whose suffix must be a format."""
-    from devfnn.figures.style import check_format
-
-    check_format(target)
-    check_replaceable(target)

@@ -1,15 +1,14 @@
-"""`devfnn plot`: one figure of a result, of several, or of a comparison."""
+"""`devfnn plot` and `devfnn report`: results as figures and as pages."""
 
-import difflib
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from devfnn.cli.output import Output, check_figure_file, command, file_option, write_facts
+from devfnn.cli.output import Output, check_replaceable, command, file_option, text_file
 from devfnn.errors import InputError
-from devfnn.experiments.result_files import kind_of, read_either, refusing_malformed
+from devfnn.experiments.result_files import kind_of, read_either, read_result, refusing_malformed
 
 if TYPE_CHECKING:
     from devfnn.figures.style import Drawing
@@ -69,8 +68,6 @@ def plot(
     """
     inputs = {str(path): path for path in paths}
     with output.files(inputs, output=target) as (result, table):
-        if target is not None:
-            check_figure_file(target)
         data = [read_either(path) for path in paths]
         is_comparison = kind_of(data[0]) == "comparison"
         usual = "overview" if len(data) == 1 else "rate"
@@ -78,26 +75,32 @@ def plot(
         if target is None:
             ending = "".join(letter if letter.isalnum() else "-" for letter in name)
             target = paths[0].with_name(f"{paths[0].stem}-{ending}.png")
-            check_figure_file(target)
             output.check_distinct(inputs, output=target)
         from devfnn.figures import save
+        from devfnn.figures.style import check_format
 
+        check_format(target)
+        check_replaceable(target)
         of = " ".join(map(str, paths))
         with refusing_malformed(of):
             save(_drawn(data, name, feature), target)
-        write_facts(result, table, {"figure": name, "of": of, "path": str(target)})
+        facts = {"figure": name, "of": of, "path": str(target)}
+        result.write_json(facts)
+        table.write_table([facts])
     output.say(f"The figure is in {target}")
 
 
 def _drawn(data: Sequence[Data], name: str, features: Sequence[str]) -> "Drawing":
     """The figure of this name."""
+    from devfnn import figures
+
     _check_name(data, name)
     if features and name not in RULE_FIGURES:
         raise InputError(f"--feature is for {' and '.join(RULE_FIGURES)}, not for {name}")
-    if kind_of(data[0]) == "comparison":
-        return _of_comparison(data[0], name)
-    from devfnn import figures
-
+    if name == "accuracy-speed":
+        return figures.accuracy_against_speed(data[0]["cells"])
+    if name == "critical-difference":
+        return _of_ranking(data[0])
     if name == LABELS_FIGURE:
         return figures.accuracy_against_labels(data)
     if len(data) > 1:
@@ -117,32 +120,24 @@ def _check_name(data: Sequence[Data], name: str) -> None:
     kinds = {kind_of(each) for each in data}
     if len(kinds) > 1 or (kinds == {"comparison"} and len(data) > 1):
         raise InputError("give one comparison, or one or several results of single runs")
-    of_runs = [*RUN_FIGURES, *RULE_FIGURES, LABELS_FIGURE]
-    names = list(COMPARISON_FIGURES) if kinds == {"comparison"} else of_runs
+    what, names = "a comparison", list(COMPARISON_FIGURES)
     if "run" in kinds:
-        names += [each for each in curve_names(data[0]) if each not in names]
-    if name in names:
-        return
-    if name in (*of_runs, *COMPARISON_FIGURES):
-        other = "single runs" if kinds == {"comparison"} else "comparisons"
-        raise InputError(f"{name} is a figure of {other}; choose one of {', '.join(names)}")
-    close = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean {close[0]}? " if close else ""
-    raise InputError(f"there is no figure called {name!r}; {hint}Choose one of {', '.join(names)}")
+        what, names = "a run", [*RUN_FIGURES, *RULE_FIGURES, LABELS_FIGURE, *curve_names(data[0])]
+    if name not in names:
+        known = ", ".join(dict.fromkeys(names))
+        raise InputError(f"there is no figure {name!r} of {what}; choose one of {known}")
 
 
-def _of_comparison(data: Data, name: str) -> "Drawing":
-    from devfnn import figures
+def _of_ranking(data: Data) -> "Drawing":
     from devfnn.evaluation.ranking import Ranking
+    from devfnn.figures import critical_difference
 
-    if name == "accuracy-speed":
-        return figures.accuracy_against_speed(data["cells"])
     if not data.get("ranking"):
         raise InputError(
             "the comparison has no ranking: it needs two models or more that have all run on the "
             "same two streams or more; draw accuracy-speed instead"
         )
-    return figures.critical_difference(Ranking.from_dict(data["ranking"]))
+    return critical_difference(Ranking.from_dict(data["ranking"]))
 
 
 def _of_several(data: Sequence[Data], name: str) -> "Drawing":
@@ -169,3 +164,62 @@ def _of_rules(data: Data, name: str, features: Sequence[str]) -> "Drawing":
     if len(pair) < 2 or len(features) > 2:
         raise InputError("ellipses need two features: --feature NAME --feature NAME")
     return rule_figures.rule_ellipses(rules, (pair[0], pair[1]))
+
+
+@command
+def report(
+    output: Output,
+    path: pathlib.Path = typer.Argument(
+        metavar="RESULT",
+        exists=True,
+        dir_okay=False,
+        help="A file that `devfnn run --json` or `devfnn compare --json` wrote.",
+    ),
+    target: pathlib.Path | None = file_option("The page; by default beside RESULT.", "--output"),
+) -> None:
+    """Write a report: one HTML page with figures, measures, events and rules.
+
+    For a comparison, curves are drawn of the single results that it names. JSON and CSV files have
+    the measures that the page shows, with all digits, and shares between 0 and 1.
+    """
+    target = path.with_suffix(".html") if target is None else target
+    with output.files({"RESULT": path}, output=target) as (result, table):
+        check_replaceable(target)
+        with refusing_malformed(path):
+            page, measures, remark = _reported(path)
+        result.write_json({"file": str(path), "measures": measures})
+        table.write_table(measures)
+        with text_file(target) as file:
+            file.write(page)
+    if remark:
+        output.say(remark)
+    output.say(f"The report is in {target}")
+
+
+def _reported(path: pathlib.Path) -> tuple[str, list[dict[str, Any]], str]:
+    """The page, the measures it shows, and a remark about what is missing."""
+    from devfnn.reports import comparison_report, run_report
+    from devfnn.reports.comparison import standing_values
+    from devfnn.reports.run import measure_values
+
+    data = read_either(path)
+    if kind_of(data) == "run":
+        return run_report(data), measure_values(data), ""
+    results = _results_beside(path, data["cells"])
+    n_cells = len(data["cells"])
+    n_missing = n_cells - len(results)
+    remark = f"{n_missing} of {n_cells} single results are not beside {path}." if n_missing else ""
+    return comparison_report(data, results), standing_values(data), remark
+
+
+def _results_beside(path: pathlib.Path, cells: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The single results that a comparison names, as far as they are in its folder or below."""
+    folder = path.resolve().parent
+    results = []
+    for cell in cells:
+        file = (folder / (cell.get("file") or "")).resolve()
+        # A comparison may come from anywhere: it must not read other files of this machine.
+        if file.is_relative_to(folder) and file.is_file():
+            names = {key: cell.get(key) for key in ("model", "stream", "seed")}
+            results.append(read_result(file) | names)
+    return results

@@ -1,6 +1,7 @@
 """`devfnn run`: a model over a stream, predicting before learning."""
 
 import contextlib
+import dataclasses
 import pathlib
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
@@ -11,56 +12,39 @@ import typer
 from devfnn.cli import inputs, running
 from devfnn.cli.errors import Wrap, between_chunks, interrupted
 from devfnn.cli.option_parsing import parse_parameters
-from devfnn.cli.output import CsvFile, Output, check_replaceable, command, file_option, text_file
+from devfnn.cli.output import Output, check_replaceable, command, file_option, text_file
 from devfnn.display import detection_line, drift_table, result_table, watched
 from devfnn.display.streams import show_bad_rows
 from devfnn.errors import DataError, InputError, NotLearnedError
-from devfnn.evaluation import Procedure
 from devfnn.experiments import Checkpoint, Run, RunSettings, resume
 from devfnn.experiments.checkpoint import check_can_be_stored
 from devfnn.types import Chunk
+
+
+@dataclasses.dataclass
+class UsualStream(inputs.StreamChoice):
+    """A stream that need not be named."""
+
+    name: str = typer.Argument(
+        "sea", metavar="STREAM", help="A generator, a data set, a file, or - for a pipe."
+    )
+    seed: int = typer.Option(0, min=0, help="Seed of the stream and the model.")
 
 
 @command
 def run(
     output: Output,
     context: typer.Context,
-    name: inputs.Name = "sea",
+    chosen: UsualStream,
+    *,
     model: str = typer.Option("devfnn", help="Which model; `devfnn models` lists them."),
     preset: Literal["default", "stacked", "static", "paper"] | None = typer.Option(
         None, help="Configuration of DEVFNN; paper has the authors' values for their streams."
     ),
-    scaling: running.Scaling | None = typer.Option(
-        None, help="dataset looks ahead, as the paper does, and is its preset's default."
-    ),
-    folds: inputs.Folds = None,
-    chunk_rows: int | None = typer.Option(
-        None, min=1, help="Rows in a chunk: 500, or as in the paper for its streams."
-    ),
-    rows: inputs.Rows = None,
-    seed: int = typer.Option(0, min=0, help="Seed of the stream and the model."),
-    label: inputs.Label = None,
-    data_dir: inputs.DataDir = None,
-    options: inputs.Options = None,
     changes: list[str] = typer.Option(
         [], "--set", metavar="NAME=VALUE", help="Set a parameter; may be repeated."
     ),
-    skip: inputs.Skip = 0,
-    shuffle: int | None = typer.Option(
-        None, min=1, metavar="ROWS", help="Shuffle the rows within buffers of this size."
-    ),
-    hide_labels: inputs.HideLabels = 0.0,
-    delay_labels: inputs.DelayLabels = 0,
-    by_row: running.ByRow = False,
-    warm_up: running.WarmUp = 0,
-    holdout: running.Holdout = None,
-    label_budget: float | None = typer.Option(
-        None, metavar="SHARE", help="Share of labels that the model may ask for."
-    ),
-    unpredicted: running.Unpredicted = "wrong",
-    window: int = typer.Option(
-        10, min=1, metavar="CHUNKS", help="Chunks of the windowed measures."
-    ),
+    how: running.RunChoice,
     checkpoint: pathlib.Path | None = file_option("Save the state of the run here."),
     is_resumed: bool = typer.Option(False, "--resume", help="Continue from the checkpoint."),
     save: pathlib.Path | None = file_option("Save the model here."),
@@ -71,16 +55,12 @@ def run(
     Ctrl-C ends the run and shows its result so far. With --checkpoint it can be continued later,
     with --resume, to the same result; also after a crash. The CSV file has a line for each chunk.
     """
-    written = {"report": report, "save": save, "checkpoint": checkpoint}
+    name, written = chosen.name, {"report": report, "save": save, "checkpoint": checkpoint}
     with (
         output.files({"STREAM": name}, **written) as (result, table),
         text_file(report) as page,
     ):
-        limits = {"rows": rows, "skip": skip, "folds": folds, "chunk_rows": chunk_rows}
-        limits |= {"shuffle": shuffle, "delay_labels": delay_labels, "seed": seed}
-        stream = inputs.stream_settings(
-            name, label, data_dir, options, hide_labels=hide_labels, **limits
-        )
+        stream = how.of(chosen)
         inputs.check_has_labels(stream)
         _check_files(save, checkpoint, is_resumed)
         settings = RunSettings(
@@ -88,15 +68,8 @@ def run(
             model=model,
             preset=preset,
             changes=parse_parameters(changes, model),
-            scaling=scaling,
-            procedure=Procedure(
-                by_row=by_row,
-                warm_up_chunks=warm_up,
-                holdout_every=holdout,
-                label_budget=label_budget,
-                unpredicted=unpredicted,
-                window_chunks=window,
-            ),
+            scaling=how.scaling,
+            procedure=how.procedure(),
         )
         with between_chunks() as wrap:
             ongoing = _opened(settings, wrap, output.progress)
@@ -111,8 +84,11 @@ def run(
             is_whole = _finished(ongoing, checkpoint, output.progress)
         _check_learned(ongoing, name, is_whole)
         found = ongoing.result(running.typed_command(context)) | {"seconds_ready": seconds_ready}
-        result.write(found)
-        _write_chunks(table, found)
+        result.write_json(found)
+        chunks = found["per_chunk"]
+        columns = [each for each in chunks if each not in ("voting_weights", "feature_mask")]
+        for line in (columns, *zip(*map(chunks.get, columns), strict=True)):
+            table.add_row(line)
         if page.is_wanted:
             from devfnn.reports import run_report
 
@@ -122,7 +98,7 @@ def run(
     _show(ongoing, found, output.screen)
     if not is_whole:
         same = ", with the same rows from the first" if name == "-" else ""
-        again = running.typed_command(context, with_outputs=True, flags=("--resume",))
+        again = running.typed_command(context, "--resume")
         never = "With --checkpoint FILE, a run can be continued later."
         output.note(f"To continue{same}: {again}" if checkpoint else never)
         raise interrupted()
@@ -197,15 +173,6 @@ def _check_learned(ongoing: Run, name: str, is_whole: bool) -> None:
 def _name(settings: RunSettings) -> str:
     system = f"DEVFNN ({settings.preset_name})" if settings.model == "devfnn" else settings.model
     return f"{system} on {settings.stream.name}"
-
-
-def _write_chunks(table: CsvFile, result: dict[str, Any]) -> None:
-    """A line for each chunk."""
-    lists = ("voting_weights", "feature_mask")
-    columns = {name: each for name, each in result["per_chunk"].items() if name not in lists}
-    table.add(columns)
-    for line in zip(*columns.values(), strict=True):
-        table.add(line)
 
 
 def _show(ongoing: Run, result: dict[str, Any], screen: rich.console.Console) -> None:

@@ -1,10 +1,10 @@
 """What commands that run models share: options, compiled kernels, many runs, how to go on."""
 
+import dataclasses
 import logging
 import os
 import pathlib
 import shlex
-import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
@@ -12,44 +12,87 @@ from typing import Annotated, Any, Literal, NamedTuple
 import rich.console
 import rich.logging
 import typer
+import typer.core
 
+from devfnn.cli import inputs
 from devfnn.cli.errors import interrupted
-from devfnn.cli.inputs import opened
-from devfnn.cli.output import Output
+from devfnn.cli.output import Output, check_replaceable
 from devfnn.display.live import grid_bar
 from devfnn.errors import InputError
-from devfnn.evaluation import iter_prequential
+from devfnn.evaluation import Procedure, iter_prequential
 from devfnn.experiments.grid import Cell, Outcome, run_grid
+from devfnn.experiments.settings import StreamSettings
 from devfnn.model.compiling import name_of
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
 from devfnn.streams import sea
 from devfnn.streams.stream import Stream
 
-OUTPUTS = {
-    *("--json", "--csv", "--quiet", "--output", "--report", "--save", "--checkpoint", "--resume"),
-}
-"""Options on which the results do not depend."""
+TYPED = "devfnn typed"
+"""Where the words of a command are kept in its context."""
 
-
-Scaling = Literal["online", "dataset", "none"]
-ByRow = Annotated[
-    bool, typer.Option("--by-row", help="Predict and learn row by row, not chunk by chunk.")
-]
-WarmUp = Annotated[
-    int, typer.Option(min=0, metavar="CHUNKS", help="Chunks at the start that are only learned.")
-]
-Holdout = Annotated[
-    int | None,
-    typer.Option(min=2, metavar="CHUNKS", help="Test on every so many chunks; learn the others."),
-]
-Unpredicted = Annotated[
-    Literal["wrong", "skip", "first"],
-    typer.Option(help="How rows are scored that a model does not predict."),
-]
 Jobs = Annotated[int, typer.Option(min=1, help="Number of processes.")]
 
 ALL_CORES = os.cpu_count() or 1
+
+
+# ---- options of runs
+
+
+@dataclasses.dataclass
+class RunChoice:
+    """Which rows of a stream, and how a run goes, as they are typed."""
+
+    rows: inputs.Rows = None
+    skip: inputs.Skip = 0
+    folds: int | None = typer.Option(None, min=1, help="Number of chunks to cut the stream into.")
+    chunk_rows: int | None = typer.Option(
+        None, min=1, help="Rows in a chunk: 500, or as in the paper for its streams."
+    )
+    shuffle: int | None = typer.Option(
+        None, min=1, metavar="ROWS", help="Shuffle the rows within buffers of this size."
+    )
+    hide_labels: float = typer.Option(
+        0.0, min=0.0, max=1.0, metavar="RATE", help="Share of labels hidden from the model."
+    )
+    delay_labels: int = typer.Option(
+        0, min=0, metavar="ROWS", help="Rows after which the label of a row arrives."
+    )
+    scaling: Literal["online", "dataset", "none"] | None = typer.Option(
+        None, help="By default each model's own. dataset looks ahead, as the paper does."
+    )
+    by_row: bool = typer.Option(
+        False, "--by-row", help="Predict and learn row by row, not chunk by chunk."
+    )
+    warm_up_chunks: int = typer.Option(
+        0, "--warm-up", min=0, metavar="CHUNKS", help="Chunks at the start that are only learned."
+    )
+    holdout_every: int | None = typer.Option(
+        None,
+        "--holdout",
+        min=2,
+        metavar="CHUNKS",
+        help="Test on every so many chunks; learn the others.",
+    )
+    label_budget: float | None = typer.Option(
+        None, metavar="SHARE", help="Share of labels that a model may ask for."
+    )
+    unpredicted: Literal["wrong", "skip", "first"] = typer.Option(
+        "wrong", help="How rows are scored that a model does not predict."
+    )
+    window_chunks: int = typer.Option(
+        10, "--window", min=1, metavar="CHUNKS", help="Chunks of the windowed measures."
+    )
+
+    def of(self, stream: inputs.StreamChoice) -> StreamSettings:
+        """The rows of a stream."""
+        names = ("rows", "skip", "folds", "chunk_rows", "shuffle", "hide_labels", "delay_labels")
+        return stream.settings(**{name: getattr(self, name) for name in names})
+
+    def procedure(self) -> Procedure:
+        """How a run goes."""
+        names = ("by_row", "warm_up_chunks", "holdout_every", "label_budget", "unpredicted")
+        return Procedure(**{name: getattr(self, name) for name in (*names, "window_chunks")})
 
 
 # ---- kernels
@@ -88,31 +131,53 @@ class Runs(NamedTuple):
     n_left: int = 0
 
     @property
-    def failures(self) -> list[str]:
-        """Which runs failed, and why."""
-        return [f"{each.cell}: {each.error}" for each in self.outcomes if each.error]
-
-    @property
     def results(self) -> list[dict[str, Any]]:
-        """Results of the others."""
+        """Results of those that did not fail."""
         return [dict(each.result) for each in self.outcomes if each.result is not None]
 
     def end(self, context: typer.Context, output: Output) -> None:
         """Show what failed and how to go on; the exit code says it too."""
-        for failure in self.failures:
-            output.note(f"Failed: {failure}")
+        failed = [each for each in self.outcomes if each.error]
+        for each in failed:
+            output.note(f"Failed: {each.cell}: {each.error}")
         if self.n_left:
-            command = typed_command(context, with_outputs=True)
-            output.note(f"Runs left: {self.n_left:,}. To continue: {command}")
+            output.note(f"Runs left: {self.n_left:,}. To continue: {typed_command(context)}")
             raise interrupted()
-        if self.failures:
+        if failed:
             raise typer.Exit(1)
 
 
 def run_all(
+    cells: Sequence[Cell],
+    folder: pathlib.Path,
+    jobs: int,
+    console: rich.console.Console,
+    targets: Iterable[pathlib.Path] = (),
+) -> Runs:
+    """Run a grid, as far as Ctrl-C lets it; results are kept in a folder.
+
+    What would fail later is refused first: names, parameters, missing data, a folder or other
+    targets that cannot be written.
+    """
+    streams: dict[str, Stream] = {}
+    for settings in (cell.settings for cell in cells):
+        name = settings.stream.name
+        if name not in streams:
+            streams[name] = inputs.opened(settings.stream, console)
+        if settings.stream.seed == 0:
+            settings.make_model(streams[name])
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write into {str(folder)!r}: {error.strerror}") from None
+    for path in (folder / "x", *targets):
+        check_replaceable(path)
+    return _run_all(cells, folder, jobs, console)
+
+
+def _run_all(
     cells: Sequence[Cell], folder: pathlib.Path, jobs: int, console: rich.console.Console
 ) -> Runs:
-    """Run a grid, as far as Ctrl-C lets it; results are kept in a folder."""
     outcomes: list[Outcome] = []
     running = run_grid(cells, folder, jobs)
     configs = [cell.settings.final_config() for cell in cells]
@@ -131,50 +196,23 @@ def run_all(
     return Runs(outcomes, len(cells) - len(outcomes))
 
 
-def check_all_can_start(cells: Sequence[Cell], console: rich.console.Console) -> None:
-    """Refuse before the work what would fail in it: names, parameters, missing data."""
-    streams: dict[str, Stream] = {}
-    for settings in (cell.settings for cell in cells):
-        name = settings.stream.name
-        if name not in streams:
-            streams[name] = opened(settings.stream, console)
-        if settings.stream.seed == 0:
-            settings.make_model(streams[name])
-
-
-def made_folder(folder: pathlib.Path) -> pathlib.Path:
-    """A folder for results, made if needed, that can be written to."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise InputError(f"cannot write into {str(folder)!r}: {error.strerror}") from None
-    return folder
-
-
 # ---- how to go on
 
 
-def typed_command(
-    context: typer.Context, *, with_outputs: bool = False, flags: Iterable[str] = ()
-) -> str:
-    """The command as it was typed, without defaults, and with more flags."""
-    words, last = context.command_path.split(), list[str]()
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        source = context.get_parameter_source(name)
-        is_left_out = parameter.opts[0] in OUTPUTS and not with_outputs
-        if source is None or source.name != "COMMANDLINE" or is_left_out:
-            continue
-        value = context.params[name]
-        given = [str(each) for each in (value if isinstance(value, list | tuple) else [value])]
-        if parameter.param_type_name == "argument":
-            is_odd = any(each.startswith("-") and each != "-" for each in given)
-            (last if is_odd else words).extend(given)
-        elif getattr(parameter, "is_flag", False):
-            words.append(parameter.opts[0])
-        else:
-            words += [word for each in given for word in (parameter.opts[0], each)]
-    words += [flag for flag in flags if flag not in words]
-    return shlex.join([*words, "--", *last] if last else words)
+class Commands(typer.core.TyperGroup):
+    """Commands that know what was typed."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
+    ) -> Any:
+        """Keep the words, for results and to go on."""
+        typed = list(args)
+        context = super().make_context(info_name, args, parent, **extra)
+        context.meta[TYPED] = typed
+        return context
+
+
+def typed_command(context: typer.Context, *flags: str) -> str:
+    """The command as it was typed, with more flags."""
+    name, *words = context.meta[TYPED]
+    return shlex.join(["devfnn", name, *(flag for flag in flags if flag not in words), *words])

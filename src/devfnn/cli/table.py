@@ -1,16 +1,17 @@
 """`devfnn table`: the paper's Table 1 measured again, or results of many runs in one table."""
 
+import itertools
 import pathlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-import rich.console
 import typer
 
 from devfnn.cli import inputs, running
 from devfnn.cli.option_parsing import parse_names
 from devfnn.cli.output import Output, check_replaceable, command, file_option, text_file
-from devfnn.display.results import results_table, show_notes
+from devfnn.display.results import results_table
+from devfnn.display.tables import literal
 from devfnn.errors import InputError
 from devfnn.experiments import table_runs
 from devfnn.experiments.grid import Cell
@@ -67,44 +68,45 @@ def table(
     where it was stopped. Results of several seeds become one line of means. JSON and CSV files have
     all digits, and shares between 0 and 1.
     """
-    with output.files(_files_read(paths or []), output=file) as (result, values):
+    paths = paths or []
+    folders = (path.rglob("*.json") if path.is_dir() else [path] for path in paths)
+    read = {str(each): each for each in itertools.chain.from_iterable(folders)}
+    with output.files(read, output=file) as (result, values):
         if file is not None:
             check_replaceable(file)
         kind = _kind(peers, ablations, models)
         if paths:
-            _check_nothing_to_run(models, streams, rows)
+            if models or streams or rows:
+                raise InputError("with results nothing is run by --models, --streams or --rows")
             runs, results = running.Runs([]), read_results(paths)
         else:
             limits = {"rows": rows, "data_dir": None if data_dir is None else str(data_dir)}
             cells = kind.cells(models, streams, n_seeds, limits)
-            running.check_all_can_start(cells, output.progress)
-            runs = running.run_all(cells, running.made_folder(folder), jobs, output.progress)
+            runs = running.run_all(cells, folder, jobs, output.progress)
             results = runs.results
         if not results:
-            if not runs.n_left:
-                why = f": {runs.failures[0]}" if runs.failures else ""
-                raise InputError(f"no run was finished, so there is no table{why}")
             runs.end(context, output)
         with refusing_malformed(" ".join(map(str, paths or [folder]))):
             made = kind.make(results)
             text: str = getattr(made, f"to_{written_as or 'markdown'}")()
-        result.write(made.to_dict())
+        result.write_json(made.to_dict())
         for line in made.values():
-            values.add(line)
+            values.add_row(line)
         with text_file(file) as written:
             written.write(text)
     if file is not None:
         output.say(f"The table is in {file}")
     else:
-        _show(made, text, written_as, output.screen)
+        _show(made, text, written_as, output)
     runs.end(context, output)
 
 
-def _show(made: Table, text: str, written_as: Format | None, screen: rich.console.Console) -> None:
+def _show(made: Table, text: str, written_as: Format | None, output: Output) -> None:
     if written_as is None:
-        screen.print(results_table(made, screen.width))
-        show_notes(made, screen)
-    elif not screen.quiet:
+        output.screen.print(results_table(made, output.screen.width))
+        for note in made.notes:
+            output.screen.print(literal(note, "dim"))
+    elif not output.quiet:
         typer.echo(text, nl=False)
 
 
@@ -112,15 +114,16 @@ class _Kind(NamedTuple):
     """One of the tables: how it is made, and what is run for it."""
 
     make: Callable[[Iterable[Mapping[str, Any]]], Table]
-    models: Sequence[str]
     streams: Sequence[str]
+    models: Sequence[str] | None = None
+    """None for DEVFNN with its mechanisms switched off."""
 
     def cells(
         self, models: str | None, streams: str | None, n_seeds: int, limits: dict[str, Any]
     ) -> list[Cell]:
         """All runs, of the chosen models and streams or of all."""
         chosen = self.streams if streams is None else parse_names(streams)
-        if self.make is ablation_table:
+        if self.models is None:
             return table_runs.ablation_cells(chosen, n_seeds, **limits)
         named = self.models if models is None else parse_names(models)
         return table_runs.table_cells(named, chosen, n_seeds, **limits)
@@ -128,25 +131,10 @@ class _Kind(NamedTuple):
 
 def _kind(peers: bool, ablations: bool, models: str | None) -> _Kind:
     """The table that was asked for."""
-    if peers and ablations:
-        raise InputError("--peers and --ablations are two tables; make one after the other")
-    if ablations and models is not None:
-        raise InputError("--ablations are of DEVFNN; --models cannot be combined with it")
+    if ablations and (peers or models is not None):
+        raise InputError("--ablations are of DEVFNN: --peers and --models do not go with them")
     if ablations:
-        return _Kind(ablation_table, (), table_runs.PEER_STREAMS)
+        return _Kind(ablation_table, table_runs.PEER_STREAMS)
     if peers:
-        return _Kind(peer_table, table_runs.PEER_MODELS, table_runs.PEER_STREAMS)
-    return _Kind(paper_table, table_runs.PAPER_MODELS, table_runs.PAPER_STREAMS)
-
-
-def _check_nothing_to_run(models: str | None, streams: str | None, rows: int | None) -> None:
-    """Refuse options that choose runs when there are results to read."""
-    for option, value in (("--models", models), ("--streams", streams), ("--rows", rows)):
-        if value is not None:
-            raise InputError(f"{option} chooses what to run; with results, nothing is run")
-
-
-def _files_read(paths: list[pathlib.Path]) -> dict[str, pathlib.Path]:
-    """All files that are read, also those in folders."""
-    files = [file for path in paths for file in (path.rglob("*.json") if path.is_dir() else [path])]
-    return {str(file): file for file in files}
+        return _Kind(peer_table, table_runs.PEER_STREAMS, table_runs.PEER_MODELS)
+    return _Kind(paper_table, table_runs.PAPER_STREAMS, table_runs.PAPER_MODELS)

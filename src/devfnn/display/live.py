@@ -17,7 +17,7 @@ from devfnn.display.results import drifts_found
 from devfnn.display.tables import literal
 from devfnn.evaluation import ChunkResult
 from devfnn.experiments.grid import Outcome
-from devfnn.formatting import NO_VALUE, count, percent, seconds
+from devfnn.formatting import count, percent, seconds
 
 RECENT_CHUNKS = 10
 """Chunks over which the current accuracy is taken."""
@@ -34,10 +34,13 @@ SILENT_SECONDS, FIRST_LINE = 5.0, 1000
 
 @contextlib.contextmanager
 def _bar(
-    console: rich.console.Console, doing: str, *columns: rich.progress.ProgressColumn, **task: Any
+    console: rich.console.Console,
+    doing: str,
+    *columns: str | rich.progress.ProgressColumn,
+    **task: Any,
 ) -> Iterator[Callable[..., None]]:
     """A progress bar on a terminal, nothing elsewhere; yields the function that updates it."""
-    every = (rich.progress.TextColumn(doing), rich.progress.BarColumn(), *columns)
+    every = (doing, rich.progress.BarColumn(), *columns)
     is_off = not console.is_terminal
     with rich.progress.Progress(*every, console=console, transient=True, disable=is_off) as bar:
         number = bar.add_task("", **task)
@@ -47,11 +50,7 @@ def _bar(
 @contextlib.contextmanager
 def download_bar(console: rich.console.Console) -> Iterator[Callable[[int, int | None], object]]:
     """Shows the bytes of a download once there are some."""
-    columns = (
-        rich.progress.DownloadColumn(),
-        rich.progress.TransferSpeedColumn(),
-        rich.progress.TimeRemainingColumn(),
-    )
+    columns = (rich.progress.DownloadColumn(), rich.progress.TimeRemainingColumn())
     with _bar(console, "downloading", *columns, total=None, visible=False) as update:
         yield lambda done, total: update(completed=done, total=total, visible=True)
 
@@ -61,10 +60,7 @@ def rows_bar(
     console: rich.console.Console, doing: str, n_rows: int | None
 ) -> Iterator[Callable[[int], object]]:
     """Shows the rows done so far; `n_rows` is their total if it is known."""
-    columns = (
-        rich.progress.TextColumn("{task.completed:,} rows"),
-        rich.progress.TimeElapsedColumn(),
-    )
+    columns = ("{task.completed:,} rows", rich.progress.TimeElapsedColumn())
     with _bar(console, doing, *columns, total=n_rows) as update:
         yield lambda done: update(completed=done)
 
@@ -73,9 +69,9 @@ def rows_bar(
 def grid_bar(console: rich.console.Console, n_runs: int) -> Iterator[Callable[[Outcome], object]]:
     """Shows the runs finished so far: a bar on a terminal, elsewhere a line for each."""
     columns = (
-        rich.progress.TextColumn("{task.completed} of {task.total} runs"),
+        "{task.completed} of {task.total} runs",
         rich.progress.TimeElapsedColumn(),
-        rich.progress.TextColumn("{task.fields[last]}"),
+        "{task.fields[last]}",
     )
     with _bar(console, "comparing", *columns, total=n_runs, last="") as update:
 
@@ -109,10 +105,7 @@ def watched(
     `n_rows` is the length of the whole run if it is known, `name` the title of the panel; `before`
     are results of the same run from before it was interrupted.
     """
-    run = _Run(n_rows)
-    for result in before:
-        run.update(result)
-    run.start()
+    run = _Run(n_rows, before)
     show = _with_panel if console.is_terminal else _with_lines
     return show(results, run, console, name)
 
@@ -120,18 +113,14 @@ def watched(
 class _Run:
     """How far a run is, and how it is doing."""
 
-    def __init__(self, n_rows_in_all: int | None) -> None:
+    def __init__(self, n_rows_in_all: int | None, before: Iterable[ChunkResult]) -> None:
         self.n_rows_in_all = n_rows_in_all
-        self.n_rows = 0
+        self.n_rows = self._n_correct = self._n_scored = 0
         self._recent: collections.deque[ChunkResult] = collections.deque(maxlen=RECENT_CHUNKS)
-        self._n_correct = self._n_scored = 0
         self._seconds = 0.0
         self._drifts: list[int] = []
-        self._layers = self._rules = NO_VALUE
-        self.start()
-
-    def start(self) -> None:
-        """Measure the time left from here."""
+        for result in before:
+            self.update(result)
         self._started, self._n_rows_before = time.monotonic(), self.n_rows
 
     def update(self, result: ChunkResult) -> None:
@@ -141,75 +130,45 @@ class _Run:
         self._n_scored += result.n_scored
         self.n_rows = result.n_rows
         self._seconds += result.seconds_predict + result.seconds_learn
-        self._layers, self._rules = count(result.n_layers), count(result.n_rules)
         self._drifts += drifts_found(result)
 
-    @property
-    def accuracy_now(self) -> str:
-        """Over the latest chunks."""
+    def facts(self) -> dict[str, str]:
+        """How it is doing."""
         n_correct = sum(result.n_correct or 0 for result in self._recent)
-        return percent(_ratio(n_correct, sum(result.n_scored for result in self._recent)))
-
-    @property
-    def accuracy_so_far(self) -> str:
-        """Over all rows."""
-        return percent(_ratio(self._n_correct, self._n_scored))
-
-    @property
-    def speed(self) -> str:
-        """Rows per second spent in the model."""
-        return count(_ratio(self.n_rows, self._seconds))
-
-    @property
-    def time_left(self) -> str:
-        """Time to the end at the speed so far."""
-        elapsed = time.monotonic() - self._started
-        pace = _ratio(elapsed, self.n_rows - self._n_rows_before)
-        if self.n_rows_in_all is None or pace is None:
-            return NO_VALUE
-        return seconds(pace * (self.n_rows_in_all - self.n_rows))
+        now = _ratio(n_correct, sum(result.n_scored for result in self._recent))
+        return {
+            "accuracy now": percent(now),
+            "accuracy so far": percent(_ratio(self._n_correct, self._n_scored)),
+            "rows/s": count(_ratio(self.n_rows, self._seconds)),
+            "layers": count(self._recent[-1].n_layers if self._recent else None),
+            "rules": count(self._recent[-1].n_rules if self._recent else None),
+            "last drift": count(self._drifts[-1] if self._drifts else None),
+        }
 
     def line(self) -> str:
         """Everything in one line."""
-        drift = count(self._drifts[-1] if self._drifts else None)
-        return (
-            f"{count(self.n_rows):>11} rows"
-            f"  accuracy {self.accuracy_now} now, {self.accuracy_so_far} so far"
-            f"  layers {self._layers}  rules {self._rules}  drift {drift}  {self.speed} rows/s"
-        )
+        facts = "  ".join(f"{name} {value}" for name, value in self.facts().items())
+        return f"{count(self.n_rows):>11} rows  {facts}"
 
     def panel(self, name: str) -> rich.panel.Panel:
         """Everything in a panel."""
         grid = rich.table.Table.grid(padding=(0, 3), expand=True)
         for _ in range(3):
             grid.add_column(ratio=1)
-        grid.add_row(
-            f"accuracy now [bold green]{self.accuracy_now}",
-            f"layers [bold]{self._layers}",
-            f"speed [bold]{self.speed}[/] rows/s",
-        )
-        grid.add_row(
-            f"accuracy so far [bold]{self.accuracy_so_far}",
-            f"rules [bold]{self._rules}",
-            f"time left [bold]{self.time_left}",
-        )
-        drift = NO_VALUE
-        if self._drifts:
-            ago = count(self.n_rows - self._drifts[-1])
-            drift = f"{count(self._drifts[-1])}, {ago} rows ago ({len(self._drifts)} in all)"
-        body = rich.console.Group(self._progress(), grid, f"last drift found at row {drift}")
+        cells = [f"{name} [bold]{value}[/]" for name, value in self.facts().items()]
+        grid.add_row(*cells[:3])
+        grid.add_row(*cells[3:])
+        done = f"{count(self.n_rows)} rows"
+        if self.n_rows_in_all is not None:
+            pace = _ratio(time.monotonic() - self._started, self.n_rows - self._n_rows_before)
+            left = None if pace is None else pace * (self.n_rows_in_all - self.n_rows)
+            done = f"{count(self.n_rows)} of {count(self.n_rows_in_all)} rows"
+            done += f", time left {seconds(left)}"
+        bar = rich.progress_bar.ProgressBar(total=self.n_rows_in_all, completed=self.n_rows)
+        top = rich.table.Table.grid(padding=(0, 1), expand=True)
+        top.add_row(bar, done)
+        body = rich.console.Group(top, grid)
         return rich.panel.Panel(body, title=literal(name), title_align="left")
-
-    def _progress(self) -> rich.console.RenderableType:
-        if self.n_rows_in_all is None:
-            return f"{count(self.n_rows)} rows"
-        row = rich.table.Table.grid(padding=(0, 1), expand=True)
-        row.add_column(ratio=1)
-        row.add_column(justify="right", no_wrap=True)
-        bar = rich.progress_bar.ProgressBar(total=self.n_rows_in_all or 1, completed=self.n_rows)
-        share = self.n_rows / self.n_rows_in_all if self.n_rows_in_all else 1.0
-        row.add_row(bar, f"{count(self.n_rows)} of {count(self.n_rows_in_all)} rows {share:4.0%}")
-        return row
 
 
 def _ratio(part: float, whole: float) -> float | None:
@@ -255,7 +214,5 @@ def _next_line(done: int, n_rows: int | None) -> int:
     """Rows after which the next line is printed."""
     if n_rows is None:
         return 2 * done
-    if not n_rows:
-        return 1
-    tenth = done * PLAIN_LINES // n_rows + 1
+    tenth = done * PLAIN_LINES // max(n_rows, 1) + 1
     return -(-tenth * n_rows // PLAIN_LINES)

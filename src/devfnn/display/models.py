@@ -2,14 +2,14 @@
 
 import itertools
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import rich.console
 import rich.table
 
 from devfnn.display.streams import number
-from devfnn.display.tables import LEFT, RIGHT, facts_table, literal, text_table
+from devfnn.display.tables import Cell, facts_table, literal, text_table
 from devfnn.formatting import NO_VALUE, change_text, count, listed, percent, size
 from devfnn.model.rules import Rule
 
@@ -57,75 +57,46 @@ def _facts(about: Mapping[str, Any]) -> dict[str, str]:
 
 def _features_table(features: Sequence[Mapping[str, Any]]) -> rich.table.Table:
     """Ranges by which features are scaled, and whether they are in use."""
-    columns = [("feature", LEFT), ("from", RIGHT), ("to", RIGHT), ("", LEFT)]
-    table = text_table("Features", columns)
-    lines = list(features)
-    if len(lines) > MOST_FEATURES:
-        lines.sort(key=lambda feature: bool(feature["state"] == "in use"))
-    for feature in lines[:MOST_FEATURES]:
-        ends = (feature["low"], feature["high"])
+    lines: list[list[Cell]] = []
+    every = list(features)
+    if len(every) > MOST_FEATURES:
+        every.sort(key=lambda feature: bool(feature["state"] == "in use"))
+    for feature in every[:MOST_FEATURES]:
+        ends = ("" if end is None else number(end) for end in (feature["low"], feature["high"]))
         style = "" if feature["state"] == "in use" else "yellow"
-        table.add_row(
-            literal(feature["name"]),
-            *("" if end is None else number(end) for end in ends),
-            literal(feature["state"], style),
-        )
-    if len(lines) > MOST_FEATURES:
-        table.add_row(f"{len(lines) - MOST_FEATURES:,} more")
-    return table
+        lines.append([feature["name"], *ends, literal(feature["state"], style)])
+    if len(every) > MOST_FEATURES:
+        lines.append([f"{len(every) - MOST_FEATURES:,} more", "", "", ""])
+    return text_table("Features", ("feature", "from", "to", ""), lines)
 
 
 def _layers_table(layers: Sequence[Mapping[str, Any]]) -> rich.table.Table:
     """Layers with their votes; merged and resting layers have none."""
-    columns = ("layer", "vote", "rules", "archived", "features", "from layers")
-    table = text_table("Layers", [*((column, RIGHT) for column in columns), ("", LEFT)])
+    lines = []
     for layer in layers:
         is_silent = layer["state"] in ("merged", "rests")
         counts = (layer[name] for name in ("rules", "archived", "features", "inputs_from_layers"))
-        table.add_row(
+        cells = (
             str(layer["layer"]),
             NO_VALUE if is_silent else percent(layer["vote"], 1),
             *map(count, counts),
             ", ".join(word for word in (layer["kind"], layer["state"]) if word not in USUAL),
-            style="dim" if is_silent else "",
         )
-    return table
+        lines.append([literal(cell, "dim" if is_silent else "") for cell in cells])
+    columns = ("layer", "vote", "rules", "archived", "features", "from layers", "")
+    return text_table("Layers", columns, lines)
 
 
 def rules_table(rules: Sequence[Rule], most: int) -> rich.table.Table:
     """The first rules as text, and how many more there are."""
-    heading = "Rules, those of the layer with the largest vote first"
-    table = text_table(heading, [("", RIGHT), ("", LEFT)])
-    table.show_header = False
+    lines: list[tuple[str, Cell]] = []
     for place, rule in enumerate(rules[:most], start=1):
         condition, then, conclusion = rule.text().rpartition(" THEN ")
-        text = literal(f"{condition}\n{then.lstrip()}{conclusion}  {rule.remark()}")
+        style = "dim" if rule.is_archived else ""
+        text = literal(f"{condition}\n{then.lstrip()}{conclusion}  {rule.remark()}", style)
         text.highlight_regex(KEYWORDS, "cyan")
-        table.add_row(f"{place}", text, style="dim" if rule.is_archived else "")
+        lines.append((f"{place}", text))
     if len(rules) > most:
-        table.add_row("", f"{len(rules) - most:,} more: --rules {len(rules)}")
-    return table
-
-
-def predictions_table(
-    name: str, counts: Mapping[Hashable, int], accuracy: float | None
-) -> rich.table.Table:
-    """How many rows were predicted, as which class, and how many of them correctly."""
-    n_rows = sum(counts.values())
-    ordered = sorted(counts.items(), key=lambda item: -item[1])
-    shares = [f"{label}: {percent(each / n_rows, 1)}" for label, each in ordered]
-    facts = {
-        "rows": count(n_rows),
-        "predicted": listed(shares, MOST_CLASSES),
-        "accuracy": "" if accuracy is None else percent(accuracy),
-    }
-    return facts_table(f"Predictions of {name}", facts)
-
-
-def learning_table(
-    name: str, facts: Mapping[str, str], before: Mapping[str, int], after: Mapping[str, int]
-) -> rich.console.Group:
-    """What was learned, and the model before and after it."""
-    lines = [(what, count(before[what]), count(end)) for what, end in after.items()]
-    columns = [("", LEFT), ("before", RIGHT), ("after", RIGHT)]
-    return rich.console.Group(facts_table(name, facts), text_table("Model", columns, lines))
+        lines.append(("", f"{len(rules) - most:,} more: --rules {len(rules)}"))
+    heading = "Rules, those of the layer with the largest vote first"
+    return text_table(heading, ("", ""), lines, show_header=False)

@@ -4,16 +4,13 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import rich.console
 import rich.table
 
-from devfnn.display.tables import literal, simple_table, title
+from devfnn.display.tables import facts_table, literal, simple_table, text_table
 from devfnn.evaluation import ChunkResult
 from devfnn.evaluation.ranking import Ranking
-from devfnn.evaluation.results import mean
 from devfnn.events import DriftFound
 from devfnn.experiments.rendering import Column, Table
-from devfnn.experiments.tables import largest_size, overall_speed
 from devfnn.formatting import NO_VALUE, count, percent, size
 
 MOST_CONCEPTS = 40
@@ -28,33 +25,31 @@ def result_table(result: Mapping[str, Any], name: str) -> rich.table.Table:
     accuracy = percent(result["accuracy_mean"])
     if result["accuracy_std"] is not None:
         accuracy += f" ± {percent(result['accuracy_std'])}"
-    has_rules = result["rules_mean"] is not None
-    table = rich.table.Table(title=title(name), show_header=False)
-    table.add_row("accuracy, mean ± std over chunks", accuracy)
-    table.add_row("accuracy over all predicted rows", percent(result["accuracy_overall"]))
+    facts = {
+        "accuracy, mean ± std over chunks": accuracy,
+        "accuracy over all predicted rows": percent(result["accuracy_overall"]),
+    }
     for names, keys in (
         ("precision, recall, F1 (macro)", ("precision", "recall", "f1")),
         ("kappa, kappa M, kappa temporal", ("kappa", "kappa_m", "kappa_temporal")),
         ("balanced accuracy, G-mean, AUC", ("balanced_accuracy", "g_mean", "auc")),
     ):
-        table.add_row(names, ", ".join(percent(result[key]) for key in keys))
+        facts[names] = ", ".join(percent(result[key]) for key in keys)
     if result["log_loss"] is not None:
         scores = (result[key] for key in ("log_loss", "brier", "calibration_error"))
-        values = ", ".join(f"{score:.4f}" for score in scores)
-        table.add_row("log-loss, Brier, calibration error", values)
-    if has_rules:
+        facts["log-loss, Brier, calibration error"] = ", ".join(f"{each:.4f}" for each in scores)
+    if result["rules_mean"] is not None:
         for key in ("rules", "layers"):
             last = count((result["per_chunk"][key] or [None])[-1])
-            table.add_row(f"{key}, mean (at the end)", f"{result[f'{key}_mean']:.2f} ({last})")
+            facts[f"{key}, mean (at the end)"] = f"{result[f'{key}_mean']:.2f} ({last})"
+        events = ", ".join(f"{kind} {each}" for kind, each in sorted(result["events"].items()))
+        facts["events"] = events or NO_VALUE
     if result["labels_used"] is not None:
         used = f"{count(result['labels_used'])} of {count(result['rows'])}"
-        table.add_row("labels used", f"{used}, {percent(result['label_fraction'])}")
-    table.add_row("model size", size(result["model_bytes"]))
-    if has_rules:
-        events = ", ".join(f"{kind} {each}" for kind, each in sorted(result["events"].items()))
-        table.add_row("events", events or NO_VALUE)
-    table.add_row("rows per second, predict and learn", count(result["rows_per_second"]))
-    return table
+        facts["labels used"] = f"{used}, {percent(result['label_fraction'])}"
+    facts["model size"] = size(result["model_bytes"])
+    facts["rows per second, predict and learn"] = count(result["rows_per_second"])
+    return facts_table(name, facts)
 
 
 def detection_line(detection: Mapping[str, Any]) -> str:
@@ -68,26 +63,17 @@ def detection_line(detection: Mapping[str, Any]) -> str:
 def drift_table(
     results: Iterable[ChunkResult], true_positions: Sequence[int], n_rows: int
 ) -> rich.table.Table:
-    """For every concept: where it begins, and at which rows drift was found during it.
-
-    If the concepts of the stream are not known, only what was found.
-    """
+    """For every known concept: where it begins, and at which rows drift was found during it."""
     found = [row for result in results for row in drifts_found(result)]
-    table = rich.table.Table(title="Drift")
-    if not true_positions:
-        table.add_column("drift found at row")
-        table.add_row(", ".join(map(count, found)) or NO_VALUE)
-        return table
-    table.add_column("new concept from row", justify="right")
-    table.add_column("drift found at row")
     starts = [0, *(position for position in true_positions if position < n_rows)]
+    lines = []
     for start, end in itertools.islice(itertools.pairwise([*starts, n_rows]), MOST_CONCEPTS):
         rows = ", ".join(count(row) for row in found if start < row <= end)
-        table.add_row(count(start), rows or NO_VALUE)
+        lines.append((count(start), rows or NO_VALUE))
     if len(starts) > MOST_CONCEPTS:
         n_more = sum(row > starts[MOST_CONCEPTS] for row in found)
-        table.add_row(f"{len(starts) - MOST_CONCEPTS:,} more", f"{n_more:,} more")
-    return table
+        lines.append((f"{len(starts) - MOST_CONCEPTS:,} more", f"{n_more:,} more"))
+    return text_table("Drift", ("concept from row", "drift found at row"), lines)
 
 
 def drifts_found(result: ChunkResult) -> list[int]:
@@ -95,40 +81,7 @@ def drifts_found(result: ChunkResult) -> list[int]:
     return [event.row for event in result.events if isinstance(event, DriftFound)]
 
 
-# ---- comparisons of models
-
-
-def accuracy_table(comparison: Mapping[str, Any]) -> rich.table.Table:
-    """Accuracy of every model on every stream, the best in bold; ranks, speed and size."""
-    models, streams, ranking = (comparison[key] for key in ("models", "streams", "ranking"))
-    table = rich.table.Table(title="Accuracy, mean over chunks and seeds (%)")
-    table.add_column("model", overflow="fold")
-    for name in map(literal, (*streams, "mean rank", "rows/s", "largest")):
-        table.add_column(name, justify="right")
-    cells = {model: [c for c in comparison["cells"] if c["model"] == model] for model in models}
-    means = {
-        (model, stream): mean([c["accuracy_mean"] for c in cells[model] if c["stream"] == stream])
-        for model in models
-        for stream in streams
-    }
-    best = {stream: max(means[model, stream] or 0.0 for model in models) for stream in streams}
-    for model in models:
-        rank = ranking and f"{ranking['mean_ranks'][ranking['models'].index(model)]:.2f}"
-        table.add_row(
-            literal(model),
-            *(_score(means[model, stream], best[stream]) for stream in streams),
-            rank or NO_VALUE,
-            count(overall_speed(cells[model])),
-            size(largest_size(cells[model])),
-        )
-    return table
-
-
-def _score(accuracy: float | None, best: float) -> str:
-    if accuracy is None:
-        return NO_VALUE
-    shown = f"{100.0 * accuracy:.2f}"
-    return f"[bold]{shown}[/bold]" if accuracy == best else shown
+# ---- comparisons and tables of experiments
 
 
 def ranking_lines(comparison: Mapping[str, Any]) -> list[str]:
@@ -140,9 +93,6 @@ def ranking_lines(comparison: Mapping[str, Any]) -> list[str]:
     if ranking["critical_difference"] is None:
         lines.append("Wilcoxon's test of all pairs, p-values corrected by Holm: see the report")
     return lines
-
-
-# ---- tables of experiments
 
 
 def results_table(table: Table, width: int = ROOMY) -> rich.table.Table:
@@ -171,12 +121,6 @@ def results_table(table: Table, width: int = ROOMY) -> rich.table.Table:
                 grid.add_row(*(literal(cell) for cell in cells), style=style)
         grid.add_section()
     return grid
-
-
-def show_notes(table: Table, console: rich.console.Console) -> None:
-    """Notes below the table."""
-    for note in table.notes:
-        console.print(literal(note, "dim"))
 
 
 def _has_values(column: Column, table: Table) -> bool:

@@ -8,7 +8,7 @@ import rich.cells
 import rich.console
 import rich.table
 
-from devfnn.display.tables import LEFT, RIGHT, literal, simple_table, text_table
+from devfnn.display.tables import literal, text_table
 from devfnn.formatting import NO_VALUE, count, listed, percent, plural
 from devfnn.streams.describing import Description, Overview, joined_neighbours
 from devfnn.streams.stream import Stream
@@ -29,29 +29,6 @@ MOST_CLASS_LINES = 30
 MOST_NAMES, MOST_DRIFTS = 3, 2
 """Names and drifts listed in a cell; more are counted."""
 
-NARROW = 24
-"""Characters that are not broken into lines."""
-
-
-def names_table(
-    name: str, columns: Sequence[str], rows: Iterable[Sequence[str]]
-) -> rich.table.Table:
-    """Names with what is known about them; columns of numbers are aligned at the right."""
-    table = simple_table(name)
-    lines = list(rows)
-    for place, column in enumerate(columns):
-        is_number = all(line[place].replace(",", "").isdigit() for line in lines)
-        table.add_column(
-            column,
-            style="" if place else "bold",
-            no_wrap=place == 0,
-            overflow="fold",
-            justify="right" if is_number else "left",
-        )
-    for line in lines:
-        table.add_row(*map(literal, line))
-    return table
-
 
 def head_tables(
     chunk: Chunk, names: Sequence[str], class_names: Mapping[Hashable, str], width: int
@@ -66,14 +43,14 @@ def head_tables(
         columns = ["time", *columns]
         rows = [[str(time), *row] for time, row in zip(chunk.times, rows, strict=True)]
     if sum(_widest(column) for column in zip(columns, *rows, strict=True)) <= width - EDGES:
-        yield text_table("", ((column, RIGHT) for column in columns), rows)
+        yield text_table("", columns, rows)
         return
     names_width = min(_widest(columns), width // 2)
     n_beside = max(1, (width - EDGES - names_width) // max(map(_widest, rows)))
     for start in range(0, len(rows), n_beside):
         part = rows[start : start + n_beside]
-        numbers = ((count(start + place), RIGHT) for place in range(1, len(part) + 1))
-        yield text_table("", [("row", LEFT), *numbers], zip(columns, *part, strict=True))
+        numbers = (count(start + place) for place in range(1, len(part) + 1))
+        yield text_table("", ["row", *numbers], zip(columns, *part, strict=True))
 
 
 def _widest(texts: Iterable[str]) -> int:
@@ -90,8 +67,8 @@ def features_table(whole: Description, feature_names: Sequence[str]) -> rich.tab
         share = percent(n_missing / whole.n_rows, 1)
         missing = f"{n_missing:,} ({share})" if n_missing else NO_VALUE
         lines.append([name, *(number(float(value[place])) for value in values), missing])
-    columns = ((name, RIGHT) for name in ("min", "mean", "max", "std", "missing"))
-    return text_table("Features", [("feature", LEFT), *columns], lines)
+    columns = ("feature", "min", "mean", "max", "std", "missing")
+    return text_table("Features", columns, lines)
 
 
 def classes_table(whole: Description, names: Mapping[Hashable, str]) -> rich.table.Table:
@@ -106,10 +83,7 @@ def classes_table(whole: Description, names: Mapping[Hashable, str]) -> rich.tab
         n_rows = sum(whole.class_counts[label] for label in rest)
         share = percent(sum(rest.values()), 1)
         lines.append([f"{len(rest):,} more", "", count(n_rows), share])
-    columns = [("label", LEFT), ("name", LEFT), ("rows", RIGHT), ("share", RIGHT)]
-    if not names:
-        columns, lines = columns[:1] + columns[2:], [line[:1] + line[2:] for line in lines]
-    return text_table("Classes", columns, lines)
+    return text_table("Classes", ("label", "name", "rows", "share"), lines)
 
 
 def chunks_table(
@@ -137,17 +111,7 @@ def chunks_table(
         before = group if before is None else before + group
     columns = ["rows from", "drift", "missing", "class balance"]
     columns += feature_names if shows_ranges else ["new ranges"]
-    table = simple_table("Chunks")
-    shown = [place for place in range(len(columns)) if any(line[place] for line in lines)]
-    for place in shown:
-        justify: rich.console.JustifyMethod = "right" if place < 3 else "left"
-        is_narrow = place <= 3 and max(len(line[place]) for line in lines) <= NARROW
-        table.add_column(
-            literal(columns[place]), justify=justify, overflow="fold", no_wrap=is_narrow
-        )
-    for line in lines:
-        table.add_row(*(literal(line[place]) for place in shown))
-    return table
+    return text_table("Chunks", columns, lines)
 
 
 def show_bad_rows(stream: Stream, screen: rich.console.Console) -> None:

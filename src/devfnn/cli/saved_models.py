@@ -1,0 +1,399 @@
+"""What is done with saved models: `devfnn inspect`, `explain`, `predict` and `learn`."""
+
+import collections
+import dataclasses
+import pathlib
+import sys
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import typer
+
+import devfnn
+from devfnn.cli import inputs
+from devfnn.cli.errors import between_chunks, interrupted, until_ctrl_c
+from devfnn.cli.option_parsing import parse_parameters
+from devfnn.cli.output import Output, OutputFile, check_replaceable, command, file_option
+from devfnn.display.live import rows_bar
+from devfnn.display.models import model_tables, rules_table
+from devfnn.display.streams import show_bad_rows
+from devfnn.display.tables import facts_table, literal, text_table
+from devfnn.errors import DataError, InputError
+from devfnn.evaluation import iter_prequential
+from devfnn.evaluation.results import mean
+from devfnn.formatting import NO_VALUE, count, distinct, label_to_json, listed, percent
+from devfnn.model import presets
+from devfnn.model.compiling import ensure_compiled
+from devfnn.model.explanation import Explanation
+from devfnn.model.rules import Rule
+from devfnn.streams.files.content import STANDARD_INPUT
+from devfnn.types import Chunk
+
+MOST_CLASSES = 30
+"""Classes that are listed."""
+
+DIGITS = 6
+"""Digits of a probability in a table."""
+
+
+# ---- inspect and explain
+
+
+@command
+def inspect(
+    output: Output,
+    model_file: inputs.ModelFile,
+    rules: int = typer.Option(20, min=0, metavar="N", help="Rules to show."),
+    archived: bool = typer.Option(
+        False, "--archived", help="Show archived rules, which may be recalled, too."
+    ),
+) -> None:
+    """Show what is in a model file: its features, classes, layers and rules.
+
+    The JSON file has everything, parameters and events too, the CSV file a line for each rule.
+    """
+    with output.files({"MODEL": model_file}) as (result, table):
+        model = inputs.opened_model(model_file)
+        about = _about(model, model_file) | model.to_dict(archived)
+        found = model.rules(archived)
+        result.write_json(about)
+        _write_rules(table, found, model.classes)
+    for part in model_tables(about):
+        output.screen.print(part)
+    if found:
+        output.screen.print(rules_table(found, rules))
+
+
+def _about(model: devfnn.DEVFNN, path: pathlib.Path) -> dict[str, Any]:
+    """The file, the preset that is nearest, and which parameters differ from it."""
+    is_single = isinstance(model, devfnn.GClass)
+    names = ("stacked", "paper") if is_single else presets.PRESETS
+    starts = {name: type(model)(presets.by_name(name)).config for name in names}
+    changes = {name: model.config.changes(start) for name, start in starts.items()}
+    preset = min(changes, key=lambda name: len(changes[name]))
+    return {
+        "version": devfnn.__version__,
+        "file": str(path),
+        "file_bytes": path.stat().st_size,
+        "preset": preset,
+        "changed": changes[preset],
+    }
+
+
+def _write_rules(table: OutputFile, rules: Sequence[Rule], classes: Sequence[Hashable]) -> None:
+    """A line for each rule; inputs that a rule does not have leave their cells empty."""
+    inputs = list(dict.fromkeys(name for rule in rules for name in rule.inputs))
+    shares = [f"probability of {text}" for text in distinct(classes)]
+    places = [f"{what} of {name}" for name in inputs for what in ("center", "spread")]
+    about = ["layer", "rule", "is_archived", "voting_weight", "rows"]
+    table.add_row([*about, *shares, *places, "text"])
+    for rule in rules:
+        values = zip(rule.center.tolist(), rule.spreads.tolist(), strict=True)
+        known = dict(zip(rule.inputs, values, strict=True))
+        table.add_row(
+            [
+                *(rule.layer, rule.rule, rule.is_archived, rule.voting_weight, rule.n_rows),
+                *rule.probabilities.values(),
+                *(value for name in inputs for value in known.get(name, (None, None))),
+                rule.text(most=None),
+            ]
+        )
+
+
+@command
+def explain(
+    output: Output,
+    model_file: inputs.ModelFile,
+    chosen: inputs.StreamChoice,
+    row: int = typer.Option(1, min=1, metavar="N", help="Number of the row, from 1."),
+    figure: pathlib.Path | None = file_option("Draw it: a .png, .svg or .pdf file."),
+) -> None:
+    """Explain what a saved model predicts for one row: layers, rules and features.
+
+    Numbers are scores of the predicted class against the others: the usual score, and what each
+    feature adds to it. The JSON file has everything, the CSV file what each input adds to each
+    class in each layer, and the bias, which is the score of a usual row.
+    """
+    name = chosen.name
+    with output.files({"MODEL": model_file, "STREAM": name}, figure=figure) as (result, table):
+        if figure is not None:
+            from devfnn import figures
+
+            figures.style.check_format(figure)
+            check_replaceable(figure)
+        model = inputs.learned_model(model_file)
+        settings = chosen.without_label().settings(rows=1, chunk_rows=1, skip=row - 1)
+        stream = inputs.with_features_of(model, inputs.opened(settings, output.screen), name)
+        chunks = inputs.checked_chunks(stream, stream.feature_names, settings, model.config)
+        if (chunk := next(chunks, None)) is None:
+            raise DataError(f"{name} has no row {row:,}")
+        explanation = model.explain(chunk.X[0])
+        about = {"stream": name, "model": str(model_file), "row": row}
+        result.write_json(about | explanation.to_dict())
+        _write_contributions(table, explanation)
+        if figure is not None:
+            figures.save(figures.contribution_bars(explanation), figure)
+    output.say(explanation.text())
+
+
+def _write_contributions(table: OutputFile, explanation: Explanation) -> None:
+    """A line for the bias and each input of each layer, a column for each class."""
+    table.add_row(["layer", "voting_weight", "output_is", "input", *distinct(explanation.labels)])
+    for layer in explanation.layers:
+        about = [layer.layer, layer.voting_weight, layer.output_is]
+        table.add_row([*about, "bias", *layer.bias.tolist()])
+        for name, values in zip(layer.inputs, layer.contributions.tolist(), strict=True):
+            table.add_row([*about, name, *values])
+
+
+# ---- predict
+
+
+@command
+def predict(
+    output: Output,
+    model_file: inputs.ModelFile,
+    chosen: inputs.StreamChoice,
+    rows: inputs.Rows = None,
+    chunk_rows: inputs.ChunkRows = 500,
+    skip: inputs.Skip = 0,
+) -> None:
+    """Predict rows with a saved model; the model does not change.
+
+    The features of the model are found by name, other columns are ignored; with --label,
+    predictions of a file are scored. Without --csv and --json the table goes to standard output:
+    number of the row from 1, predicted label, and the probability of every class. Ctrl-C ends it
+    and keeps what was predicted so far.
+    """
+    name, is_shown = chosen.name, output.csv_path is None and output.json_file is None
+    with output.files({"MODEL": model_file, "STREAM": name}) as (result, table):
+        model = inputs.learned_model(model_file)
+        settings = chosen.without_label().settings(rows=rows, chunk_rows=chunk_rows, skip=skip)
+        stream = inputs.with_features_of(model, inputs.opened(settings, output.progress), name)
+        if is_shown:
+            table = OutputFile(sys.stdout)
+        has_labels = not inputs.has_no_label(settings)
+        predictions = _Predictions(model, result, table, has_labels, n_rows=skip)
+        chunks = inputs.checked_chunks(stream, stream.feature_names, settings, model.config)
+        with rows_bar(output.progress, "predicting", stream.n_rows) as show:
+            is_whole = until_ctrl_c(chunks, lambda chunk: show(predictions.add(chunk) - skip))
+        if not predictions.pairs:
+            raise DataError(f"{name} has no rows") if is_whole else KeyboardInterrupt
+        about = {"stream": name, "model": str(model_file), "is_interrupted": not is_whole}
+        found = predictions.summary()
+        result.write_json(about | found)
+    counts = sorted(zip(found["predicted"], model.classes, strict=True), key=lambda each: -each[0])
+    shares = [f"{label}: {percent(n / found['rows'], 1)}" for n, label in counts if n]
+    facts = {
+        "rows": count(found["rows"]),
+        "predicted": listed(shares, MOST_CLASSES),
+        "accuracy": percent(found["accuracy"]) if found["scored"] else "",
+    }
+    screen = output.progress if is_shown else output.screen
+    screen.print(facts_table(f"Predictions of {name}", facts))
+    if found["scored"] and not any(label in model.classes for _, label in predictions.pairs):
+        screen.print("None of the labels is a class that the model knows.", style="yellow")
+    show_bad_rows(stream, screen)
+    if not is_whole:
+        raise interrupted()
+
+
+@dataclasses.dataclass
+class _Predictions:
+    """Predictions, which are written as they come, and counted."""
+
+    model: devfnn.DEVFNN
+    result: OutputFile
+    table: OutputFile
+    has_labels: bool
+    n_rows: int
+    """The number of the last row."""
+    pairs: collections.Counter[tuple[Hashable, Hashable]] = dataclasses.field(
+        default_factory=collections.Counter
+    )
+    """Rows by predicted and true label."""
+
+    def __post_init__(self) -> None:
+        shares = (f"probability of {_cell(label)}" for label in self.model.classes)
+        self.table.add_row(["row", "predicted", *(["label"] if self.has_labels else []), *shares])
+
+    def add(self, chunk: Chunk) -> int:
+        """Predict a chunk, write it, and count; returns the number of its last row."""
+        shares = self.model.predict_proba(chunk.X)
+        codes = shares.argmax(axis=1).tolist()
+        for code, label, row in zip(codes, chunk.y.tolist(), shares.tolist(), strict=True):
+            self.n_rows += 1
+            predicted = self.model.classes[code]
+            self.pairs[predicted, label] += 1
+            if self.table.is_wanted:
+                truth = [_cell(label)] if self.has_labels else []
+                texts = (f"{share:.{DIGITS}g}" for share in row)
+                self.table.add_row([self.n_rows, _cell(predicted), *truth, *texts])
+            if self.result.is_wanted:
+                line = {"row": self.n_rows, "predicted": label_to_json(predicted)}
+                if self.has_labels:
+                    line["label"] = None if label is None else label_to_json(label)
+                self.result.add_item("predictions", line | {"probabilities": row})
+        sys.stdout.flush()
+        return self.n_rows
+
+    def summary(self) -> dict[str, Any]:
+        """Numbers over all rows, as plain data."""
+        predicted: collections.Counter[Hashable] = collections.Counter()
+        n_scored = n_correct = 0
+        for (label, truth), n_rows in self.pairs.items():
+            predicted[label] += n_rows
+            n_scored += n_rows * (truth is not None)
+            n_correct += n_rows * (truth is not None and label == truth)
+        classes = self.model.classes
+        return {
+            "rows": self.pairs.total(),
+            "classes": [label_to_json(label) for label in classes],
+            "predicted": [predicted[label] for label in classes],
+            "scored": n_scored,
+            "accuracy": n_correct / n_scored if n_scored else None,
+        }
+
+
+def _cell(label: Hashable) -> str:
+    """A label in a table; on a terminal, without control characters."""
+    if label is None:
+        return ""
+    return literal(str(label)).plain if sys.stdout.isatty() else str(label)
+
+
+# ---- learn
+
+
+@command
+def learn(
+    output: Output,
+    model_file: inputs.ModelFile,
+    chosen: inputs.StreamChoice,
+    target: pathlib.Path | None = file_option("Save here, not in place of MODEL.", "--output"),
+    new: bool = typer.Option(False, "--new", help="Make a new model."),
+    changes: list[str] = typer.Option(
+        [], "--set", metavar="NAME=VALUE", help="Parameter of a new model; may be repeated."
+    ),
+    rows: inputs.Rows = None,
+    chunk_rows: inputs.ChunkRows = 500,
+    skip: inputs.Skip = 0,
+) -> None:
+    """Let a saved model learn more rows, predicting every chunk before it is learned.
+
+    The model is saved at the end. Ctrl-C ends learning early and saves what was learned until
+    then. The CSV file has a line for each chunk.
+    """
+    name, target = chosen.name, model_file if target is None else target
+    with output.files({"MODEL": model_file, "STREAM": name}) as (result, table):
+        output.check_distinct({"STREAM": name}, output=target)
+        settings = chosen.settings(rows=rows, chunk_rows=chunk_rows, skip=skip)
+        inputs.check_has_labels(settings)
+        model = _model(model_file, changes, new)
+        check_replaceable(target)
+        stream = inputs.opened(settings, output.progress)
+        if model.feature_names:
+            stream = inputs.with_features_of(model, stream, name)
+        else:
+            model = type(model)(model.config, stream.feature_names)
+        ensure_compiled(model.config)  # here, where Ctrl-C still works at once
+        before = _counts(model)
+        hint = " To learn without it: --set missing=skip." if new else ""
+        chunks = inputs.checked_chunks(stream, stream.feature_names, settings, model.config, hint)
+        with rows_bar(output.progress, "learning", stream.n_rows) as show:
+            lines, is_whole = _learned(model, chunks, show)
+        if not lines:
+            raise DataError(f"{name} has no rows") if is_whole else KeyboardInterrupt
+        after = _counts(model)
+        events = sum((collections.Counter(line["events"]) for line in lines), collections.Counter())
+        found: dict[str, Any] = {
+            "stream": name,
+            "model": str(model_file),
+            "output": str(target),
+            "is_interrupted": not is_whole,
+            "skip": skip,
+            "rows": lines[-1]["rows"],
+            "accuracy_mean": mean([line["accuracy"] for line in lines]),
+            "labels_used": after["labels used"] - before["labels used"],
+            "events": dict(events),
+            "before": {what.replace(" ", "_"): number for what, number in before.items()},
+            "after": {what.replace(" ", "_"): number for what, number in after.items()},
+        }
+        if not found["labels_used"]:
+            raise DataError(f"nothing was learned: no row of {name} has a label to learn")
+        inputs.save_model(model, target)
+        result.write_json(found | {"chunks": lines})
+        table.write_table(line | {"events": _counted(line["events"])} for line in lines)
+    facts = {
+        "rows": count(found["rows"]),
+        "accuracy, mean over chunks": percent(found["accuracy_mean"]),
+        "labels used": count(found["labels_used"]),
+        "events": _counted(events) or NO_VALUE,
+    }
+    output.screen.print(facts_table(f"{name}, learned by {target}", facts))
+    sizes = [(what, count(before[what]), count(end)) for what, end in after.items()]
+    output.screen.print(text_table("Model", ("", "before", "after"), sizes))
+    new_classes = model.classes[before["classes"] :]
+    if new_classes and before["classes"]:
+        named = ", ".join(map(repr, new_classes))
+        output.say(f"Labels that the model had not seen before are new classes: {named}", "yellow")
+    show_bad_rows(stream, output.screen)
+    if not is_whole:
+        again = f"--skip {skip + found['rows']}" + (
+            f" --rows {rows - found['rows']}" if rows else ""
+        )
+        how = "" if name == STANDARD_INPUT else f" To continue, type the same with {again}"
+        output.note(f"{found['rows']:,} rows were learned and saved in {target}.{how}")
+        raise interrupted()
+
+
+def _model(path: pathlib.Path, changes: list[str], is_new: bool) -> devfnn.DEVFNN:
+    if is_new and path.exists():
+        raise InputError(f"{str(path)!r} exists: without --new it continues to learn")
+    if is_new:
+        return devfnn.DEVFNN(devfnn.Config().replace(**parse_parameters(changes)))
+    if changes:
+        raise InputError("--set is for a new model; one that has learned keeps its parameters")
+    if not path.exists():
+        raise DataError(f"there is no model file {str(path)!r}; --new makes one")
+    return inputs.opened_model(path)
+
+
+def _learned(
+    model: devfnn.DEVFNN, chunks: Iterable[Chunk], show: Callable[[int], object]
+) -> tuple[list[dict[str, Any]], bool]:
+    """What happened in each chunk, and whether they ended before Ctrl-C was pressed."""
+    lines: list[dict[str, Any]] = []
+    try:
+        with between_chunks() as wrap:
+            for result in iter_prequential(model, wrap(chunks)):
+                lines.append(
+                    {
+                        "rows": result.n_rows,
+                        "accuracy": result.accuracy,
+                        "rules": model.n_rules,
+                        "layers": model.n_live_layers,
+                        "labels_used": model.n_labels_used,
+                        "events": dict(collections.Counter(each.kind for each in result.events)),
+                    }
+                )
+                show(result.n_rows)
+    except KeyboardInterrupt:
+        return lines, False
+    return lines, True
+
+
+def _counts(model: devfnn.DEVFNN) -> dict[str, int]:
+    """The size of a model."""
+    return {
+        "rows learned": model.n_rows,
+        "labels used": model.n_labels_used,
+        "classes": len(model.classes),
+        "layers": model.n_live_layers,
+        "rules": model.n_rules,
+        "numbers in rules": model.n_parameters,
+    }
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{kind} {number:,}" for kind, number in sorted(counts.items()))
