@@ -84,10 +84,13 @@ def _name_of(network: Network, layer: int) -> str:
 
 def _column_states(network: Network) -> list[str]:
     """What every column is: in use, masked or asleep."""
-    asleep = np.where(network.scaler.is_clock, LIKE_A_CLOCK, CONSTANT)
-    left_out = np.where(network.feature_mask, asleep, MASKED)
+    left_out = np.where(network.feature_mask, _kinds_of_sleep(network), MASKED)
     states: list[str] = np.where(network.used_features, IN_USE, left_out).tolist()
     return states
+
+
+def _kinds_of_sleep(network: Network) -> Any:
+    return np.where(network.scaler.is_clock, LIKE_A_CLOCK, CONSTANT)
 
 
 def _units_of(network: Network, labels: Sequence[Hashable], names: Sequence[str]) -> Units:
@@ -298,6 +301,8 @@ def features_of(
     places = lags.columns_of(network.n_features, len(names), late).features.tolist()
     scaler, is_scaled = network.scaler, network.config.scaling == "online"
     states = _column_states(network)
+    if is_scaled:  # what is asleep is told as that here, also if it is masked
+        states = np.where(scaler.awake, states, _kinds_of_sleep(network)).tolist()
     features: list[dict[str, Any]] = []
     for name, place in zip(names, places, strict=True):
         low, width = float(scaler.low[place]), float(scaler.width[place])
