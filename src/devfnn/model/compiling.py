@@ -5,8 +5,7 @@ import logging
 import numpy as np
 
 from devfnn.arrays import Floats, Ints
-from devfnn.model.config import Config, KeepLayers
-from devfnn.model.layers import STORES
+from devfnn.model.config import STORES, Config, KeepLayers
 
 _ready: set[str] = set()
 """What this process need not look at again."""

@@ -10,10 +10,16 @@ import math
 from typing import Any, Literal, get_args
 
 from devfnn.errors import InputError
-from devfnn.model.layers import KINDS, STORES
+from devfnn.model.layers import clouds, gaussian, pool
 from devfnn.parameters import Section, check_names, check_parameters, choice, number
 
 # ---- layers
+
+STORES: tuple[Any, ...] = (pool, clouds, gaussian)
+"""The modules of kinds of layers, in the order of their numbers."""
+
+KINDS: dict[str, int] = {name: kind for store in STORES for name, kind in store.KINDS.items()}
+"""Numbers of all kinds by name."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,8 +16,8 @@ from devfnn.events import CloudsChanged, Event, FeatureAsleep, FeatureAwake, Ran
 from devfnn.kernels import state as constants
 from devfnn.kernels.state import Batch, EventBuffer, State, Work
 from devfnn.model import label_budget
-from devfnn.model.config import ByCompression, Config, Weighted
-from devfnn.model.layers import STORES, gaussian
+from devfnn.model.config import STORES, ByCompression, Config, Weighted
+from devfnn.model.layers import gaussian
 from devfnn.model.mechanisms import feature_mask as masking
 from devfnn.model.mechanisms import merging
 from devfnn.model.mechanisms.drift import Level

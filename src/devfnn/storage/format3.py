@@ -9,6 +9,7 @@ from devfnn.errors import InputError, StorageError
 from devfnn.kernels.state import BOXES, NO_LAYER
 from devfnn.model.config import (
     DEFAULT_LAYERS,
+    KINDS,
     AddLayers,
     ByAccuracy,
     ByCompression,
@@ -24,7 +25,6 @@ from devfnn.model.config import (
     Layer,
 )
 from devfnn.model.gclass import GClass
-from devfnn.model.layers import KINDS
 from devfnn.model.layers.clouds import Clouds
 from devfnn.model.layers.gaussian import Gaussian
 from devfnn.model.layers.pool import Boxes, Memory, Rules
