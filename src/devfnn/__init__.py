@@ -23,7 +23,7 @@ __all__ = [
     "load",
     "presets",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _MODULES = {
     "DEVFNN": "devfnn.model.devfnn",

@@ -53,8 +53,6 @@ FLAT: dict[str, Any] = {
     "vote_rows": 1000.0,
     "vote_power": 0.15,
     "consequent": "logistic",
-    "mixing": "logits",
-    "normalisation": "softmax",
     "initial_gain": 5.0,
     "later_gain": 1.0,
     "curvature_floor": 0.01,
@@ -66,7 +64,6 @@ FLAT: dict[str, Any] = {
     "active_learning": True,
     "conflict_threshold": 0.99,
     "exploration": 0.1,
-    "threshold_step": 0.0,
     "label_budget": 1.0,
     "budget_window": 100,
     "rule_growing": True,
@@ -140,7 +137,6 @@ def _labels(old: Mapping[str, Any], choice: str) -> Labels:
         choice=choice if old["active_learning"] else "all",  # type: ignore[arg-type]
         certainty=old["conflict_threshold"],
         exploration=old["exploration"],
-        threshold_step=old["threshold_step"] if choice == "layer" else 0.0,
         budget=old["label_budget"],
         window=old["budget_window"],
     )
@@ -208,7 +204,7 @@ def _stacked_config(old: Mapping[str, Any]) -> Config:
         for k in range(count)
     )
     names = (
-        "consequent mixing normalisation initial_gain later_gain curvature_floor memory "
+        "consequent initial_gain later_gain curvature_floor memory "
         "chunk_memory weight_decay local_forgetting density_memory rules max_rules "
         "first_precision vigilance width_floor coverage max_population pruning prune_margin "
         "potential_memory recall archive_size"

@@ -180,9 +180,11 @@ class DEVFNN:
         network, events = self._ready(rows, fresh)
         names = self._column_names(network)
         events += network.close(names)
-        rows.X = lags.at_once(network, rows.X, self._late)
+        if self.config.lags:
+            rows.X = lags.at_once(network, rows.X, self._late)
         events += network.learn_chunk(rows, labelled, names)
-        lags.remember(network, rows.labels, labelled)
+        if self.config.lags:
+            lags.remember(network, rows.labels, labelled)
         self._logbook.note(events, network.n_rows)
         return events
 
@@ -222,6 +224,8 @@ class DEVFNN:
     ) -> list[str]:
         """Names of all columns: of features, and of the last labels if they are inputs."""
         called = labels if labels is not None else self._labels.classes
+        if not self.config.lags:
+            return self.feature_names
         return lags.names_of(network, self.feature_names, called, self._late)
 
     def add_features(self, names: Sequence[str]) -> None:

@@ -137,6 +137,12 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(draft)
             raise
+        with contextlib.suppress(OSError):  # the new name too, where the system can do that
+            folder = os.open(os.path.dirname(target), os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
     except OSError as error:
         raise StorageError(f"cannot write {os.fspath(path)}: {error.strerror or error}") from error
 
