@@ -65,7 +65,7 @@ def test_the_output_equals_the_reference(rng: np.random.Generator, n_rules: int,
                 for rule in range(n_rules)
             ]
         )
-        shares = reference.firing_shares(distances, False)
+        shares = reference.firing_shares(distances)
         phi = reference.expanded(row)
         expected = reference.mixture(shares, layer.consequents[:n_rules], phi, kind)
         np.testing.assert_allclose(output, expected, rtol=1e-10, atol=1e-12)
