@@ -28,7 +28,7 @@ from devfnn.kernels.recursive import (
     DECAY_EVERY,
     bound_variance,
     decay_consequent,
-    dot,
+    dot_in_order,
     expand_pairs,
     repair_gain_cov,
     softmax,
@@ -66,7 +66,7 @@ def rule_logits(layer, rule, work):
     """What a rule says, into `work.locals`: logits, or scores with least squares."""
     local, size = work.locals[rule], 2 * layer.n_inputs[0] + 1
     for k in range(local.shape[0]):
-        local[k] = dot(layer.consequents[rule, k], work.expanded, size)
+        local[k] = dot_in_order(layer.consequents[rule, k], work.expanded, size)
     return local
 
 

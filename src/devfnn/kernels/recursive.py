@@ -44,6 +44,23 @@ def dot(a, b, size):
 
 
 @part()
+def dot_in_order(a, b, size):
+    """The same in a fixed order, whatever the processor: what gaussian layers compute, over
+    thousands of rows, shall not depend on it. Four sums overlap.
+    """
+    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    whole = size - size % 4
+    for j in range(0, whole, 4):
+        s0 += a[j] * b[j]
+        s1 += a[j + 1] * b[j + 1]
+        s2 += a[j + 2] * b[j + 2]
+        s3 += a[j + 3] * b[j + 3]
+    for j in range(whole, size):
+        s0 += a[j] * b[j]
+    return (s0 + s1) + (s2 + s3)
+
+
+@part()
 def softmax(logits, out):
     """Write the softmax of `logits` into `out`; the two may be the same array."""
     top = logits[0]
@@ -360,7 +377,7 @@ def update_consequent(consequent, gain_cov, expanded, gain, residuals, strength,
             row = gain_cov[i]
             for j in range(size):
                 gain[j] += value * row[j]
-    scale = 1.0 / (memory / strength + dot(expanded, gain, size))
+    scale = 1.0 / (memory / strength + dot_in_order(expanded, gain, size))
     for k in range(consequent.shape[0]):
         step = scale * residuals[k]
         weights = consequent[k]
