@@ -322,17 +322,17 @@ class DSSCN(ChunkClassifier):
         return events
 
     def _pass_through(self, rows: Floats) -> tuple[list[Floats], list[Floats]]:
-        """What each layer sees of rows and what it answers, from the bottom to the top."""
+        """What each layer sees of rows and what it answers, from the bottom to the top.
+
+        A layer sees rows moved by the answer of the layer below, if there is one: x + α y Z.
+        """
         inputs: list[Floats] = []
         outputs: list[Floats] = []
         for layer in self.layers:
-            inputs.append(self._shifted(rows, outputs, layer.shifts))
+            below = self.settings.shift * (outputs[-1] @ layer.shifts) if outputs else 0.0
+            inputs.append(rows + below)
             outputs.append(layer.outputs(inputs[-1], self.settings))
         return inputs, outputs
-
-    def _shifted(self, rows: Floats, outputs: list[Floats], shifts: Floats) -> Floats:
-        """Rows moved by the answer of the layer below, if there is one: x + α y Z."""
-        return rows + self.settings.shift * (outputs[-1] @ shifts) if outputs else rows
 
     def _merge(self, rows: Floats, codes: Ints) -> list[Event]:
         """Remove the worse of the two layers most alike, if these are alike enough.
@@ -375,10 +375,8 @@ class DSSCN(ChunkClassifier):
 
     def _with_buffer(self, rows: Floats, codes: Ints) -> tuple[Floats, Ints]:
         """Rows with those that were kept before them."""
-        kept = [*self._buffer, (rows, codes)]
-        return np.concatenate([each[0] for each in kept]), np.concatenate(
-            [each[1] for each in kept]
-        )
+        all_rows, all_codes = zip(*self._buffer, (rows, codes), strict=True)
+        return np.concatenate(all_rows), np.concatenate(all_codes)
 
     def _keep(self, rows: Floats, codes: Ints) -> None:
         rows, codes = self._with_buffer(rows, codes)

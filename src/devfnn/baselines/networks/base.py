@@ -216,9 +216,11 @@ class TaskNetwork(ChunkClassifier):
         return self._n_chunks * given.max_tasks // given.n_chunks >= self.n_tasks
 
     def _start_task(self, n_features: int) -> list[Event]:
-        n_classes = len(self._labels)
+        given, n_classes = self.settings, len(self._labels)
         if not self.n_tasks:
-            self.size = self._first_size(n_features, max(n_classes, 2))
+            usual = TABLE[type(self).__name__].get(given.stream or "")
+            usual = usual or self._usual_size(n_features, max(n_classes, 2))
+            self.size = Size(given.depth or usual.depth, given.width or usual.width)
         for tensor in self._parts()[1][-1] if self.n_tasks else ():
             tensor.requires_grad_(False)
             tensor.grad = None
@@ -262,12 +264,7 @@ class TaskNetwork(ChunkClassifier):
         kind: Any = torch.optim.Adam if self.settings.optimizer == "adam" else torch.optim.SGD
         self._optimizer = kind(self._trainable(), lr=self.settings.step)
 
-    # ---- its size, and the weights it starts from
-
-    def _first_size(self, n_features: int, n_classes: int) -> Size:
-        listed = TABLE[type(self).__name__].get(self.settings.stream or "")
-        usual = listed or self._usual_size(n_features, n_classes)
-        return Size(self.settings.depth or usual.depth, self.settings.width or usual.width)
+    # ---- the weights it starts from
 
     def _uniform(self, *shape: int, bound: float) -> Tensor:
         """Random weights between -bound and bound, ready to be learned."""

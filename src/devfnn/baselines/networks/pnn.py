@@ -106,29 +106,23 @@ class PNN(TaskNetwork):
         for at, layer in enumerate(column.layers):
             sums = layer(known[-1] if at else rows)
             if at and earlier:
-                lateral = [values[at - 1] for values in earlier]
-                sums = sums + self._adapted(column.adapters[at - 1], lateral)
+                adapter = column.adapters[at - 1]
+                scales = adapter.scales.repeat_interleave(self.size.width)
+                joined = torch.cat([values[at - 1] for values in earlier], dim=1) * scales
+                mixed = self._activation(torch.addmm(adapter.bias, joined, adapter.mixing.T))
+                sums = sums + mixed @ adapter.outputs.T
             known.append(sums if at == self.size.depth else self._activation(sums))
         return known
-
-    def _adapted(self, adapter: Adapter, lateral: list[Tensor]) -> Tensor:
-        """What a layer reads from the hidden values of earlier columns."""
-        scales = adapter.scales.repeat_interleave(self.size.width)
-        joined = torch.cat(lateral, dim=1) * scales
-        mixed = self._activation(torch.addmm(adapter.bias, joined, adapter.mixing.T))
-        return mixed @ adapter.outputs.T
 
     def _usual_size(self, n_features: int, n_classes: int) -> Size:
         return Size(3, n_features if self.settings.reading == "A" else 3 * n_features + 2)
 
     def _begin_task(self, n_classes: int) -> Sequence[Event]:
-        assert self._n_features is not None
         depth, width = self.size
-        ends = [width] * depth + [n_classes]
-        starts = [self._n_features] + [width] * depth
-        column = Column([self._linear(*shape) for shape in zip(ends, starts, strict=True)], [])
+        column = Column([*self._hidden_layers(), self._linear(n_classes, width)], [])
         if self.columns:
-            column.adapters = [self._adapter(end) for end in ends[1:]]
+            ends = [width] * (depth - 1) + [n_classes]
+            column.adapters = [self._adapter(end) for end in ends]
         self.columns.append(column)
         return ()
 
