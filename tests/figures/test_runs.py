@@ -219,9 +219,17 @@ def test_titles_and_legends_of_the_overview_do_not_overlap(kinds):
             assert not title.overlaps(ax.get_legend().get_window_extent())
 
 
-def test_an_overview_of_a_run_that_was_not_scored_is_refused():
+def test_the_overview_goes_into_a_figure_that_is_given():
+    figure = Figure(figsize=(7, 8), layout="constrained")
+    assert run_overview(made.result(), figure=figure) is figure
+    assert len(figure.axes) == 4
+
+
+def test_an_overview_of_a_run_that_was_not_scored_draws_nothing():
+    figure = Figure()
     with pytest.raises(InputError, match=r"'accuracy' was not measured.*devfnn on sea"):
-        run_overview(made.without(made.result(), "accuracy"))
+        run_overview(made.without(made.result(), "accuracy"), figure=figure)
+    assert figure.axes == []
 
 
 @pytest.mark.parametrize(("missing", "n_panels"), [("layers", 3), ("rules", 3), ("labels", 3)])

@@ -142,10 +142,10 @@ def training_samples_over_time(result: Result, ax: Axes | None = None) -> Axes:
 
 
 @styled
-def run_overview(result: Result) -> Figure:
+def run_overview(result: Result, figure: Figure | None = None) -> Figure:
     """A run at a glance: accuracy, layers, rules and training samples, one panel each.
 
-    Models without layers and rules have fewer panels.
+    Models without layers and rules have fewer panels. Draws on `figure`, or on a new one.
     """
     curve(result, "accuracy")  # before anything is drawn
     panels = [
@@ -158,7 +158,7 @@ def run_overview(result: Result) -> Figure:
         )
         if all(set(result["per_chunk"].get(key) or ()) - {None} for key in needed)
     ]
-    figure = new_figure(style.WIDTH, 3.2 + 1.6 * (len(panels) - 1))
+    figure = new_figure(style.WIDTH, 3.2 + 1.6 * (len(panels) - 1)) if figure is None else figure
     ratios = (2.0, *(1.0 for _ in panels[1:]))
     (grid,) = figure.subplots(len(panels), 1, sharex=True, height_ratios=ratios, squeeze=False).T
     for letter, ax, (name, draw) in zip("abcd", grid, panels, strict=False):
