@@ -135,7 +135,7 @@ def test_nodes_are_those_of_the_table(stream, nodes):
     assert (model.n_rules, model.n_layers) == (nodes, 1)
     learn_second(model)
     assert (model.n_rules, model.n_tasks) == (nodes, 2)
-    assert model.n_parameters == model._count(model.size, 4, 2)
+    assert model.n_parameters == 9 * nodes + 4  # inputs and bias of each unit, two heads
 
 
 @DEPTHS
@@ -261,9 +261,8 @@ def test_a_class_may_come_later(n_before):
     assert logits(model, 0).shape[1] == (3 if n_before == 1 else 2)
 
 
-@pytest.mark.parametrize("choice", ["latest", "best_prev", "entropy"])
-def test_any_task_may_predict(choice):
-    model = DEN(policy="chunk", choice=choice, loss_limit=0.0, drift_limit=0.1, anchor=0.0)
+def test_tasks_that_expand_and_split_predict():
+    model = DEN(block_chunks=1, loss_limit=0.0, drift_limit=0.1, anchor=0.0)
     for seed in range(5):
         X, y = rows_of(seed, is_second=seed % 2 == 1)
         model.learn(X, y)

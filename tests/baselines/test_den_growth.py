@@ -72,18 +72,6 @@ def test_only_zero_groups_are_deleted_and_the_scores_stay():
         assert torch.allclose(logits(model, task), before[task], atol=1e-12)
 
 
-def test_a_relative_limit_is_a_multiple_of_the_last_loss_of_the_task_before():
-    start = learned(expand_if="relative", loss_limit=0.0)
-    X, y = rows_of(3)
-    last = start._loss_of((torch.from_numpy(X), torch.from_numpy(y)))
-    for ratio, n_events in [(0.5, 1), (1000.0, 0)]:
-        model = copy.deepcopy(start)
-        change(model, loss_ratio=ratio)
-        events = only(learn_second(model), "UnitsAdded")
-        assert len(events) == n_events
-        assert all(event.limit == pytest.approx(ratio * last) for event in events)
-
-
 @DEPTHS
 def test_an_expansion_changes_nothing_but_new_units_and_the_newest_outputs(depth):
     model = learned(depth=depth, **ALONE)

@@ -7,7 +7,6 @@ import pytest
 
 from devfnn.baselines.dsscn import (
     DSSCN,
-    FeatureWeights,
     Layer,
     Nodes,
     Settings,
@@ -324,20 +323,6 @@ def test_as_in_the_authors_program_the_cut_may_come_after_one_row():
     rows = np.array([[0.0, 9.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
     assert cut_of(rows, 0.001, first=1) == 1
     assert cut_of(rows, 0.001, first=2) != 1
-
-
-def test_features_that_repeat_others_count_less():
-    rng = np.random.default_rng(13)
-    X = rng.random((400, 3))
-    X[:, 1] = X[:, 0]
-    weights = FeatureWeights(3)
-    weights.update(X[:100])
-    weights.update(X[100:])
-    correlations = np.abs(np.corrcoef(X.T))
-    assert weights.values() == pytest.approx(1.0 - (correlations.sum(axis=0) - 1.0) / 2.0)
-    model = DSSCN(feature_weighting=True)
-    model.learn(X, X[:, 0] > X[:, 2])
-    assert (model.predict(X) == (X[:, 0] > X[:, 2])).mean() > 0.9
 
 
 def test_a_layer_has_one_node_where_no_search_succeeds():

@@ -138,7 +138,7 @@ def test_a_full_network_learns_only_gates_and_outputs():
 
 @pytest.mark.parametrize("hard", [True, False])
 def test_what_is_used_only_grows(hard):
-    model = HAT(policy="chunk", max_tasks=6, hard=hard)
+    model = HAT(block_chunks=1, max_tasks=6, hard=hard)
     before = None
     for seed in range(8):
         model.learn(*rows_of(seed, is_second=seed % 2 == 1))
@@ -190,14 +190,16 @@ def test_the_published_numbers_can_be_asked_for():
     assert np.isfinite(model.predict_proba(PROBE.numpy())).all()
 
 
-@pytest.mark.parametrize(("n_features", "nodes"), [(3, 10), (4, 12), (8, 20)])
-def test_nodes_are_those_of_the_table(n_features, nodes):
+@pytest.mark.parametrize(
+    ("n_features", "nodes", "parameters"), [(3, 10, 116), (4, 12, 150), (8, 20, 326)]
+)
+def test_nodes_are_those_of_the_table(n_features, nodes, parameters):
     model = HAT(block_chunks=1)
     for seed in range(3):
         X = np.random.default_rng(seed).random((40, n_features))
         model.learn(X, X[:, 0] > 0.5)
         assert (model.n_rules, model.n_layers) == (nodes, 2)
-    assert model.n_parameters == model._count(model.size, n_features, 2)
+    assert model.n_parameters == parameters
 
 
 @pytest.mark.parametrize(("stream", "nodes"), [("susy", 20), ("rfid", 20), ("kdd", 60)])

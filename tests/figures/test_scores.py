@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from devfnn.errors import InputError
 from devfnn.figures import accuracy_against_labels, confusion_matrix, reliability_curve
-from devfnn.figures.scores import MOST_COUNTS
+from devfnn.figures.runs import MOST_COUNTS
 from devfnn.figures.style import new_figure
 from figures import made
 

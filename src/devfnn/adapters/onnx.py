@@ -128,7 +128,9 @@ def _build(graph: _Graph, network: Network, config: Config) -> None:
     single = np.flatnonzero(is_single)
     weights = pool.weights[pool.members[single, 0]].copy()
     weights[kinds[single] == LINE, :, 1 + pool.lows.shape[1] :] = 0.0  # without curves
-    votes = [_votes_of_single_rules(graph, weights, shares[single], expanded)]
+    said = graph.add("Softmax", _logits(graph, weights, expanded), axis=2)
+    weighted = graph.add("Mul", said, shares[single][:, None])
+    votes = [graph.add("ReduceSum", weighted, np.array([1]), keepdims=0)]
     for layer in np.flatnonzero(has_say & ~is_single).tolist():
         if kinds[layer] == CLOUDS:
             said = _said_by_clouds(graph, state, present, scaled, config.clouds.doubt)
@@ -180,13 +182,6 @@ def _logits(graph: _Graph, weights: Floats, expanded: str) -> str:
     flat = weights.reshape(n_rules * n_classes, size)
     logits = graph.add("Add", graph.add("MatMul", expanded, flat[:, 1:].T), flat[:, 0])
     return graph.add("Reshape", logits, np.array([-1, n_rules, n_classes]))
-
-
-def _votes_of_single_rules(graph: _Graph, weights: Floats, shares: Floats, expanded: str) -> str:
-    """The votes (n_rows, m) of all layers of one rule, added up."""
-    said = graph.add("Softmax", _logits(graph, weights, expanded), axis=2)
-    weighted = graph.add("Mul", said, shares[:, None])
-    return graph.add("ReduceSum", weighted, np.array([1]), keepdims=0)
 
 
 def _said_by_boxes(graph: _Graph, pool: PoolState, layer: int, row: tuple[str, str, str]) -> str:

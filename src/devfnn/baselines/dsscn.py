@@ -67,7 +67,6 @@ class Settings:
     cut_confidence: float = number(0.001, 1e-12, 0.999, "significance of the search for the cut")
     compat: bool = choice(False, "let the cut come after one row, as in the authors' program")
     max_buffer: int = number(10000, 1, 10**9, "rows kept after warnings, the newest")
-    feature_weighting: bool = choice(False, "let features that repeat others count less")
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -285,7 +284,6 @@ class DSSCN(ChunkClassifier):
         self.settings = settings_from(Settings, parameters)
         self.layers: list[Layer] = []  # the bottom one first
         self._rng = random_generator(seed)
-        self._feature_weights: FeatureWeights | None = None
         self._buffer: list[tuple[Floats, Ints]] = []  # rows kept for the next layer
         self._n_chunks = 0
 
@@ -314,10 +312,6 @@ class DSSCN(ChunkClassifier):
         events = self._add_classes(fresh)
         for layer in self.layers:
             layer.widen(len(self._labels), self._rng)
-        if self.settings.feature_weighting:
-            if self._feature_weights is None:
-                self._feature_weights = FeatureWeights(rows.shape[1])
-            self._feature_weights.update(rows)
         if not self.layers:
             events += self._add_layer(rows, codes)
             self._keep(rows, codes)
@@ -328,19 +322,17 @@ class DSSCN(ChunkClassifier):
         return events
 
     def _pass_through(self, rows: Floats) -> tuple[list[Floats], list[Floats]]:
-        """What each layer sees of rows and what it answers, from the bottom to the top."""
-        if self._feature_weights is not None:
-            rows = rows * self._feature_weights.values()
+        """What each layer sees of rows and what it answers, from the bottom to the top.
+
+        A layer sees rows moved by the answer of the layer below, if there is one: x + α y Z.
+        """
         inputs: list[Floats] = []
         outputs: list[Floats] = []
         for layer in self.layers:
-            inputs.append(self._shifted(rows, outputs, layer.shifts))
+            below = self.settings.shift * (outputs[-1] @ layer.shifts) if outputs else 0.0
+            inputs.append(rows + below)
             outputs.append(layer.outputs(inputs[-1], self.settings))
         return inputs, outputs
-
-    def _shifted(self, rows: Floats, outputs: list[Floats], shifts: Floats) -> Floats:
-        """Rows moved by the answer of the layer below, if there is one: x + α y Z."""
-        return rows + self.settings.shift * (outputs[-1] @ shifts) if outputs else rows
 
     def _merge(self, rows: Floats, codes: Ints) -> list[Event]:
         """Remove the worse of the two layers most alike, if these are alike enough.
@@ -383,10 +375,8 @@ class DSSCN(ChunkClassifier):
 
     def _with_buffer(self, rows: Floats, codes: Ints) -> tuple[Floats, Ints]:
         """Rows with those that were kept before them."""
-        kept = [*self._buffer, (rows, codes)]
-        return np.concatenate([each[0] for each in kept]), np.concatenate(
-            [each[1] for each in kept]
-        )
+        all_rows, all_codes = zip(*self._buffer, (rows, codes), strict=True)
+        return np.concatenate(all_rows), np.concatenate(all_codes)
 
     def _keep(self, rows: Floats, codes: Ints) -> None:
         rows, codes = self._with_buffer(rows, codes)
@@ -465,37 +455,3 @@ def unlikeness(outputs: Floats) -> Floats:
     covariances = np.einsum("akc,bkc->abc", away, away) / outputs.shape[1]
     variances = np.einsum("aac->ac", covariances)
     return np.asarray(compression_index(variances[:, None], variances[None], covariances).max(2))
-
-
-class FeatureWeights:
-    """Soft weights of features, from all rows so far: one that repeats others counts less.
-
-    The weight of a feature is the mean compression index it has with the others, all scaled to
-    variance 1: one minus the mean of its absolute correlations. So one that stands alone has 1.
-    """
-
-    def __init__(self, n_features: int) -> None:
-        self._n_rows = 0
-        self._means = np.zeros(n_features)
-        self._products = np.zeros((n_features, n_features))  # centred
-
-    def update(self, rows: Floats) -> None:
-        """Take in a chunk."""
-        means = rows.mean(axis=0)
-        centered, move = rows - means, means - self._means
-        total = self._n_rows + len(rows)
-        share = len(rows) / total
-        self._products += centered.T @ centered + self._n_rows * share * np.outer(move, move)
-        self._means += share * move
-        self._n_rows = total
-
-    def values(self) -> Floats:
-        """A weight between 0 and 1 for every feature."""
-        n_features = len(self._means)
-        if self._n_rows < 2 or n_features < 2:
-            return np.ones(n_features)
-        scales = np.sqrt(np.diag(self._products))
-        scales[scales == 0.0] = 1.0
-        correlations = np.abs(self._products / np.outer(scales, scales))
-        np.fill_diagonal(correlations, 0.0)
-        return np.asarray(1.0 - np.minimum(correlations.sum(axis=1) / (n_features - 1), 1.0))

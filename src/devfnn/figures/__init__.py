@@ -10,19 +10,19 @@ from devfnn.figures.comparison import (
     accuracy_against_speed,
     critical_difference,
 )
-from devfnn.figures.explanation import contribution_bars
-from devfnn.figures.rules import membership_curves, rule_ellipses
+from devfnn.figures.rules import contribution_bars, membership_curves, rule_ellipses
 from devfnn.figures.runs import (
+    confusion_matrix,
     feature_mask,
     layers_over_time,
     measure_over_time,
     rate_over_time,
+    reliability_curve,
     rules_over_time,
     run_overview,
     training_samples_over_time,
     voting_weights,
 )
-from devfnn.figures.scores import confusion_matrix, reliability_curve
 from devfnn.figures.style import as_svg, save
 
 __all__ = [

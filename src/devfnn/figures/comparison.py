@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 from matplotlib.transforms import Bbox
 
+from devfnn.arrays import Floats
 from devfnn.errors import InputError
 from devfnn.figures import style
 from devfnn.figures.style import (
@@ -21,7 +22,7 @@ from devfnn.figures.style import (
     styled,
     text_width,
 )
-from devfnn.figures.timeline import COUNT, PERCENT, Floats, Result
+from devfnn.figures.timeline import COUNT, PERCENT, Result
 from devfnn.formatting import plural
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Rules: memberships along one feature, ellipses over two, and which are worth drawing."""
+"""Rules over one feature or two, which are worth drawing, and the reasons of a prediction."""
 
 import collections
 from collections.abc import Hashable, Iterable, Sequence
@@ -8,13 +8,15 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Polygon
+from matplotlib.patches import Patch, Polygon
 
+from devfnn.arrays import Floats
 from devfnn.errors import InputError
 from devfnn.figures import style
-from devfnn.figures.style import axes_or_new, class_label, label, legend_above, new_figure, styled
-from devfnn.figures.timeline import Floats, Result
-from devfnn.formatting import listed
+from devfnn.figures.style import axes_or_new, label, legend_above, new_figure, styled
+from devfnn.figures.timeline import Result
+from devfnn.formatting import listed, named, percent, plural
+from devfnn.model.explanation import Explanation
 from devfnn.model.rules import Rule
 
 MOST_POINTS = 4000
@@ -25,6 +27,15 @@ FEWEST_CURVES, MOST_CURVES = 2, 4
 
 LEAST_CONTRAST = 0.05
 """Below this, the curves of all rules are almost the same."""
+
+MOST_STEPS = 10
+"""Inputs that have a bar of their own."""
+
+LINE_HEIGHT, MARGINS = 0.24, 0.9
+"""Inches that a bar takes, and all else."""
+
+THICKNESS = 0.62
+"""Share of its line that a bar fills."""
 
 
 @styled
@@ -212,7 +223,7 @@ def _name_classes(
     """A legend of the classes of rules and rows, and of dashed lines."""
     seen = {*map(_predicts, rules), *labels}
     lines: list[tuple[str, str, Any]] = [
-        (class_label(each), colour, "-")
+        (label(named(each)), colour, "-")
         for each, colour in colours.items()
         if each in seen and colour != style.GREY
     ]
@@ -277,3 +288,86 @@ def _contrast(rules: Sequence[Rule], name: str) -> float:
     middle = np.average(centers, weights=weights)
     between = float(weights @ (centers - middle) ** 2)
     return between / max(float(weights @ spreads**2), 1e-300)
+
+
+# ---- what each feature adds to the score of a class
+
+
+@styled
+def contribution_bars(explanation: Explanation, ax: Axes | None = None) -> Axes:
+    """The score of the predicted class in steps: the usual one, what each feature adds, the sum.
+
+    The inputs that add most have bars of their own, the others share one.
+    """
+    names, added = _steps(explanation)
+    stops = np.cumsum(added)
+    if not np.isfinite(stops).all():
+        raise InputError("the explanation has numbers that are not finite: it cannot be drawn")
+    colours = [style.BLUE if width > 0.0 else style.RED for width in added[1:]]
+    legend = [
+        Patch(color=colour, label=name)
+        for colour, name in ((style.BLUE, "raises it"), (style.RED, "lowers it"))
+        if colour in colours
+    ]
+    names, colours = ["usually", *names, "together"], [style.GREY, *colours, style.INK]
+    starts, stops = np.array([0.0, *stops[:-1], 0.0]), np.append(stops, stops[-1])
+    low, high = min(*starts, *stops), max(*starts, *stops)
+    reach = high - low or 1.0
+    ax = axes_or_new(ax, style.WIDTH, MARGINS + LINE_HEIGHT * len(names))
+    ax.barh(range(len(names)), stops - starts, THICKNESS, starts, color=colours, zorder=3.0)
+    for place, width in enumerate(stops - starts):
+        is_right = width >= 0.0
+        ax.text(
+            stops[place] + (0.012 if is_right else -0.012) * reach,
+            place,
+            f"{width:+.2f}".replace("-", "\N{MINUS SIGN}"),
+            ha="left" if is_right else "right",
+            va="center",
+            fontsize=style.SMALL,
+            fontweight="bold" if place == len(names) - 1 else "normal",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
+            zorder=2.5,
+        )
+    # Thin lines lead from the end of a bar to the next.
+    places = np.arange(len(names) - 1)
+    gap = (places + THICKNESS / 2.0, places + 1.0 - THICKNESS / 2.0)
+    ax.vlines(stops[:-1], *gap, colors=style.GREY, linewidth=0.7, zorder=2.0)
+    ax.axvline(0.0, color=style.INK, linewidth=0.8, zorder=1.5)
+    room = 0.15 * reach  # for numbers
+    ax.set(xlim=(low - room, high + room), ylim=(len(names) - 0.4, -0.6))
+    ax.set_yticks(range(len(names)), names)
+    ax.tick_params(axis="y", length=0.0)
+    ax.spines["left"].set_visible(False)
+    ax.grid(axis="x", color=style.PALE, linewidth=0.5)
+    ax.set_xlabel(_axis_label(explanation))
+    if legend:
+        legend_above(ax, legend)
+    return ax
+
+
+def _steps(explanation: Explanation) -> tuple[list[str], list[float]]:
+    """Names of inputs, and what is usual and what each input adds, the others together."""
+    added = {name: value for name, value in explanation.contributions().items() if value}
+    values = dict(zip(explanation.features, explanation.values.tolist(), strict=True))
+    shown, others = list(added)[:MOST_STEPS], list(added)[MOST_STEPS:]
+    # Outputs of other layers have no value.
+    names = [
+        f"{label(name)} = {values[name]:.4g}" if name in values else label(name) for name in shown
+    ]
+    steps = [explanation.usually(), *(added[name] for name in shown)]
+    if others:
+        names.append(plural(len(others), "other"))
+        steps.append(sum(added[name] for name in others))
+    return names, steps
+
+
+def _axis_label(explanation: Explanation) -> str:
+    """What the numbers are."""
+    place, labels = explanation.place_of(), explanation.labels
+    kinds = {layer.output_is for layer in explanation.layers}
+    what = "score" if kinds == {"scores"} else "log odds"
+    others = "" if len(labels) < 2 else ", against the other classes"
+    if len(labels) == 2:
+        others = f", against {label(named(labels[1 - place]))}"
+    share = percent(float(explanation.probabilities[place]), 0)
+    return f"{what} of {label(named(labels[place]))}{others} (probability {share})"

@@ -7,7 +7,7 @@ import os
 import pathlib
 import re
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import matplotlib.style
@@ -19,7 +19,6 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
 from devfnn.errors import InputError
-from devfnn.formatting import named
 
 Drawing: TypeAlias = Figure | SubFigure | Axes
 """What can be saved: a figure, or the axes of one."""
@@ -132,11 +131,6 @@ def label(name: object, longest: int = LONGEST_NAME) -> str:
         n_last = (longest - 1) // 2
         line = f"{line[: longest - 1 - n_last]}…{line[len(line) - n_last :]}"
     return line.replace("$", r"\$")
-
-
-def class_label(name: Hashable) -> str:
-    """A class as a figure shows it: "up", or "class 1" if it is a number."""
-    return label(named(name))
 
 
 def text_width(text: str, size: float) -> float:

@@ -4,15 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import Formatter, FuncFormatter, MaxNLocator, StrMethodFormatter
 
+from devfnn.arrays import Floats
 from devfnn.errors import InputError
 from devfnn.figures import style
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 Result: TypeAlias = Mapping[str, Any]
 """What `devfnn run --json` writes, as plain data."""
 

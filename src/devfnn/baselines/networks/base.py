@@ -1,7 +1,7 @@
-"""What all networks for tasks share: parameters, tasks, mini-batches and the choice of a task.
+"""What all networks for tasks share: parameters, tasks, sizes and mini-batches.
 
-A model is told neither tasks nor their number: a policy begins them. Rows are used as they come;
-scale them to [0, 1]. A task may know fewer classes than came later; it gives them probability 0.
+A model is told no tasks: they are blocks of chunks, and the latest one predicts. Rows are used as
+they come; scale them to [0, 1].
 """
 
 import abc
@@ -17,12 +17,8 @@ from torch import Tensor
 from devfnn.arrays import Floats, Ints
 from devfnn.baselines.chunks import ChunkClassifier, random_generator
 from devfnn.errors import InputError
-from devfnn.events import DriftFound, Event, TaskStarted
-from devfnn.model.mechanisms.drift import Level, drift_in_chunk, dynamic_significance
+from devfnn.events import Event, TaskStarted
 from devfnn.parameters import check_parameters, choice, number
-
-LARGEST_WIDTH = 4096
-"""Networks of matched size grow no wider."""
 
 LARGEST_GRADIENT = 1e4
 """Norm to which gradients of sgd are cut: larger ones could ruin what was learned."""
@@ -52,8 +48,6 @@ class Settings:
     stream: Literal["sea", "hyperplane", "weather", "electricity", "susy", "rfid", "kdd"] | None = (
         choice(None, "stream whose size in the paper's table is taken; None: the formula decides")
     )
-    size: Literal["table", "matched"] = choice("table", "or a width that comes near `budget`")
-    budget: int = number(1000, 1, 10**9, "parameters of a network of matched size, with all tasks")
     depth: int | None = number(None, 1, 10**6, "hidden layers; None: those of the table")
     width: int | None = number(None, 1, 10**6, "units of a hidden layer; None: those of the table")
     activation: Literal["tanh", "leaky_relu", "relu"] = choice("tanh", "of hidden units")
@@ -61,18 +55,9 @@ class Settings:
     learning_rate: float | None = number(None, 1e-12, 100.0, "None: 0.01 with adam, 0.2 with sgd")
     epochs: int = number(1, 1, 10**9, "passes over each chunk")
     batch_rows: int = number(32, 1, 10**9, "rows of a mini-batch")
-    policy: Literal["blocks", "drift", "chunk"] = choice(
-        "blocks", "when a task begins: after blocks of chunks, a drift of the errors, every chunk"
-    )
     max_tasks: int | None = number(3, 1, 10**9, "the last task goes on for ever; None: no limit")
-    n_chunks: int | None = number(None, 1, 10**12, "all chunks, if known: blocks are equal parts")
-    block_chunks: int = number(50, 1, 10**12, "chunks of a block if the length is unknown")
-    min_gap: int = number(5, 0, 10**12, "chunks of a task, at least, before a drift ends it")
-    drift_significance: float = number(0.09, 1e-300, 0.5, "cap of the level of a drift")
-    horizon: float = number(200.0, 1e-9, 1e12, "chunks over which that level rises")
-    choice: Literal["latest", "best_prev", "entropy"] = choice(
-        "latest", "task that predicts: latest, best on the chunk learned last, of least entropy"
-    )
+    n_chunks: int | None = number(None, 1, 10**12, "all chunks, if known: tasks are equal parts")
+    block_chunks: int = number(50, 1, 10**12, "chunks of a task if the length is unknown")
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -142,7 +127,6 @@ class TaskNetwork(ChunkClassifier):
         self.size = Size(0, 0)  # known with the first chunk
         self._rng = random_generator(seed)
         self._n_chunks = self._task_start = 0  # chunks learned, now and when the newest task began
-        self._best_task = 0
         self._activation: Callable[[Tensor], Tensor] = getattr(
             torch.nn.functional, settings.activation
         )
@@ -182,10 +166,6 @@ class TaskNetwork(ChunkClassifier):
         """Size by the formula of the model."""
 
     @abc.abstractmethod
-    def _count(self, size: Size, n_features: int, n_classes: int) -> int:
-        """Parameters of a network of some size with all its tasks."""
-
-    @abc.abstractmethod
     def _begin_task(self, n_classes: int) -> Sequence[Event]:
         """Make what a new task needs; `size` is known, and `n_tasks` counts the new task."""
 
@@ -209,61 +189,38 @@ class TaskNetwork(ChunkClassifier):
 
     @one_thread()
     def _probabilities(self, rows: Floats) -> Floats:
-        inputs = torch.from_numpy(rows)
         with torch.no_grad():
-            return self._task_probabilities(inputs, self._chosen_task(inputs))
+            return self.task_logits(torch.from_numpy(rows), self.n_tasks - 1).softmax(dim=1).numpy()
 
     @one_thread()
     def _learn(self, rows: Floats, codes: Ints, fresh: list[Hashable]) -> list[Event]:
         inputs, targets = torch.from_numpy(rows), torch.from_numpy(codes)
-        reasons = self._reasons_for_task(inputs, codes)
         events = self._add_classes(fresh)
-        if reasons is not None:
-            events += [*reasons, *self._start_task(rows.shape[1])]
+        if self._is_task_due():
+            events += self._start_task(rows.shape[1])
         elif fresh:
             self._widen(len(fresh))
             self._renew_optimizer()
         self._train(inputs, targets)
         events += self._end_chunk()
         self._n_chunks += 1
-        if self.settings.choice == "best_prev":
-            self._best_task = self._most_accurate(inputs, codes)
         return events
 
-    def _reasons_for_task(self, rows: Tensor, codes: Ints) -> list[Event] | None:
-        """None if no task begins with this chunk; else the drift that is the reason, if any."""
+    def _is_task_due(self) -> bool:
+        """Whether a task begins with this chunk."""
         given = self.settings
-        if not self.n_tasks:
-            return []
         if given.max_tasks is not None and self.n_tasks >= given.max_tasks:
-            return None
-        if given.policy == "drift":
-            return self._drift(rows, codes)
+            return False
         if given.n_chunks is None or given.max_tasks is None:
-            block = self._n_chunks // given.block_chunks
-        else:
-            block = self._n_chunks * given.max_tasks // given.n_chunks
-        return [] if given.policy == "chunk" or block >= self.n_tasks else None
-
-    def _drift(self, rows: Tensor, codes: Ints) -> list[Event] | None:
-        """The printed test of the paper on the errors of the chunk, before it is learned."""
-        given = self.settings
-        if self._n_chunks - self._task_start < given.min_gap:
-            return None
-        with torch.no_grad():
-            answers = self._task_probabilities(rows, self._chosen_task(rows)).argmax(axis=1)
-        errors = (answers != codes).astype(np.int64)
-        level = dynamic_significance(self._n_chunks, given.horizon, given.drift_significance)
-        found = drift_in_chunk(errors, level, level, one_sided=False)
-        if found.level is not Level.DRIFT:
-            return None
-        numbers = (found.error_before, found.error_after, found.bound, found.cut)
-        return [DriftFound(self._n_rows, *numbers)]
+            return self._n_chunks // given.block_chunks >= self.n_tasks
+        return self._n_chunks * given.max_tasks // given.n_chunks >= self.n_tasks
 
     def _start_task(self, n_features: int) -> list[Event]:
-        n_classes = len(self._labels)
+        given, n_classes = self.settings, len(self._labels)
         if not self.n_tasks:
-            self.size = self._first_size(n_features, max(n_classes, 2))
+            usual = TABLE[type(self).__name__].get(given.stream or "")
+            usual = usual or self._usual_size(n_features, max(n_classes, 2))
+            self.size = Size(given.depth or usual.depth, given.width or usual.width)
         for tensor in self._parts()[1][-1] if self.n_tasks else ():
             tensor.requires_grad_(False)
             tensor.grad = None
@@ -272,8 +229,8 @@ class TaskNetwork(ChunkClassifier):
         events = list(self._begin_task(n_classes))
         self._renew_optimizer()
         if self.n_tasks > 1:
-            task, policy = self.n_tasks - 1, self.settings.policy
-            events.insert(0, TaskStarted(self._n_rows, task, policy, self.n_rules))
+            started = TaskStarted(self._n_rows, self.n_tasks - 1, "blocks", self.n_rules)
+            events.insert(0, started)
         return events
 
     def _train(self, rows: Tensor, codes: Tensor) -> None:
@@ -307,49 +264,7 @@ class TaskNetwork(ChunkClassifier):
         kind: Any = torch.optim.Adam if self.settings.optimizer == "adam" else torch.optim.SGD
         self._optimizer = kind(self._trainable(), lr=self.settings.step)
 
-    # ---- which task predicts
-
-    def _task_probabilities(self, rows: Tensor, task: int) -> Floats:
-        """The answer of a task; classes that it does not know have probability 0."""
-        known = self.task_logits(rows, task).softmax(dim=1).numpy()
-        return np.pad(known, ((0, 0), (0, len(self._labels) - known.shape[1])))
-
-    def _chosen_task(self, rows: Tensor) -> int:
-        """The task that predicts these rows; their labels are not known."""
-        if self.settings.choice == "best_prev":
-            return self._best_task
-        if self.settings.choice == "entropy" and len(rows):
-            logs = [self.task_logits(rows, task).log_softmax(dim=1) for task in range(self.n_tasks)]
-            return _last_of_least([float(-(each.exp() * each).sum(dim=1).mean()) for each in logs])
-        return self.n_tasks - 1
-
-    def _most_accurate(self, rows: Tensor, codes: Ints) -> int:
-        """The task with the fewest errors on a chunk that was learned, the newest of equals."""
-        with torch.no_grad():
-            answers = [self._task_probabilities(rows, task) for task in range(self.n_tasks)]
-        return _last_of_least([np.mean(answer.argmax(axis=1) != codes) for answer in answers])
-
-    # ---- its size, and the weights it starts from
-
-    def _first_size(self, n_features: int, n_classes: int) -> Size:
-        given = self.settings
-        listed = TABLE[type(self).__name__].get(given.stream or "")
-        usual = listed or self._usual_size(n_features, n_classes)
-        depth, width = given.depth or usual.depth, given.width
-        if width is None and given.size == "matched":
-            return self._matched_size(depth, n_features, n_classes)
-        return Size(depth, width or usual.width)
-
-    def _matched_size(self, depth: int, n_features: int, n_classes: int) -> Size:
-        """The size of this depth with the number of parameters nearest to the budget."""
-        nearest, gap = Size(depth, 1), float("inf")
-        for width in range(1, LARGEST_WIDTH + 1):
-            size = Size(depth, width)
-            miss = abs(self._count(size, n_features, n_classes) - self.settings.budget)
-            if miss > gap:
-                break
-            nearest, gap = size, miss
-        return nearest
+    # ---- the weights it starts from
 
     def _uniform(self, *shape: int, bound: float) -> Tensor:
         """Random weights between -bound and bound, ready to be learned."""
@@ -366,13 +281,3 @@ class TaskNetwork(ChunkClassifier):
         assert self._n_features is not None
         depth, width = self.size
         return [self._linear(width, start) for start in [self._n_features] + [width] * (depth - 1)]
-
-    @staticmethod
-    def _hidden_count(size: Size, n_features: int) -> int:
-        """Weights and biases of these layers."""
-        depth, width = size
-        return n_features * width + width + (depth - 1) * (width * width + width)
-
-
-def _last_of_least(values: Sequence[float]) -> int:
-    return len(values) - 1 - int(np.argmin(values[::-1]))

@@ -14,7 +14,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -42,11 +42,7 @@ class DENSettings(Settings):
     group_lasso: float = number(1e-2, 0.0, 1e6, "shrinkage of a new unit, all its inputs", "γ")
     anchor: float = number(0.005, 0.0, 1e6, "cost of leaving the weights of the task before", "reg")
     new_units: int = number(2, 0, 10**6, "units that an expansion adds to each layer", "k")
-    expand_if: Literal["loss", "relative"] = choice(
-        "loss", "expand if the loss exceeds a limit, or the last one of the task before"
-    )
-    loss_limit: float = number(0.3, 0.0, math.inf, "the limit in nats; inf: no expansion", "τ")
-    loss_ratio: float = number(1.1, 0.0, math.inf, "multiple of that last loss that is the limit")
+    loss_limit: float = number(0.3, 0.0, math.inf, "expand above it, in nats; inf: never", "τ")
     expand_every_chunk: bool = choice(False, "expand at every chunk of later tasks, not the first")
     split: bool = choice(True, "split units that moved too far")
     drift_limit: float = number(0.5, 0.0, math.inf, "how far is too far", "σ")
@@ -111,7 +107,6 @@ class DEN(TaskNetwork):
         self.layers: list[Layer] = []  # from below
         self.heads: list[Linear] = []  # the outputs of each task, on top of them
         self._events: list[Event] = []
-        self._loss_now = self._loss_before = float("inf")
 
     @property
     def n_rules(self) -> int:
@@ -130,17 +125,12 @@ class DEN(TaskNetwork):
     def _usual_size(self, n_features: int, n_classes: int) -> Size:
         return Size(1, 2 * n_features)
 
-    def _count(self, size: Size, n_features: int, n_classes: int) -> int:
-        heads = (self.settings.max_tasks or 1) * (size.width * n_classes + n_classes)
-        return self._hidden_count(size, n_features) + heads
-
     def _begin_task(self, n_classes: int) -> Sequence[Event]:
         if not self.layers:
             self.layers = [Layer.new(start, task=0) for start in self._hidden_layers()]
         for layer in self.layers:
             layer.drop_anchor()
         self.heads.append(self._linear(n_classes, self.layers[-1].width))
-        self._loss_before = self._loss_now
         return ()
 
     def _widen(self, n_fresh: int) -> None:
@@ -184,8 +174,6 @@ class DEN(TaskNetwork):
                 self._expand(chunk)
             if given.split and self._split():
                 self._fit(chunk, epochs)
-        if given.expand_if == "relative":
-            self._loss_now = self._loss_of(chunk)
 
     def _end_chunk(self) -> Sequence[Event]:
         events, self._events = self._events, []
@@ -267,10 +255,7 @@ class DEN(TaskNetwork):
 
     def _expand(self, chunk: tuple[Tensor, Tensor]) -> None:
         """Add units if the loss is too high; keep those that shrinking did not make zero."""
-        given, loss = self.settings, self._loss_of(chunk)
-        limit = given.loss_limit
-        if given.expand_if == "relative":
-            limit = given.loss_ratio * self._loss_before
+        given, limit, loss = self.settings, self.settings.loss_limit, self._loss_of(chunk)
         counts = [min(given.new_units, self._room(layer)) for layer in self.layers]
         if not limit < loss < float("inf") or not any(counts):
             return

@@ -137,10 +137,6 @@ class HAT(TaskNetwork):
     def _usual_size(self, n_features: int, n_classes: int) -> Size:
         return Size(2, n_features + n_classes)
 
-    def _count(self, size: Size, n_features: int, n_classes: int) -> int:
-        own = size.width * n_classes + n_classes + size.depth * size.width
-        return self._hidden_count(size, n_features) + (self.settings.max_tasks or 1) * own
-
     def _begin_task(self, n_classes: int) -> Sequence[Event]:
         if self.tasks:
             self._consolidate()

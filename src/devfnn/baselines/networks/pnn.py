@@ -31,10 +31,6 @@ class PNNSettings(Settings):
     """
 
     reading: Literal["A", "B"] = choice("A", "three columns, or one wide network")
-    adapter: Literal["mlp", "linear"] = choice(
-        "mlp", "earlier columns are scaled, mixed and squashed before they are added, or only added"
-    )
-    warm_start: bool = choice(False, "copy the weights of the column before; not in the original")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -46,16 +42,15 @@ class PNNSettings(Settings):
 
 @dataclasses.dataclass
 class Adapter:
-    """What a layer of a column reads from the columns before it; a linear one has V only."""
+    """What a layer of a column reads from the columns before it: scaled, mixed and squashed."""
 
-    mixing: Tensor  # V: units x units of all earlier columns; outputs x ... if it is linear
-    scales: Tensor | None = None  # a: one for each earlier column
-    bias: Tensor | None = None  # v: one for each unit
-    outputs: Tensor | None = None  # U: outputs x units
+    mixing: Tensor  # V: units x units of all earlier columns
+    scales: Tensor  # a: one for each earlier column
+    bias: Tensor  # v: one for each unit
+    outputs: Tensor  # U: outputs x units
 
     def tensors(self) -> list[Tensor]:
-        parts = (self.mixing, self.scales, self.bias, self.outputs)
-        return [part for part in parts if part is not None]
+        return [self.mixing, self.scales, self.bias, self.outputs]
 
 
 @dataclasses.dataclass
@@ -111,56 +106,29 @@ class PNN(TaskNetwork):
         for at, layer in enumerate(column.layers):
             sums = layer(known[-1] if at else rows)
             if at and earlier:
-                lateral = [values[at - 1] for values in earlier]
-                sums = sums + self._adapted(column.adapters[at - 1], lateral)
+                adapter = column.adapters[at - 1]
+                scales = adapter.scales.repeat_interleave(self.size.width)
+                joined = torch.cat([values[at - 1] for values in earlier], dim=1) * scales
+                mixed = self._activation(torch.addmm(adapter.bias, joined, adapter.mixing.T))
+                sums = sums + mixed @ adapter.outputs.T
             known.append(sums if at == self.size.depth else self._activation(sums))
         return known
-
-    def _adapted(self, adapter: Adapter, lateral: list[Tensor]) -> Tensor:
-        """What a layer reads from the hidden values of earlier columns."""
-        if adapter.scales is None or adapter.bias is None or adapter.outputs is None:
-            return torch.cat(lateral, dim=1) @ adapter.mixing.T
-        scales = adapter.scales.repeat_interleave(self.size.width)
-        joined = torch.cat(lateral, dim=1) * scales
-        mixed = self._activation(torch.addmm(adapter.bias, joined, adapter.mixing.T))
-        return mixed @ adapter.outputs.T
 
     def _usual_size(self, n_features: int, n_classes: int) -> Size:
         return Size(3, n_features if self.settings.reading == "A" else 3 * n_features + 2)
 
-    def _count(self, size: Size, n_features: int, n_classes: int) -> int:
-        width, ends = size.width, [size.width] * (size.depth - 1) + [n_classes]
-        own = n_features * width + width + sum(width * end + end for end in ends)
-        total = 0
-        for number in range(self.settings.max_tasks or 1):
-            total += own
-            if number and self.settings.adapter == "linear":
-                total += sum(number * width * end for end in ends)
-            elif number:
-                total += sum(number + number * width**2 + width + width * end for end in ends)
-        return total
-
     def _begin_task(self, n_classes: int) -> Sequence[Event]:
-        assert self._n_features is not None
         depth, width = self.size
-        ends = [width] * depth + [n_classes]
-        starts = [self._n_features] + [width] * depth
-        column = Column([self._linear(*shape) for shape in zip(ends, starts, strict=True)], [])
+        column = Column([*self._hidden_layers(), self._linear(n_classes, width)], [])
         if self.columns:
-            column.adapters = [self._adapter(end) for end in ends[1:]]
-            if self.settings.warm_start:  # outputs that the column before lacks stay as they are
-                with torch.no_grad():
-                    for old, new in zip(self.columns[-1].layers, column.layers, strict=True):
-                        new.weights[: len(old.weights)] = old.weights
-                        new.biases[: len(old.biases)] = old.biases
+            ends = [width] * (depth - 1) + [n_classes]
+            column.adapters = [self._adapter(end) for end in ends]
         self.columns.append(column)
         return ()
 
     def _adapter(self, n_outputs: int) -> Adapter:
         """A new adapter that reads all columns so far."""
         width, n_columns = self.size.width, len(self.columns)
-        if self.settings.adapter == "linear":
-            return Adapter(self._linear(n_outputs, n_columns * width).weights)
         mixing = self._linear(width, n_columns * width)
         scales = torch.from_numpy(self._rng.normal(0.0, SCALE_SPREAD, n_columns))
         outputs = self._linear(n_outputs, width).weights
@@ -170,6 +138,5 @@ class PNN(TaskNetwork):
         column = self.columns[-1]
         column.layers[-1].widen(self._linear(n_fresh, self.size.width))
         for adapter in column.adapters[-1:]:
-            name = "mixing" if adapter.outputs is None else "outputs"
-            old: Tensor = getattr(adapter, name)
-            setattr(adapter, name, widened(old, self._linear(n_fresh, old.shape[1]).weights))
+            fresh = self._linear(n_fresh, self.size.width).weights
+            adapter.outputs = widened(adapter.outputs, fresh)
