@@ -189,13 +189,9 @@ def _own_batch(part: Chunk, n_before: int) -> list[Batch]:
     """The rows of a chunk that may be learned at once."""
     places = np.arange(n_before, n_before + len(part.y) + 1)
     if part.labelled is not None or part.y.dtype == object:
-        may_learn = _may_learn(part)
+        may_learn = part.may_learn()
         part, places = part.rows(may_learn), places[np.append(may_learn, True)]
     return [Batch(part, places)] if len(part.y) else []
-
-
-def _may_learn(part: Chunk) -> npt.NDArray[np.bool_]:
-    return part.is_known() if part.labelled is None else part.labelled & part.is_known()
 
 
 class _Waiting:
@@ -217,7 +213,7 @@ class _Waiting:
             times = self._times(part, delay, n_before)
             yield Step(self.come(n_before, times[0]), part, [])
             rows = Chunk(part.X, part.y, part.times)
-            self._rows.put(n_before, _due(times, delay), rows, _may_learn(part))
+            self._rows.put(n_before, _due(times, delay), rows, part.may_learn())
             n_before += len(part.y)
 
     def _times(self, part: Chunk, delay: Any, n_before: int) -> npt.NDArray[Any]:

@@ -14,8 +14,7 @@ import pytest
 
 from devfnn.errors import DataError
 from devfnn.streams.datasets import download
-from devfnn.streams.datasets.catalogue import DATA_SETS
-from devfnn.streams.datasets.description import RemoteFile
+from devfnn.streams.datasets.catalogue import DATA_SETS, RemoteFile
 from devfnn.streams.datasets.download import fetch, refuse_insecure_redirect
 
 CONTENT = np.random.default_rng(0).bytes(300_000)

@@ -1,17 +1,16 @@
 """Files of data sets from the network: checked, and put in place whole or not at all."""
 
-import contextlib
 import logging
 import os
 import pathlib
-import tempfile
 import textwrap
 import urllib.parse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from devfnn.errors import DataError
-from devfnn.streams.datasets.description import DataSet
+from devfnn.streams.datasets.catalogue import DataSet
+from devfnn.streams.files.content import replacing
 
 Progress = Callable[[int, int | None], object]
 """Called with the bytes that are here and those of the whole file, None if nobody knows."""
@@ -21,6 +20,8 @@ RETRIES = 1
 
 TIMEOUT_SECONDS = 30.0
 """How long a server may be silent."""
+
+OTHER_FOLDER = "; choose another folder with data_dir or DEVFNN_CACHE"
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +46,7 @@ def fetch(
     for url in file.mirrors:
         logger.info("downloading %s from %s", file.name, url)
         try:
-            with replacing(folder / file.name) as draft:
+            with replacing(folder / file.name, OTHER_FOLDER) as draft:
                 _retrieve(url, draft, file.sha256, progress)
         except DataError:
             raise  # trouble with the disk, not with the network
@@ -115,24 +116,3 @@ def _reason(error: Exception) -> str:
         return f"the server says {response.status_code} {response.reason}"
     text = textwrap.shorten(str(error), 300, placeholder=" ...")
     return f"no connection, or it broke: {text}" if isinstance(error, OSError) else text
-
-
-@contextlib.contextmanager
-def replacing(path: pathlib.Path) -> Iterator[pathlib.Path]:
-    """A file that takes the place of another if all goes well.
-
-    DataError says why it cannot be written; errors of the network have no number and pass.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".draft-", dir=path.parent) as folder:
-            draft = pathlib.Path(folder) / path.name
-            yield draft
-            os.replace(draft, path)
-    except OSError as error:
-        if error.errno is None:
-            raise
-        raise DataError(
-            f"{path.name} cannot be written into {path.parent} ({error.strerror or error}); choose "
-            "another folder with data_dir or DEVFNN_CACHE"
-        ) from error

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from devfnn.errors import DataError, InputError
-from devfnn.streams.datasets.catalogue import DATA_SETS, UNPUBLISHED
-from devfnn.streams.datasets.description import DataSet
-from devfnn.streams.datasets.download import Progress, fetch, replacing
+from devfnn.streams.datasets.catalogue import DATA_SETS, UNPUBLISHED, DataSet
+from devfnn.streams.datasets.download import OTHER_FOLDER, Progress, fetch
+from devfnn.streams.files.content import replacing
 from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.files.reading import read
 from devfnn.streams.stream import Blocks, Stream
@@ -45,27 +45,17 @@ def dataset(
 ) -> Stream:
     """A public data set as a stream, downloaded at its first use.
 
-    It is looked for in `data_dir`, in the folder that the environment variable DEVFNN_DATA names,
-    and in the folder of downloads, as `<name>.npz` or by the name of the published file. The rows
-    are the same from either: the same columns, and labels 0, 1, ... for `class_names`. A file with
-    other columns, other labels, or more or fewer rows raises DataError, the last when the stream
-    ends.
+    There are electricity, weather, susy, susy-30k, kdd99, covtype, sea-paper and hyperplane-paper.
+    A data set is looked for in `data_dir`, in the folder that the environment variable DEVFNN_DATA
+    names, and in the folder of downloads, as `<name>.npz` or by the name of the published file. The
+    rows are the same from either: the same columns, and labels 0, 1, ... for `class_names`. A file
+    with other columns, other labels, or more or fewer rows raises DataError, the last when the
+    stream ends.
 
-    Parameters
-    ----------
-    name
-        One of electricity, weather, susy, susy-30k, kdd99, covtype, sea-paper, hyperplane-paper.
-    data_dir
-        A folder to look into first, and to download to. By default downloads go to the user's
-        cache, or to the folder that DEVFNN_CACHE names.
-    download
-        Whether to download what is not here. DEVFNN_OFFLINE=1 forbids it everywhere.
-    progress
-        Called with the bytes of a download that are here, and those of the whole file or None.
-    target
-        What to learn, where there is a choice: of kdd99 `attack`, `binary` or `family`.
-    **options
-        As in `ReadOptions`: how categories become numbers, which columns to ignore, chunk_rows.
+    What is not found is downloaded to `data_dir`, else to the folder that DEVFNN_CACHE names or the
+    user's cache, unless `download` is False or DEVFNN_OFFLINE=1; `progress` is called with the
+    bytes that are here, and those of the whole file or None. `target` says what to learn, where
+    there is a choice: of kdd99 `attack`, `binary` or `family`. Other options are in `ReadOptions`.
 
     Examples
     --------
@@ -162,7 +152,7 @@ def _drawn(data_set: DataSet, data_dir: Folder | None) -> Located | None:
         parts.append(block.rows(is_drawn[n_before : n_before + len(block.y)]))
         n_before += len(block.y)
     path = download_folder(data_dir) / f"{data_set.name}-drawn.npz"
-    with replacing(path) as draft:
+    with replacing(path, OTHER_FOLDER) as draft:
         np.savez_compressed(
             draft,
             X=np.concatenate([part.X for part in parts]),

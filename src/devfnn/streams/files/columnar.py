@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from devfnn.errors import DataError
-from devfnn.streams.files.columns import AUTO
 from devfnn.streams.files.content import Content
 from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.files.tables import Metadata, Parsed, TableReader, Types, columns_of, fitted
@@ -71,7 +70,7 @@ class ParquetReader(ColumnarReader):
             self._schema = file.schema_arrow
             found = Metadata.of(file.metadata.metadata)
         if {*found.labels, found.time} - {None} <= set(self._schema.names):
-            if options.label not in (AUTO, *found.labels):
+            if options.label not in ("auto", *found.labels):
                 found = dataclasses.replace(found, classes=(), class_names=())
             self.metadata = found
         super().__init__(content, options)

@@ -25,13 +25,10 @@ def read(file: str | os.PathLike[str] | BinaryIO, **options: Any) -> Stream:
 
     The first rows are looked at when this is called; the rest is read when it is asked for.
 
-    Parameters
-    ----------
-    file
-        A path; "-" for standard input; or an open binary file. CSV (any delimiter, header or not),
-        ARFF, JSON lines, Parquet, Arrow IPC and NPZ; gzip, bzip2, xz or zstd around it.
-    **options
-        As in `ReadOptions`: the label's column, categories, timestamps, missing values, bad rows.
+    The file is a path; "-" for standard input; or an open binary file. It is CSV (any delimiter,
+    header or not), ARFF, JSON lines, Parquet, Arrow IPC or NPZ; gzip, bzip2, xz or zstd around it.
+    `ReadOptions` has the options: the label's column, categories, timestamps, missing values, bad
+    rows.
 
     Examples
     --------
@@ -51,8 +48,8 @@ class _FileSource:
     """A file whose columns are understood."""
 
     def __init__(self, content: Content, options: ReadOptions) -> None:
-        from devfnn.streams.files.columns import LabelColumn, Layout
         from devfnn.streams.files.conversion import Converter
+        from devfnn.streams.files.tables import LabelColumn, Layout
 
         self.content = content
         with _arrow_errors(content.name):
