@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from devfnn.errors import InputError
+from devfnn.evaluation.results import plain
 from devfnn.streams.arguments import finite_number, whole_number
 from devfnn.streams.transforms import Span, Waiting, check_span, numpy_span
 from devfnn.types import Chunk
@@ -30,9 +31,6 @@ class Procedure:
     """How a run goes. The default: predict every chunk, score it, then learn it.
 
     Rows that come before anything was learned train only; so does the first chunk.
-
-    >>> Procedure(by_row=True, delay=100).delay
-    100
     """
 
     by_row: bool = False
@@ -89,15 +87,7 @@ class Procedure:
 
     def to_dict(self) -> dict[str, Any]:
         """The procedure as plain data; functions by their names."""
-        return {name: _plain(value) for name, value in vars(self).items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, datetime.timedelta | np.timedelta64):
-        return str(value)
-    if callable(value):
-        return getattr(value, "__name__", "a function")
-    return value.item() if isinstance(value, np.generic) else value
+        return {name: plain(value) for name, value in vars(self).items()}
 
 
 class Batch(NamedTuple):

@@ -224,11 +224,7 @@ def replacing(path: pathlib.Path, hint: str = "") -> Iterator[pathlib.Path]:
 
 
 def format_of(head: bytes, name: str, encoding: str = UTF8) -> str:
-    """What a file is: by its first bytes, by its name where they say nothing.
-
-    >>> format_of(b'{"a": 1}', "data.txt"), format_of(b"a,b", "data.csv")
-    ('jsonlines', 'csv')
-    """
+    """What a file is: by its first bytes, by its name where they say nothing."""
     for magic, kind in _BINARY_FORMATS.items():
         if head.startswith(magic):
             return kind

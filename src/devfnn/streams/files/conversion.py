@@ -177,11 +177,6 @@ class Category(NamedTuple):
     values: Sequence[str]
 
 
-def cyclic_names(name: str) -> tuple[str, ...]:
-    """Names of the features of a timestamp."""
-    return tuple(f"{name}_{period}_{part}" for period in PERIODS for part in ("sin", "cos"))
-
-
 def cyclic_features(seconds: Floats) -> Floats:
     """Sine and cosine of the time of day, week and year, (n_rows, 6); NaN stays NaN.
 
@@ -227,7 +222,8 @@ class Converter:
             for each in self._categories
         }
         names: dict[str, tuple[str, ...]] = {each.name: (each.name,) for each in layout.features}
-        names |= {name: cyclic_names(name) for name in layout.cyclic}
+        cycles = [f"{period}_{part}" for period in PERIODS for part in ("sin", "cos")]
+        names |= {name: tuple(f"{name}_{each}" for each in cycles) for name in layout.cyclic}
         names |= {name: each.names for name, each in self._encoders().items()}
         edges = itertools.accumulate(map(len, names.values()), initial=0)
         self._places = dict(

@@ -30,8 +30,6 @@ def read(file: str | os.PathLike[str] | BinaryIO, **options: Any) -> Stream:
     `ReadOptions` has the options: the label's column, categories, timestamps, missing values, bad
     rows.
 
-    Examples
-    --------
     >>> import io
     >>> rows = io.BytesIO(b"temperature,sky,rain\\n12.5,grey,yes\\n21.0,blue,no\\n")
     >>> stream = read(rows, label="rain", categories="codes")
@@ -135,11 +133,9 @@ def _arrow_errors(name: str) -> Iterator[None]:
 
 def _reader(content: Content, options: ReadOptions) -> "TableReader":
     """The reader of a file's format."""
-    from devfnn.streams.files.arff import ArffReader
-    from devfnn.streams.files.columnar import ArrowReader, ParquetReader
-    from devfnn.streams.files.delimited import DelimitedReader
+    from devfnn.streams.files.columnar import ArrowReader, NpzReader, ParquetReader
+    from devfnn.streams.files.delimited import ArffReader, DelimitedReader
     from devfnn.streams.files.jsonlines import JsonLinesReader
-    from devfnn.streams.files.npz import NpzReader
 
     readers: dict[str, Callable[[Content, ReadOptions], TableReader]] = {
         "csv": DelimitedReader,

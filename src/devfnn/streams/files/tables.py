@@ -137,6 +137,36 @@ class Parsed(NamedTuple):
             table = table.set_column(table.schema.get_field_index(name), name, column)
         return self._replace(table=table)
 
+    def fitted(self, types: Types) -> "Parsed":
+        """The columns that are wanted, of types that can be read; other values make bad rows."""
+        table = self.table.select(list(types))
+        parsed = self._replace(table=table)
+        others = {
+            name: table.column(name)
+            for name, data_type in types.items()
+            if not _is_alike(table.schema.field(name).type, data_type)
+        }
+        try:
+            return parsed.with_columns(
+                {name: _as_type(others[name], types[name]) for name in others}
+            )
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            texts = {name: _as_type(column, pa.string()) for name, column in others.items()}
+            return parsed.with_columns(texts).cast_texts({name: types[name] for name in others})
+
+    def cast_texts(self, types: Types) -> "Parsed":
+        """Columns of texts in the given types; rows with a value that does not fit are bad."""
+        found: dict[int, str] = {}
+        for name, data_type in types.items():
+            column = self.table.column(name).combine_chunks()
+            for row in _misfits(column, data_type, 0):
+                reason = f"{column[row].as_py()!r} in column {name!r} is no {_word(data_type)}"
+                found.setdefault(row, reason)
+        left = self.without(found)
+        return left.with_columns(
+            {name: _as_type(left.table.column(name), types[name]) for name in types}
+        )
+
 
 class TableReader(abc.ABC):
     """A format: what columns there are, and how to get at the rows."""
@@ -164,36 +194,6 @@ def without_marks(texts: Any, missing_values: Sequence[str]) -> Any:
     """Texts that stand for a missing value replaced by nothing."""
     is_mark = pc.is_in(texts, pa.array(missing_values, pa.string()))
     return pc.if_else(is_mark, pa.scalar(None, pa.string()), texts)
-
-
-def fitted(parsed: Parsed, types: Types) -> Parsed:
-    """The columns that are wanted, of types that can be read; other values make bad rows."""
-    table = parsed.table.select(list(types))
-    parsed = parsed._replace(table=table)
-    others = {
-        name: table.column(name)
-        for name, data_type in types.items()
-        if not _is_alike(table.schema.field(name).type, data_type)
-    }
-    try:
-        return parsed.with_columns({name: _as_type(others[name], types[name]) for name in others})
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        texts = {name: _as_type(column, pa.string()) for name, column in others.items()}
-        return cast_texts(parsed.with_columns(texts), {name: types[name] for name in others})
-
-
-def cast_texts(parsed: Parsed, types: Types) -> Parsed:
-    """Columns of texts in the given types; rows with a value that does not fit are bad."""
-    found: dict[int, str] = {}
-    for name, data_type in types.items():
-        column = parsed.table.column(name).combine_chunks()
-        for row in _misfits(column, data_type, 0):
-            reason = f"{column[row].as_py()!r} in column {name!r} is no {_word(data_type)}"
-            found.setdefault(row, reason)
-    left = parsed.without(found)
-    return left.with_columns(
-        {name: _as_type(left.table.column(name), types[name]) for name in types}
-    )
 
 
 def _misfits(column: Any, data_type: pa.DataType, first: int) -> list[int]:

@@ -67,8 +67,7 @@ def sine(
 ) -> Stream:
     """2 features above and below a sine, the sides exchanged by drift.
 
-    Each function of `Sine` is a concept, which lasts 10,000 rows by default; in the paper it is
-    1000. All other options are in `StreamOptions`.
+    Each function of `Sine` lasts 10,000 rows by default (paper: 1000); see `StreamOptions`.
     """
     concepts = [Sine(function, has_irrelevant) for function in listed("functions", functions)]
     return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=10_000))
@@ -108,8 +107,7 @@ def mixed(
 ) -> Stream:
     """2 booleans and 2 numbers, the classes exchanged by drift.
 
-    Each function of `Mixed` is a concept, which lasts 10,000 rows by default; in the paper it is
-    1000. All other options are in `StreamOptions`.
+    Each function of `Mixed` lasts 10,000 rows by default (paper: 1000); see `StreamOptions`.
     """
     concepts = [Mixed(function) for function in listed("functions", functions)]
     return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=10_000))
@@ -150,8 +148,7 @@ def stagger(
 ) -> Stream:
     """Objects of 3 sizes, colours and shapes, 3 rules.
 
-    Each function of `Stagger` is a concept, which lasts 10,000 rows by default; in the paper it is
-    40. All other options are in `StreamOptions`.
+    Each function of `Stagger` lasts 10,000 rows by default (paper: 40); see `StreamOptions`.
     """
     concepts = [Stagger(function) for function in listed("functions", functions)]
     return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=10_000))
@@ -219,11 +216,10 @@ def led(
 ) -> Stream:
     """10 digits on a display of 7 segments, among 17 useless features.
 
-    With each drift, other features are the segments.
-    With a tenth of the segments inverted, no classifier gets more than 74 % right.
-
-    Each of the swaps is `n_swapped` of a concept, which lasts 10,000 rows by default. All other
-    options are in `LED` and `StreamOptions`, where `noise` is the share of labels that are wrong.
+    With each drift, other features are the segments. With a tenth of the segments inverted, no
+    classifier gets more than 74 % right. Each of the swaps is `n_swapped` of a concept, which lasts
+    10,000 rows by default. All other options are in `LED` and `StreamOptions`, where `noise` is the
+    share of labels that are wrong.
     """
     concepts = [
         LED(n_swapped, attribute_noise, n_irrelevant) for n_swapped in listed("swaps", swaps)
