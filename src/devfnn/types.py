@@ -48,8 +48,7 @@ class Chunk(NamedTuple):
         """
         if self.late is not None:
             yield from self.late.lessons()
-        may_learn = self.is_known() if self.labelled is None else self.labelled & self.is_known()
-        own = Chunk(self.X, self.y, self.times)
+        own, may_learn = Chunk(self.X, self.y, self.times), self.may_learn()
         if not may_learn.all():
             own = own.rows(may_learn)
         if len(own.y):
@@ -60,3 +59,7 @@ class Chunk(NamedTuple):
         if self.y.dtype != object:
             return np.ones(len(self.y), np.bool_)
         return np.array([label is not None for label in self.y], np.bool_)
+
+    def may_learn(self) -> npt.NDArray[np.bool_]:
+        """Which rows may be learned with this chunk, (n_rows,)."""
+        return self.is_known() if self.labelled is None else self.labelled & self.is_known()

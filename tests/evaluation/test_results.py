@@ -1,5 +1,6 @@
 """What a run measured: in a few numbers, as plain data, and how well drift was found."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -87,7 +88,7 @@ def test_one_predicted_chunk_has_no_spread():
 
 def test_a_summary_is_plain_data():
     summary = Summary.of([result(0, None), result(1, 80, n_rules=2)])
-    assert json.loads(json.dumps(summary.to_dict()))["accuracy"] == 0.8
+    assert json.loads(json.dumps(dataclasses.asdict(summary)))["accuracy"] == 0.8
 
 
 def test_a_part_of_a_run_can_be_summarised():

@@ -22,8 +22,7 @@ from devfnn.display.tables import facts_table, text_table
 from devfnn.errors import DataError, InputError
 from devfnn.experiments.settings import StreamSettings
 from devfnn.formatting import count, listed, plural
-from devfnn.streams.datasets.catalogue import DATA_SETS
-from devfnn.streams.datasets.description import DataSet
+from devfnn.streams.datasets.catalogue import DATA_SETS, DataSet
 from devfnn.streams.datasets.loading import OWN_OPTIONS, download_folder, locate
 from devfnn.streams.datasets.loading import described as known_data_set
 from devfnn.streams.describing import Description, Overview, describe

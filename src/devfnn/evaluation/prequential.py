@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from devfnn.arrays import Floats, Ints
 from devfnn.errors import InputError
-from devfnn.evaluation.learners import Predictions, adapted
+from devfnn.evaluation.learners import adapted
 from devfnn.evaluation.procedure import Batch, Procedure, Step, skipped, turns
 from devfnn.evaluation.results import ChunkResult
 from devfnn.evaluation.scoring import ChunkPredictions, Scorer, Scores
@@ -43,8 +43,6 @@ def iter_prequential(
     model of River, CapyMOA, or of scikit-learn with `partial_fit`. If it has `n_rules`,
     `n_live_layers`, `n_labels_used`, ..., the results carry them.
 
-    Examples
-    --------
     >>> from devfnn import DEVFNN
     >>> from devfnn.streams import sea
     >>> results = list(iter_prequential(DEVFNN(), sea(3000, rows_per_concept=3000, noise=0.0)))
@@ -121,6 +119,7 @@ class Prequential:
         self.is_between_chunks = False
         index, n_rows = self.n_chunks, len(chunk.y)
         is_tested, is_learned = self.procedure.is_tested(index), self.procedure.is_learned(index)
+        answers_early = self.procedure.by_row and self._learner.answers_early
         predictions = ChunkPredictions(self.scorer)
         events: list[Event] = []
         seconds_predict = seconds_learn = 0.0
@@ -129,7 +128,8 @@ class Prequential:
             if step.before:
                 events += self._learn(step.before)
             middle = time.perf_counter()
-            said = self._predicted(step) if is_tested else None
+            may_answer = is_tested and (self._has_learned or answers_early)
+            said = self._learner.predict(step.rows.X) if may_answer and len(step.rows.y) else None
             predicted = time.perf_counter()
             if said is not None:
                 predictions.add(said, len(step.rows.y), may_be_silent=not self._has_learned)
@@ -145,10 +145,6 @@ class Prequential:
         scores = predictions.scored(chunk, self.procedure.unpredicted, is_tested)
         self.is_between_chunks = True
         return self._result(n_rows, events, (seconds_predict, seconds_learn), scores)
-
-    def _predicted(self, step: Step) -> Predictions | None:
-        may_answer = self._has_learned or (self.procedure.by_row and self._learner.answers_early)
-        return self._learner.predict(step.rows.X) if may_answer and len(step.rows.y) else None
 
     def _learn(self, batches: list[Batch]) -> list[Event]:
         """Learn what may be learned; events come back by rows of the stream."""

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from devfnn.errors import InputError
+from devfnn.evaluation.results import plain
 from devfnn.streams.arguments import finite_number, whole_number
 from devfnn.streams.transforms import Span, Waiting, check_span, numpy_span
 from devfnn.types import Chunk
@@ -30,9 +31,6 @@ class Procedure:
     """How a run goes. The default: predict every chunk, score it, then learn it.
 
     Rows that come before anything was learned train only; so does the first chunk.
-
-    >>> Procedure(by_row=True, delay=100).delay
-    100
     """
 
     by_row: bool = False
@@ -89,15 +87,7 @@ class Procedure:
 
     def to_dict(self) -> dict[str, Any]:
         """The procedure as plain data; functions by their names."""
-        return {name: _plain(value) for name, value in vars(self).items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, datetime.timedelta | np.timedelta64):
-        return str(value)
-    if callable(value):
-        return getattr(value, "__name__", "a function")
-    return value.item() if isinstance(value, np.generic) else value
+        return {name: plain(value) for name, value in vars(self).items()}
 
 
 class Batch(NamedTuple):
@@ -189,13 +179,9 @@ def _own_batch(part: Chunk, n_before: int) -> list[Batch]:
     """The rows of a chunk that may be learned at once."""
     places = np.arange(n_before, n_before + len(part.y) + 1)
     if part.labelled is not None or part.y.dtype == object:
-        may_learn = _may_learn(part)
+        may_learn = part.may_learn()
         part, places = part.rows(may_learn), places[np.append(may_learn, True)]
     return [Batch(part, places)] if len(part.y) else []
-
-
-def _may_learn(part: Chunk) -> npt.NDArray[np.bool_]:
-    return part.is_known() if part.labelled is None else part.labelled & part.is_known()
 
 
 class _Waiting:
@@ -217,7 +203,7 @@ class _Waiting:
             times = self._times(part, delay, n_before)
             yield Step(self.come(n_before, times[0]), part, [])
             rows = Chunk(part.X, part.y, part.times)
-            self._rows.put(n_before, _due(times, delay), rows, _may_learn(part))
+            self._rows.put(n_before, _due(times, delay), rows, part.may_learn())
             n_before += len(part.y)
 
     def _times(self, part: Chunk, delay: Any, n_before: int) -> npt.NDArray[Any]:

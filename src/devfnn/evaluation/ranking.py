@@ -95,8 +95,6 @@ def rank(
     signed-rank test, with Holm's correction; what it says of two models does not depend on the
     ranks of the others. Two models are always compared this way.
 
-    Examples
-    --------
     >>> ranking = rank({"a": [0.9, 0.8, 0.7], "b": [0.8, 0.7, 0.6], "c": [0.7, 0.6, 0.5]})
     >>> ranking.mean_ranks, ranking.groups
     ((1.0, 2.0, 3.0), (('a', 'b'), ('b', 'c')))
@@ -231,16 +229,12 @@ def _groups(
     by_rank: Sequence[str], p_values: _Pairs, significance: float
 ) -> tuple[tuple[str, ...], ...]:
     """Largest runs of neighbours none of whose pairs differ."""
-
-    def is_alike(one: str, other: str) -> bool:
-        p = p_values.get((one, other))
-        return (p_values[other, one] if p is None else p) > significance
-
+    alike = {frozenset(pair) for pair, p in p_values.items() if p > significance}
     groups, last_end = [], 0
     for start in range(len(by_rank)):
         end = start + 1
         while end < len(by_rank) and all(
-            is_alike(by_rank[end], member) for member in by_rank[start:end]
+            frozenset((by_rank[end], member)) in alike for member in by_rank[start:end]
         ):
             end += 1
         if end > last_end and end - start > 1:  # else a part of the run before

@@ -63,8 +63,6 @@ class ChunkResult:
 class Summary:
     """What a run came to. None stands for what could not be measured.
 
-    Examples
-    --------
     >>> first = ChunkResult(0, 100, 100, None, 0, (), 0.0, 0.5)
     >>> later = ChunkResult(1, 100, 200, 80, 100, (), 0.1, 0.4)
     >>> last = ChunkResult(2, 50, 250, 50, 50, (), 0.1, 0.4)
@@ -109,10 +107,6 @@ class Summary:
             rows_per_second=_ratio(n_rows, seconds),
             events=dict(collections.Counter(e.kind for chunk in chunks for e in chunk.events)),
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The summary as plain data."""
-        return dataclasses.asdict(self)
 
 
 def mean(values: Iterable[float | None]) -> float | None:
@@ -180,7 +174,7 @@ def run_record(
     overall = measures(total) | {name: mean(per_chunk[name]) for name in OVER_CHUNKS}
     overall["accuracy_overall"] = overall.pop("accuracy")
     return {
-        "classes": [_plain(label) for label in classes],
+        "classes": [plain(label) for label in classes],
         "class_names": names,
         "rows": summary.n_rows,
         "chunks": summary.n_chunks,
@@ -258,7 +252,7 @@ def _per_class(
     total: Tally, classes: Sequence[Hashable], names: Sequence[str]
 ) -> list[dict[str, Any]]:
     columns = {
-        "label": [_plain(label) for label in classes],
+        "label": [plain(label) for label in classes],
         "name": names,
         **{name: scores(total.confusion).tolist() for name, scores in PER_CLASS.items()},
         "support": total.confusion.sum(axis=1).tolist(),
@@ -267,7 +261,10 @@ def _per_class(
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def _plain(label: Any) -> Any:
-    """A label as JSON has it; what JSON does not know becomes text."""
-    value = label.item() if isinstance(label, np.generic) else label
+def plain(value: Any) -> Any:
+    """A value as JSON has it: functions by their names, and as text what JSON does not know."""
+    if callable(value):
+        return getattr(value, "__name__", "a function")
+    if isinstance(value, np.generic) and not isinstance(value, np.timedelta64):
+        value = value.item()
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -215,7 +215,12 @@ class ChunkPredictions:
 
         may_be_silent: rows without a prediction are not scored, whatever the procedure says
         """
-        _check_shape(said, n_rows)
+        if said.labels is not None and np.shape(said.labels) != (n_rows,):
+            raise InputError(f"predictions have shape {np.shape(said.labels)}, labels {(n_rows,)}")
+        shape = (n_rows, len(said.classes))
+        if said.probabilities is not None and said.probabilities.shape != shape:
+            found = said.probabilities.shape
+            raise InputError(f"probabilities have shape {found}, rows and classes {shape}")
         predicted, probabilities, columns = self._scorer.encoded(said)
         if may_be_silent:
             predicted = np.where(predicted == SILENT, UNSCORED, predicted)
@@ -261,13 +266,3 @@ class ChunkPredictions:
             return predicted
         instead = self._scorer.codes.code(None) if unpredicted == "wrong" else UNSCORED
         return np.where(is_silent, instead, predicted)
-
-
-def _check_shape(said: Predictions, n_rows: int) -> None:
-    """Refuse predictions that do not belong to the rows."""
-    if said.labels is not None and np.shape(said.labels) != (n_rows,):
-        raise InputError(f"predictions have shape {np.shape(said.labels)}, labels {(n_rows,)}")
-    shape = (n_rows, len(said.classes))
-    if said.probabilities is not None and said.probabilities.shape != shape:
-        found = said.probabilities.shape
-        raise InputError(f"probabilities have shape {found}, rows and classes {shape}")

@@ -8,9 +8,8 @@ from devfnn.streams.files.reading import read
 from devfnn.streams.generators.agrawal import Agrawal, agrawal
 from devfnn.streams.generators.concept import Concept
 from devfnn.streams.generators.drifting import drifting
-from devfnn.streams.generators.functions import Mixed, Sine, Stagger, mixed, sine, stagger
+from devfnn.streams.generators.functions import LED, Mixed, Sine, Stagger, led, mixed, sine, stagger
 from devfnn.streams.generators.hyperplane import Hyperplane, hyperplane
-from devfnn.streams.generators.led import LED, led
 from devfnn.streams.generators.rbf import RandomRBF, rbf
 from devfnn.streams.generators.rfid import RFID, rfid
 from devfnn.streams.generators.sea import SEA, imbalanced_sea, sea

@@ -15,31 +15,20 @@ MOST_FEATURES = 100_000
 
 
 def whole_number(name: str, value: SupportsIndex, low: int, high: int = LARGEST) -> int:
-    """The value as an int, if it is a whole number within the limits; else an InputError.
-
-    >>> whole_number("chunk_rows", 0, low=1)
-    Traceback (most recent call last):
-    ...
-    devfnn.errors.InputError: chunk_rows must be a whole number from 1 on, not 0
-    """
+    """The value as an int, if it is a whole number within the limits; else an InputError."""
     try:
         number = operator.index(value)
     except TypeError:
         number = low - 1
     if not low <= number <= high:
-        limits = f"from {low} on" if high == LARGEST else f"from {low} to {high:,}"
+        has_end = high < LARGEST or number > high
+        limits = f"from {low} to {high:,}" if has_end else f"from {low} on"
         raise InputError(f"{name} must be a whole number {limits}, not {value!r}")
     return number
 
 
 def finite_number(name: str, value: float, low: float = -math.inf, high: float = math.inf) -> float:
-    """The value as a float, if it is finite and within the limits; else an InputError.
-
-    >>> finite_number("noise", 1.5, low=0, high=1)
-    Traceback (most recent call last):
-    ...
-    devfnn.errors.InputError: noise must be between 0 and 1, not 1.5
-    """
+    """The value as a float, if it is finite and within the limits; else an InputError."""
     try:
         number = float(value)
     except (TypeError, ValueError):

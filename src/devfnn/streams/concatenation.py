@@ -42,8 +42,6 @@ def concatenate(
     During `width` rows both come, the new one more and more, as the seed decides: gradual drift.
     All streams must have the same features.
 
-    Examples
-    --------
     >>> from devfnn.streams import sea
     >>> parts = [sea(thresholds=[8], seed=1), sea(thresholds=[9], seed=2)]
     >>> stream = concatenate(parts, positions=[1000], width=200)

@@ -1,17 +1,16 @@
 """A stream as a Parquet file: the features, the label and the time as columns, by name."""
 
-import contextlib
 import itertools
 import os
 import pathlib
-import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from devfnn.errors import DataError, InputError
+from devfnn.errors import InputError
 from devfnn.streams.drift import positions_before
+from devfnn.streams.files.content import replacing
 from devfnn.streams.stream import Stream
 from devfnn.streams.transforms import cut_by_rows
 from devfnn.types import Chunk
@@ -49,7 +48,7 @@ def export_parquet(
     chunks = cut_by_rows(stream.blocks(), GROUP_ROWS)
     first = next(chunks, Chunk(np.empty((0, len(stream.feature_names))), np.empty(0, np.int64)))
     schema = _table(stream, first, label, None).schema
-    with _replacing(path) as draft, pq.ParquetWriter(draft, schema) as writer:
+    with replacing(path) as draft, pq.ParquetWriter(draft, schema) as writer:
         for chunk in itertools.chain([first], chunks):
             writer.write_table(_table(stream, chunk, label, schema))
             n_rows += len(chunk.y)
@@ -83,16 +82,3 @@ def _table(stream: Stream, chunk: Chunk, label: str, schema: Any) -> Any:
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise InputError(f"labels of these types cannot be one column: {error}") from None
     return pa.table(columns)
-
-
-@contextlib.contextmanager
-def _replacing(path: pathlib.Path) -> Iterator[pathlib.Path]:
-    """A file beside the path that takes its place if all goes well, and else is removed."""
-    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        yield draft
-        draft.replace(path)
-    except OSError as error:
-        raise DataError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        draft.unlink(missing_ok=True)

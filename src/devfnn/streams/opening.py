@@ -74,6 +74,4 @@ def check_options(name: str, options: Mapping[str, Any]) -> None:
             hint = f"; did you mean {close[0]}?" if close else f": {', '.join(known)}"
             raise InputError(f"{owner} has no option {option!r}{hint}")
     if name in DATA_SETS:
-        given = dict(options)
-        target = given.pop("target", None)
-        loading.check_options(DATA_SETS[name], target, given)
+        loading.check_options(DATA_SETS[name], **options)

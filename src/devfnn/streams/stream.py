@@ -42,7 +42,6 @@ class BadRows:
     examples: list[BadRow] = dataclasses.field(default_factory=list)
 
     def start(self) -> None:
-        """A new pass begins."""
         self.n_rows = 0
         self.examples.clear()
 
@@ -58,7 +57,6 @@ class BadRows:
             self.examples.extend(rows[: BAD_ROW_EXAMPLES - len(self.examples)])
 
     def finish(self, file: str) -> None:
-        """The pass is over."""
         if self.n_rows:
             message = "%s: %d bad rows were left out, the first is row %d: %s"
             logger.warning(message, file, self.n_rows, *self.examples[0])
@@ -269,8 +267,6 @@ def from_arrays(
     times, (n_rows,), dates or numbers. Features are called as given, as the columns of a data
     frame, or x1, x2, ...
 
-    Examples
-    --------
     >>> stream = from_arrays([[1.0, 2.0], [3.0, 4.0]], ["low", "high"])
     >>> stream.feature_names, stream.classes, stream.n_rows
     (('x1', 'x2'), ('low', 'high'), 2)

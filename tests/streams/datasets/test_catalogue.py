@@ -7,8 +7,7 @@ import urllib.parse
 import numpy as np
 import pytest
 
-from devfnn.streams.datasets.catalogue import DATA_SETS, UNPUBLISHED
-from devfnn.streams.datasets.description import RemoteFile
+from devfnn.streams.datasets.catalogue import DATA_SETS, UNPUBLISHED, RemoteFile
 from devfnn.streams.files.options import ReadOptions
 
 NAMES = [

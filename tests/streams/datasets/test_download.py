@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 from devfnn.errors import DataError
-from devfnn.streams.datasets import download
-from devfnn.streams.datasets.catalogue import DATA_SETS
-from devfnn.streams.datasets.description import RemoteFile
-from devfnn.streams.datasets.download import fetch, refuse_insecure_redirect
+from devfnn.streams.datasets import loading
+from devfnn.streams.datasets.catalogue import DATA_SETS, RemoteFile
+from devfnn.streams.datasets.loading import fetch, refuse_insecure_redirect
 
 CONTENT = np.random.default_rng(0).bytes(300_000)
 OTHER = np.random.default_rng(1).bytes(300_000)
@@ -55,7 +54,7 @@ def test_a_file_is_downloaded_whole(server, tmp_path):
 def test_a_broken_transfer_is_tried_again(server, tmp_path):
     url = server.put("/data.csv", CONTENT, cuts=[100_000])
     assert fetch(remote(url, content=None), tmp_path).read_bytes() == CONTENT
-    assert len(server.asked) == 1 + download.RETRIES
+    assert len(server.asked) == 1 + loading.RETRIES
 
 
 @pytest.mark.parametrize(
@@ -88,7 +87,7 @@ def test_without_a_network_the_error_says_what_to_do(tmp_path):
 
 
 def test_a_silent_server_is_given_up(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(download, "TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(loading, "TIMEOUT_SECONDS", 0.1)
     url = server.put("/data.csv", CONTENT, hold_after=100_000)
     with pytest.raises(DataError, match=r"no connection, or it broke: .*timed out"):
         fetch(remote(url), tmp_path)
@@ -136,7 +135,7 @@ def test_offline_nothing_is_asked_for(server, tmp_path, monkeypatch):
 @pytest.mark.parametrize("value", ["", "0", "false", "No"])
 def test_offline_can_be_switched_off(monkeypatch, value):
     monkeypatch.setenv("DEVFNN_OFFLINE", value)
-    assert not download.is_offline()
+    assert not loading.is_offline()
 
 
 @pytest.mark.parametrize("says_length", [True, False])

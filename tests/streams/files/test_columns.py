@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from devfnn.errors import DataError, InputError
 from devfnn.streams import read
-from devfnn.streams.files.columns import LabelColumn, Layout
 from devfnn.streams.files.options import ReadOptions
-from devfnn.streams.files.tables import NUMBER, Column, columns_of
+from devfnn.streams.files.tables import NUMBER, Column, LabelColumn, Layout, columns_of
 from plain_files import cut_into, whole
 
 TEXT = b"id,when,colour,n,flag\n7,2020-01-01,red,1.5,true\n8,2020-01-02,blue,2.5,false\n"

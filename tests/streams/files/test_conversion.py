@@ -17,22 +17,26 @@ from devfnn.errors import InputError
 from devfnn.streams import read
 from devfnn.streams.files import conversion
 from devfnn.streams.files.conversion import (
-    Codes,
     Frequency,
     Hashed,
     MeanFiller,
-    OneHot,
+    Numbered,
     cyclic_features,
-    cyclic_names,
+    one_hot,
 )
 from plain_files import EPOCH, cut_into, whole
 
 VALUES = st.lists(st.one_of(st.sampled_from("abcdefgh"), st.none()), max_size=40)
 CUTS = st.lists(st.integers(0, 40), max_size=5)
+CYCLES = tuple(f"when_{each}_{part}" for each in ("day", "week", "year") for part in ("sin", "cos"))
 
 
 def hashed(n_buckets):
     return Hashed(tuple(f"x%{bucket}" for bucket in range(n_buckets)))
+
+
+def numbered(known):
+    return Numbered(("x",), known, conversion.MOST_CODES, conversion.MOST_CODES - 1)
 
 
 def encoded(encoder, values, cuts):
@@ -64,13 +68,13 @@ def test_one_hot_slots_are_taken_in_the_order_of_appearance(values, cuts, n_slot
             expected[row, slots[value]] = 1.0
         elif is_open:
             expected[row, n_slots] = 1.0
-    found = encoded(OneHot.of("x", known, n_slots, is_open), values, cuts)
+    found = encoded(one_hot("x", known, n_slots, is_open), values, cuts)
     np.testing.assert_array_equal(found, expected)
 
 
 def test_columns_of_one_hot_have_telling_names():
-    assert OneHot.of("x", ["a", "b"], 3, True).names == ("x=a", "x=b", "x#3", "x=other")
-    assert OneHot.of("x", ["a", "b"], 2, False).names == ("x=a", "x=b")
+    assert one_hot("x", ["a", "b"], 3, True).names == ("x=a", "x=b", "x#3", "x=other")
+    assert one_hot("x", ["a", "b"], 2, False).names == ("x=a", "x=b")
 
 
 @given(VALUES, CUTS)
@@ -88,7 +92,7 @@ def test_codes_are_numbers_in_the_order_of_appearance(values, cuts):
     expected = [
         np.nan if value is None else numbers.setdefault(value, len(numbers)) for value in values
     ]
-    found = encoded(Codes(("x",), {"c": 0, "a": 1}), values, cuts)
+    found = encoded(numbered({"c": 0, "a": 1}), values, cuts)
     np.testing.assert_array_equal(found[:, 0], expected)
 
 
@@ -182,7 +186,7 @@ def test_a_missing_category_is_zero_everywhere_or_missing():
 
 
 def test_a_million_values_take_bounded_memory():
-    encoders = [Codes(("x",), {}), Frequency(("x",)), OneHot.of("x", [], 12, True), hashed(16)]
+    encoders = [numbered({}), Frequency(("x",)), one_hot("x", [], 12, True), hashed(16)]
 
     def feed(start):
         values = [f"value {n}" for n in range(start, start + 20_000)]
@@ -202,7 +206,7 @@ def test_a_million_values_take_bounded_memory():
 
 def test_codes_beyond_the_last_one_share_it(monkeypatch):
     monkeypatch.setattr(conversion, "MOST_CODES", 3)
-    found = encoded(Codes(("x",), {}), list("abcdea"), [2])
+    found = encoded(numbered({}), list("abcdea"), [2])
     assert found[:, 0].tolist() == [0, 1, 2, 2, 2, 0]
 
 
@@ -251,7 +255,7 @@ DATES = b"when,n,label\n2024-01-01 06:00:00,1,x\n2024-01-01 18:00:00,2,y\n,3,x\n
 
 def test_a_column_of_timestamps_becomes_six_features():
     stream = read(io.BytesIO(DATES), cyclic=["when"])
-    assert stream.feature_names == (*cyclic_names("when"), "n")
+    assert stream.feature_names == (*CYCLES, "n")
     rows = whole(stream).X
     np.testing.assert_allclose(rows[:2, 0], [1.0, -1.0])
     assert np.isnan(rows[2, :6]).all()
@@ -260,7 +264,7 @@ def test_a_column_of_timestamps_becomes_six_features():
 
 def test_the_time_can_be_cyclic_too():
     stream = read(io.BytesIO(DATES[:-6]), cyclic=[0], time="when")
-    assert stream.feature_names == ("n", *cyclic_names("when"))
+    assert stream.feature_names == ("n", *CYCLES)
     rows = whole(stream)
     np.testing.assert_allclose(rows.X[:, 1], [1.0, -1.0])
     assert rows.times.astype("M8[h]").astype(str).tolist() == ["2024-01-01T06", "2024-01-01T18"]

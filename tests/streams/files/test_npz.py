@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 from devfnn.errors import DataError, InputError
 from devfnn.streams import read
-from devfnn.streams.files import npz
+from devfnn.streams.files import columnar
 from plain_files import cut_into, npz_bytes, whole
 
 X = np.arange(60.0).reshape(20, 3)
@@ -193,7 +193,7 @@ def test_a_matrix_is_loaded_once_and_its_rows_are_views(tmp_path):
 
 
 def test_arrays_larger_than_what_is_loaded_are_refused(monkeypatch):
-    monkeypatch.setattr(npz, "MOST_BYTES", X.nbytes + Y.nbytes + 256)  # and two headers
+    monkeypatch.setattr(columnar, "MOST_BYTES", X.nbytes + Y.nbytes + 256)  # and two headers
     assert len(whole(read_arrays(X=X, y=Y)).y) == 20
     with pytest.raises(DataError, match="write them as Parquet, which is read in pieces"):
         read_arrays(X=X, y=Y, more=np.zeros(1))

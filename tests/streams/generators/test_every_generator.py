@@ -33,7 +33,7 @@ CONCEPTS = [
     Agrawal(4, perturbation=0.1),
     LED(n_swapped=3),
     RandomRBF(n_features=3, n_classes=3),
-    RandomRBF(n_features=3, n_classes=3, speed=0.01, n_moving=20),
+    RandomRBF(n_features=3, n_classes=3, speed=0.01),
     Sine(3, has_irrelevant=True),
     Stagger(2),
     Mixed(1),

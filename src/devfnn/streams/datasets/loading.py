@@ -6,20 +6,32 @@ import functools
 import logging
 import os
 import pathlib
-from collections.abc import Hashable, Iterator, Mapping
+import textwrap
+import urllib.parse
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from devfnn.errors import DataError, InputError
-from devfnn.streams.datasets.catalogue import DATA_SETS, UNPUBLISHED
-from devfnn.streams.datasets.description import DataSet
-from devfnn.streams.datasets.download import Progress, fetch, replacing
+from devfnn.streams.datasets.catalogue import DATA_SETS, UNPUBLISHED, DataSet
+from devfnn.streams.files.content import replacing
 from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.files.reading import read
 from devfnn.streams.stream import Blocks, Stream
 from devfnn.types import Chunk
+
+Progress = Callable[[int, int | None], object]
+"""Called with the bytes that are here and those of the whole file, None if nobody knows."""
+
+RETRIES = 1
+"""How often a download that fails is tried again at the same address."""
+
+TIMEOUT_SECONDS = 30.0
+"""How long a server may be silent."""
+
+OTHER_FOLDER = "; choose another folder with data_dir or DEVFNN_CACHE"
 
 DRAWING_SEED = 30_000
 
@@ -45,27 +57,17 @@ def dataset(
 ) -> Stream:
     """A public data set as a stream, downloaded at its first use.
 
-    It is looked for in `data_dir`, in the folder that the environment variable DEVFNN_DATA names,
-    and in the folder of downloads, as `<name>.npz` or by the name of the published file. The rows
-    are the same from either: the same columns, and labels 0, 1, ... for `class_names`. A file with
-    other columns, other labels, or more or fewer rows raises DataError, the last when the stream
-    ends.
+    There are electricity, weather, susy, susy-30k, kdd99, covtype, sea-paper and hyperplane-paper.
+    A data set is looked for in `data_dir`, in the folder that the environment variable DEVFNN_DATA
+    names, and in the folder of downloads, as `<name>.npz` or by the name of the published file. The
+    rows are the same from either: the same columns, and labels 0, 1, ... for `class_names`. A file
+    with other columns, other labels, or more or fewer rows raises DataError, the last when the
+    stream ends.
 
-    Parameters
-    ----------
-    name
-        One of electricity, weather, susy, susy-30k, kdd99, covtype, sea-paper, hyperplane-paper.
-    data_dir
-        A folder to look into first, and to download to. By default downloads go to the user's
-        cache, or to the folder that DEVFNN_CACHE names.
-    download
-        Whether to download what is not here. DEVFNN_OFFLINE=1 forbids it everywhere.
-    progress
-        Called with the bytes of a download that are here, and those of the whole file or None.
-    target
-        What to learn, where there is a choice: of kdd99 `attack`, `binary` or `family`.
-    **options
-        As in `ReadOptions`: how categories become numbers, which columns to ignore, chunk_rows.
+    What is not found is downloaded to `data_dir`, else to the folder that DEVFNN_CACHE names or the
+    user's cache, unless `download` is False or DEVFNN_OFFLINE=1; `progress` is called with the
+    bytes that are here, and those of the whole file or None. `target` says what to learn, where
+    there is a choice: of kdd99 `attack`, `binary` or `family`. Other options are in `ReadOptions`.
 
     Examples
     --------
@@ -74,7 +76,7 @@ def dataset(
     ('normal', 'dos', 'probe', 'r2l', 'u2r')
     """
     data_set = described(name)
-    check_options(data_set, target, options)
+    check_options(data_set, target, **options)
     located = locate(data_set, data_dir) or _drawn(data_set, data_dir)
     if located is None:
         folder = download_folder(data_dir)
@@ -162,7 +164,7 @@ def _drawn(data_set: DataSet, data_dir: Folder | None) -> Located | None:
         parts.append(block.rows(is_drawn[n_before : n_before + len(block.y)]))
         n_before += len(block.y)
     path = download_folder(data_dir) / f"{data_set.name}-drawn.npz"
-    with replacing(path) as draft:
+    with replacing(path, OTHER_FOLDER) as draft:
         np.savez_compressed(
             draft,
             X=np.concatenate([part.X for part in parts]),
@@ -181,7 +183,7 @@ def drawn_rows(n_all: int, n_drawn: int) -> npt.NDArray[np.int64]:
     return np.sort(np.argpartition(keys, n_drawn - 1)[:n_drawn])
 
 
-def check_options(data_set: DataSet, target: str | None, options: Mapping[str, Any]) -> None:
+def check_options(data_set: DataSet, target: str | None = None, **options: Any) -> None:
     """Refuse what cannot be asked of a data set, before anything is downloaded."""
     if target is not None and target not in data_set.target_names:
         known = ", ".join(data_set.target_names)
@@ -250,12 +252,9 @@ def _check_file(data_set: DataSet, path: pathlib.Path, own: Mapping[str, Any]) -
         ("rows", stream.n_rows, [data_set.n_rows, None]),
     ):
         if found not in allowed:
-            here, there = _listed(found), _listed(allowed[0])
+            both: tuple[Any, Any] = (found, allowed[0])
+            here, there = (", ".join(each) if isinstance(each, tuple) else each for each in both)
             raise DataError(f"{path} is not {data_set.name}: it has the {what} {here}, not {there}")
-
-
-def _listed(found: Any) -> str:
-    return ", ".join(found) if isinstance(found, tuple) else str(found)
 
 
 def _checked_rows(
@@ -288,3 +287,98 @@ def _checked_rows(
             f"{path} ends after {n_rows} of the {data_set.n_rows} rows of {data_set.name}; remove "
             "it to download it again"
         )
+
+
+# ---- the network
+
+
+def is_offline() -> bool:
+    """Whether the user has forbidden to use the network."""
+    return os.environ.get("DEVFNN_OFFLINE", "").strip().lower() not in ("", "0", "no", "false")
+
+
+def fetch(
+    data_set: DataSet, folder: pathlib.Path, progress: Progress | None = None
+) -> pathlib.Path:
+    """Download the file of a data set into a folder, from the first address that has it.
+
+    The folder is made if need be. DataError says why no address could give the file, and how to
+    get it by hand.
+    """
+    file, reasons = data_set.file, []
+    assert file is not None
+    if is_offline():
+        raise DataError(f"DEVFNN_OFFLINE is set; {data_set.directions(folder)}")
+    for url in file.mirrors:
+        logger.info("downloading %s from %s", file.name, url)
+        try:
+            with replacing(folder / file.name, OTHER_FOLDER) as draft:
+                _retrieve(url, draft, file.sha256, progress)
+        except DataError:
+            raise  # trouble with the disk, not with the network
+        except (OSError, ValueError) as error:
+            reasons.append(f"{url}: {_reason(error)}")
+            logger.info("%s", reasons[-1])
+            continue
+        logger.info("%s is in %s", file.name, folder)
+        return folder / file.name
+    raise DataError(
+        f"{file.name} could not be downloaded ({'; '.join(reasons)}). To get it by hand: "
+        f"{data_set.directions(folder)}"
+    )
+
+
+def _retrieve(url: str, path: pathlib.Path, sha256: str | None, progress: Progress | None) -> None:
+    import pooch
+
+    pooch.get_logger().setLevel(logging.WARNING)  # it would print what is logged here already
+    source = pooch.create(
+        path=path.parent,
+        base_url="",
+        registry={path.name: sha256 and f"sha256:{sha256}"},
+        urls={path.name: url},
+        retry_if_failed=RETRIES,
+    )
+    downloader = pooch.HTTPDownloader(
+        progressbar=False if progress is None else _ProgressBar(progress),
+        chunk_size=1 << 16,
+        timeout=TIMEOUT_SECONDS,
+        headers={"Accept-Encoding": "identity"},
+        hooks={"response": refuse_insecure_redirect},
+    )
+    source.fetch(path.name, downloader=downloader)
+
+
+def refuse_insecure_redirect(response: Any, **_: Any) -> None:
+    """Follow a server to other addresses, but not from https to something else."""
+    target = urllib.parse.urljoin(response.url, response.headers.get("Location", ""))
+    if response.url.startswith("https:") and not target.startswith("https:"):
+        raise ValueError(f"{target} is no https address")
+
+
+class _ProgressBar:
+    """A progress bar as pooch wants it."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.total = 0
+        self._progress = progress
+        self._done = 0
+
+    def update(self, n_bytes: int) -> None:
+        self._done = min(self._done + n_bytes, self.total or self._done + n_bytes)
+        self._progress(self._done, self.total or None)
+
+    def reset(self) -> None:
+        """Pooch fills the bar at the end; it is not emptied before."""
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+def _reason(error: Exception) -> str:
+    """Why a download failed, in a few words."""
+    response = getattr(error, "response", None)
+    if response is not None:
+        return f"the server says {response.status_code} {response.reason}"
+    text = textwrap.shorten(str(error), 300, placeholder=" ...")
+    return f"no connection, or it broke: {text}" if isinstance(error, OSError) else text

@@ -61,12 +61,8 @@ _LONGEST_MAGIC = max(map(len, _COMPRESSIONS))
 class Content:
     """What a file or pipe holds, without its compression.
 
-    Parameters
-    ----------
-    file
-        A path; "-" for standard input; or an open binary file, which is read from where it is.
-    encoding
-        Of the file, if it is text.
+    The file is a path; "-" for standard input; or an open binary file, which is read from where it
+    is. The encoding matters if it is text.
     """
 
     def __init__(self, file: str | os.PathLike[str] | BinaryIO, encoding: str = UTF8) -> None:
@@ -208,12 +204,27 @@ def reading(name: str) -> Iterator[None]:
         raise DataError(f"{name} is damaged or cut off: {error}") from None
 
 
-def format_of(head: bytes, name: str, encoding: str = UTF8) -> str:
-    """What a file is: by its first bytes, by its name where they say nothing.
+@contextlib.contextmanager
+def replacing(path: pathlib.Path, hint: str = "") -> Iterator[pathlib.Path]:
+    """A file that takes the place of another if all goes well, and else is removed.
 
-    >>> format_of(b'{"a": 1}', "data.txt"), format_of(b"a,b", "data.csv")
-    ('jsonlines', 'csv')
+    DataError says why it cannot be written; errors of the network have no number and pass.
     """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".draft-", dir=path.parent) as folder:
+            draft = pathlib.Path(folder) / path.name
+            yield draft
+            draft.replace(path)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        why = f"({error.strerror or error}){hint}"
+        raise DataError(f"{path.name} cannot be written into {path.parent} {why}") from error
+
+
+def format_of(head: bytes, name: str, encoding: str = UTF8) -> str:
+    """What a file is: by its first bytes, by its name where they say nothing."""
     for magic, kind in _BINARY_FORMATS.items():
         if head.startswith(magic):
             return kind

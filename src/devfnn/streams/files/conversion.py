@@ -15,14 +15,11 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import types as arrow_types
 
-from devfnn.streams.files.columns import LabelColumn, Layout
+from devfnn.arrays import Flags, Floats, Ints
 from devfnn.streams.files.options import ReadOptions
-from devfnn.streams.files.tables import TEXT, Column, Parsed, whole
+from devfnn.streams.files.tables import TEXT, Column, LabelColumn, Layout, Parsed, whole
 from devfnn.streams.stream import BadRow
 from devfnn.types import Chunk
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 FREQUENCY_BUCKETS = 1 << 16
 """Counters of values; beyond that many, two values may share one."""
@@ -39,29 +36,33 @@ PERIODS = {"day": (DAY, 0.0), "week": (7 * DAY, 4 * DAY), "year": (31_556_952.0,
 
 
 @dataclasses.dataclass
-class OneHot:
-    """A column for each value; when all are taken, new values share the last, "other".
+class Numbered:
+    """A number for each value: as the file numbers them, then as they appear.
 
-    A closed one has no such column: a value that was not declared is zero everywhere.
+    One-hot, it is the place of the column that holds a one. When there are `most` values, new ones
+    share the number `other`; with -1 they are zero in all columns.
     """
 
     names: tuple[str, ...]
-    n_slots: int
-    is_open: bool
-    slots: dict[str, int]
-    """The column of every value so far."""
-
-    @classmethod
-    def of(cls, name: str, known: Sequence[str], n_slots: int, is_open: bool) -> "OneHot":
-        """An encoder with columns for known values and spare ones."""
-        spare = [f"{name}#{slot + 1}" for slot in range(len(known), n_slots)]
-        other = [f"{name}=other"] if is_open else []
-        names = (*(f"{name}={value}" for value in known), *spare, *other)
-        return cls(names, n_slots, is_open, {value: slot for slot, value in enumerate(known)})
+    numbers: dict[str, int]
+    """The number of every value so far."""
+    most: int
+    other: int
+    is_onehot: bool = False
 
     def encode(self, codes: Ints, values: Sequence[str], out: Floats) -> None:
-        other = self.n_slots if self.is_open else -1
-        _write_ones(_numbered(codes, values, self.slots, self.n_slots, other), out)
+        found = np.full(len(values) + 1, -1)
+        places, firsts = np.unique(codes, return_index=True)
+        for place in places[np.argsort(firsts)].tolist():
+            if place >= 0:
+                if values[place] not in self.numbers and len(self.numbers) < self.most:
+                    self.numbers[values[place]] = len(self.numbers)
+                found[place] = self.numbers.get(values[place], self.other)
+        numbers = found[codes]
+        if self.is_onehot:
+            _write_ones(numbers, out)
+        else:
+            out[:, 0] = np.where(numbers < 0, np.nan, numbers)
 
 
 @dataclasses.dataclass
@@ -98,20 +99,7 @@ class Frequency:
         self.n_rows += len(codes)
 
 
-@dataclasses.dataclass
-class Codes:
-    """A whole number for each value: as the file numbers them, then as they appear."""
-
-    names: tuple[str, ...]
-    numbers: dict[str, int]
-    """The number of every value so far."""
-
-    def encode(self, codes: Ints, values: Sequence[str], out: Floats) -> None:
-        numbers = _numbered(codes, values, self.numbers, MOST_CODES, MOST_CODES - 1)
-        out[:, 0] = np.where(numbers < 0, np.nan, numbers)
-
-
-CategoryEncoder = OneHot | Hashed | Frequency | Codes
+CategoryEncoder = Numbered | Hashed | Frequency
 """Turns the values of one column into numbers. Knows only values that came before.
 
 `encode` writes the numbers of some rows; codes: (n_rows,), places in `values`, -1 for a missing
@@ -133,29 +121,21 @@ def encoder_for(
     if way == "frequency":
         return Frequency((name,))
     if way == "codes":
-        return Codes((name,), {value: number for number, value in enumerate(known)})
+        numbers = {value: number for number, value in enumerate(known)}
+        return Numbered((name,), numbers, MOST_CODES, MOST_CODES - 1)
     known = known[: options.onehot_slots]
-    if declared is not None and len(declared) <= options.onehot_slots:
-        return OneHot.of(name, known, len(known), is_open=False)
+    is_open = declared is None or len(declared) > options.onehot_slots
     n_slots = min(options.onehot_slots, max(FEWEST_SLOTS, 2 * len(known)))
-    return OneHot.of(name, known, n_slots, is_open=True)
+    return one_hot(name, known, n_slots if is_open else len(known), is_open)
 
 
-def _numbered(
-    codes: Ints, values: Sequence[str], known: dict[str, int], most: int, other: int
-) -> Ints:
-    """The number of each row's value, -1 for a missing one. New values are added as they appear.
-
-    other: number of values that come when there are `most` already
-    """
-    numbers = np.full(len(values) + 1, -1)
-    places, firsts = np.unique(codes, return_index=True)
-    for place in places[np.argsort(firsts)].tolist():
-        if place >= 0:
-            if values[place] not in known and len(known) < most:
-                known[values[place]] = len(known)
-            numbers[place] = known.get(values[place], other)
-    return numbers[codes]
+def one_hot(name: str, known: Sequence[str], n_slots: int, is_open: bool) -> Numbered:
+    """Columns for known values and spare ones; if it is open, one for others when all are taken."""
+    spare = [f"{name}#{slot + 1}" for slot in range(len(known), n_slots)]
+    other = [f"{name}=other"] if is_open else []
+    names = (*(f"{name}={value}" for value in known), *spare, *other)
+    numbers = {value: slot for slot, value in enumerate(known)}
+    return Numbered(names, numbers, n_slots, n_slots if is_open else -1, is_onehot=True)
 
 
 def _hashes(values: Sequence[str], n_buckets: int) -> Ints:
@@ -195,11 +175,6 @@ class Category(NamedTuple):
 
     codes: Ints
     values: Sequence[str]
-
-
-def cyclic_names(name: str) -> tuple[str, ...]:
-    """Names of the features of a timestamp."""
-    return tuple(f"{name}_{period}_{part}" for period in PERIODS for part in ("sin", "cos"))
 
 
 def cyclic_features(seconds: Floats) -> Floats:
@@ -247,7 +222,8 @@ class Converter:
             for each in self._categories
         }
         names: dict[str, tuple[str, ...]] = {each.name: (each.name,) for each in layout.features}
-        names |= {name: cyclic_names(name) for name in layout.cyclic}
+        cycles = [f"{period}_{part}" for period in PERIODS for part in ("sin", "cos")]
+        names |= {name: tuple(f"{name}_{each}" for each in cycles) for name in layout.cyclic}
         names |= {name: each.names for name, each in self._encoders().items()}
         edges = itertools.accumulate(map(len, names.values()), initial=0)
         self._places = dict(
@@ -303,7 +279,7 @@ class Converter:
         chunk = Chunk(X, y, self._times(table), labelled)
         return ConvertedRows(chunk, categories, bad, parsed.n_rows)
 
-    def _labels(self, table: pa.Table) -> tuple[Any, npt.NDArray[np.bool_] | None, dict[int, str]]:
+    def _labels(self, table: pa.Table) -> tuple[Any, Flags | None, dict[int, str]]:
         """Labels, which of them are there, and what is wrong with the others."""
         if self._label is None:
             return np.full(table.num_rows, None, object), np.zeros(table.num_rows, bool), {}
@@ -357,6 +333,6 @@ def _made_different(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _rows_with(test: npt.NDArray[np.bool_]) -> list[int]:
+def _rows_with(test: Flags) -> list[int]:
     """Rows in which something holds; mostly none."""
     return np.flatnonzero(test.any(axis=1)).tolist() if test.any() else []

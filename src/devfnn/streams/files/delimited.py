@@ -1,6 +1,7 @@
-"""CSV: any delimiter, with or without names, parsed by pyarrow in pieces.
+"""CSV and ARFF, parsed by pyarrow in pieces.
 
-How a file is written is inferred from its first rows: delimiter, header, decimal point.
+How a CSV file is written is inferred from its first rows: delimiter, header, decimal point. ARFF,
+the format of Weka and MOA, has a header with types, then rows like CSV.
 """
 
 import csv
@@ -18,14 +19,15 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from devfnn.errors import DataError
+from devfnn.streams.files import tables
 from devfnn.streams.files.content import BYTE_ORDER_MARK, Content
 from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.files.splitting import QUOTE, last_quoted_end, row_pieces
 from devfnn.streams.files.tables import (
+    Column,
     Parsed,
     TableReader,
     Types,
-    cast_texts,
     columns_of,
     without_marks,
 )
@@ -44,6 +46,15 @@ MOSTLY = 0.9
 
 SPACED = ("%s", " %s", "%s ", " %s ")
 """How a text that stands for a missing value may be written."""
+
+_LINE_END = rb"[^\r\n]*(?:\r\n|\n|\r|\Z)"
+_DATA = re.compile(rb"(?im)^[ \t]*@data\b" + _LINE_END)
+_COMMENT = re.compile(rb"(?m)^[ \t]*%" + _LINE_END)
+_UNLIKE_CSV = (b"\\", b"\t", b" ,", b", ", b"\n ", b" \n", b" \r")
+
+_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_ATTRIBUTE = re.compile(rf"(?i)@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.+)")
+_VALUE = re.compile(rf"\s*({_QUOTED}|[^,]*?)\s*,")
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +85,7 @@ class DelimitedRows:
         for name in types:
             if self.decimal_point != "." and pa.types.is_floating(types[name]):
                 columns[name] = pc.replace_substring(columns[name], self.decimal_point, ".")
-        return cast_texts(parsed.with_columns(columns), types)
+        return parsed.with_columns(columns).cast_texts(types)
 
     def read(self, piece: bytes, types: Types | None) -> Parsed:
         """A piece as pyarrow reads it; rows of another width are bad."""
@@ -277,3 +288,88 @@ def _warn_of_odd_numbers(
                 "see the options numeric and missing_values",
                 *(file, name, odd[0]),
             )
+
+
+# ---- ARFF
+
+
+class ArffReader(TableReader):
+    """An ARFF file. Its last column is the label unless another is called so."""
+
+    def __init__(self, content: Content, options: ReadOptions) -> None:
+        self._content = content
+        head = content.text_head()
+        data = _DATA.search(head)
+        if data is None:
+            raise DataError(f"{content.name} has no @data line in its first lines")
+        self.columns = _arff_columns(head[: data.start()], content.name)
+        self._start = data.end()
+        lines = _COMMENT.sub(b"", head[data.end() :]).splitlines(keepends=True)
+        self.first_piece = b"".join(lines[: options.inspect_rows])
+        if not self.first_piece.strip():
+            raise DataError(f"{content.name} has no rows")
+        if self.first_piece.lstrip().startswith(b"{"):
+            raise DataError(f"{content.name} has sparse rows, which are not read; write all values")
+        self._rows = DelimitedRows(
+            [column.name for column in self.columns],
+            tuple(dict.fromkeys((*options.missing_values, "?"))),
+        )
+        types = {each.name: each.data_type for each in self.columns if each.data_type is not None}
+        self.first = self.parse(self.first_piece, types).table
+
+    def pieces(self) -> Iterator[bytes]:
+        return row_pieces(self._content, n_skipped=self._start)
+
+    def parse(self, piece: bytes, types: Types) -> Parsed:
+        """The rows of a piece: fast if they are like CSV with one kind of quotes."""
+        if b"%" in piece:
+            piece = _COMMENT.sub(b"", piece)
+        quotes = [quote for quote in "'\"" if quote.encode() in piece]
+        if len(quotes) == 1 and not any(mark in piece for mark in _UNLIKE_CSV):
+            parsed = dataclasses.replace(self._rows, quote=quotes[0]).parse(piece, types)
+            n_lines = piece.count(b"\n") + (not piece.endswith(b"\n"))
+            if not parsed.bad and parsed.table.num_rows == n_lines:
+                return parsed
+        if quotes:
+            out = io.StringIO()
+            lines = filter(str.strip, piece.decode().splitlines())
+            csv.writer(out, lineterminator="\n").writerows(map(_arff_values, lines))
+            piece = out.getvalue().encode()
+        return self._rows.parse(piece, types)
+
+
+def _arff_values(line: str) -> list[str]:
+    """The values of a line that has commas between them."""
+    return [_unquoted(match[1]) for match in _VALUE.finditer(f"{line},")]
+
+
+def _arff_columns(header: bytes, name: str) -> list[Column]:
+    columns = []
+    for line in map(str.strip, header.removeprefix(BYTE_ORDER_MARK).decode().splitlines()):
+        if line.lower().startswith("@attribute"):
+            match = _ATTRIBUTE.fullmatch(line)
+            if match is None:
+                raise DataError(f"{name}: this line of the header is not understood: {line[:80]}")
+            columns.append(_arff_column(_unquoted(match[1]), match[2], name))
+    if not columns:
+        raise DataError(f"{name} has no @attribute lines")
+    if len({column.name for column in columns}) < len(columns):
+        raise DataError(f"{name} has two attributes of the same name")
+    return columns
+
+
+def _arff_column(name: str, text: str, file: str) -> Column:
+    if text.startswith("{") and text.endswith("}"):
+        return Column(name, tables.TEXT, values=tuple(dict.fromkeys(_arff_values(text[1:-1]))))
+    types = dict.fromkeys(("numeric", "real", "integer"), tables.NUMBER)
+    types |= {"string": tables.TEXT, "date": tables.TIME}
+    for word, data_type in types.items():
+        if text.lower().startswith(word):
+            return Column(name, data_type)
+    raise DataError(f"{file}: attribute {name!r} is of type {text}, which is not read here")
+
+
+def _unquoted(text: str) -> str:
+    if len(text) > 1 and text[0] in "'\"" and text[-1] == text[0]:
+        return re.sub(r"\\(.)", r"\1", text[1:-1])
+    return text

@@ -12,15 +12,7 @@ from devfnn.errors import DataError
 from devfnn.streams.files.content import BYTE_ORDER_MARK, Content
 from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.files.splitting import row_pieces
-from devfnn.streams.files.tables import (
-    Parsed,
-    TableReader,
-    Types,
-    cast_texts,
-    columns_of,
-    fitted,
-    without_marks,
-)
+from devfnn.streams.files.tables import Parsed, TableReader, Types, columns_of, without_marks
 
 NESTED = (dict, list)
 
@@ -78,7 +70,7 @@ class JsonLinesReader(TableReader):
         if table.num_rows != n_lines:  # an object on two lines, two on one, or an empty line
             return self._parse_slowly(piece, types)
         columns = {name: without_marks(table.column(name), self._missing) for name in texts}
-        return fitted(Parsed(table, {}).with_columns(columns), types)
+        return Parsed(table, {}).with_columns(columns).fitted(types)
 
     def _parse_slowly(self, piece: bytes, types: Types) -> Parsed:
         """Line by line, to find out which are bad."""
@@ -96,7 +88,7 @@ class JsonLinesReader(TableReader):
             name: pa.array([_text(row.get(name), self._missing) for row in rows], pa.string())
             for name in types
         }
-        return cast_texts(Parsed(pa.table(columns), bad), types)
+        return Parsed(pa.table(columns), bad).cast_texts(types)
 
 
 def _row(line: bytes) -> Any:

@@ -24,71 +24,55 @@ ColumnName = str | int
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ReadOptions:
-    """Everything that can be said about a file. The defaults find out by themselves.
-
-    Parameters
-    ----------
-    format
-        One of csv, arff, jsonlines, parquet, arrow, npz; None looks at the content, then the name.
-    label
-        Column with the label. "auto": one called class, label, target or y, else the last one.
-        None: the file has no labels.
-    time
-        Column that says when a row came, for chunks and delays by time. It is no feature.
-    ignore
-        Columns that are left out.
-    categorical, numeric
-        Columns that are categories though they look like numbers, and the other way round.
-    cyclic
-        Timestamps to be turned into sine and cosine of the time of day, week and year. Other
-        timestamps become seconds since 1970.
-    category_values
-        Columns that are categories, each with all its values, in the order of their one-hot columns
-        or codes; as ARFF declares them.
-    categories, onehot_slots, hash_buckets
-        How a category becomes numbers. `onehot`: a column for each value, as they appear; when
-        `onehot_slots` are taken, later values share the column "other". `hash`: one of
-        `hash_buckets` columns. `frequency`: the share of rows so far that had this value. `codes`:
-        a number for each value. `auto`: one-hot if the first rows have few values, else frequency.
-    missing
-        What to do with missing features. `keep`: NaN. `bad`: the row is bad. `mean`: the mean of
-        the feature so far. A missing category has zeros in all its one-hot columns. A missing
-        label is None, and not to be learned.
-    missing_values
-        Texts that stand for a missing value, instead of the usual ones. Nothing at all is always
-        missing.
-    on_bad_row
-        `error`, `skip` or `count`: a row with too many or too few values, text in a column of
-        numbers, an infinite value.
-    delimiter, header, names
-        Of a CSV file: what separates values, and whether the first row holds names; None finds out.
-        Names of all columns, for a file without a header or in place of it. Spaces around values
-        mean nothing; a decimal comma is recognised.
-    encoding
-        Of a CSV, ARFF or JSON file. Bytes that do not fit are an error, whatever `on_bad_row` says.
-    inspect_rows
-        Rows from which types, label values and categories are inferred.
-    """
+    """Everything that can be said about a file. The defaults find out by themselves."""
 
     format: str | None = None
+    """csv, arff, jsonlines, parquet, arrow or npz; None looks at the content, then the name."""
     label: ColumnName | None = "auto"
+    """Column with the label. "auto": one called class, label, target or y, else the last one. None:
+    the file has no labels."""
     time: ColumnName | None = None
+    """Column that says when a row came, for chunks and delays by time. It is no feature."""
     ignore: Sequence[ColumnName] = ()
+    """Columns that are left out."""
     categorical: Sequence[ColumnName] = ()
+    """Columns that are categories though they look like numbers."""
     numeric: Sequence[ColumnName] = ()
+    """Columns that are numbers though they look like categories."""
     cyclic: Sequence[ColumnName] = ()
+    """Timestamps to be turned into sine and cosine of the time of day, week and year. Other
+    timestamps become seconds since 1970."""
     category_values: Mapping[ColumnName, Sequence[str]] = dataclasses.field(default_factory=dict)
+    """Columns that are categories, each with all its values, in the order of their one-hot columns
+    or codes; as ARFF declares them."""
     categories: str = "auto"
+    """How a category becomes numbers. `onehot`: a column for each value, as they appear; when
+    `onehot_slots` are taken, later values share the column "other". `hash`: one of `hash_buckets`
+    columns. `frequency`: the share of rows so far that had this value. `codes`: a number for each
+    value. `auto`: one-hot if the first rows have few values, else frequency."""
     onehot_slots: int = 12
     hash_buckets: int = 16
     missing: str = "keep"
+    """What to do with missing features. `keep`: NaN. `bad`: the row is bad. `mean`: the mean of the
+    feature so far. A missing category has zeros in all its one-hot columns. A missing label is
+    None, and not to be learned."""
     missing_values: Sequence[str] = MISSING_VALUES
+    """Texts that stand for a missing value, instead of the usual ones. Nothing at all is always
+    missing."""
     on_bad_row: str = "error"
+    """`error`, `skip` or `count`: a row with too many or too few values, text in a column of
+    numbers, an infinite value."""
     delimiter: str | None = None
+    """What separates the values of a CSV file; None finds out. Spaces around values mean nothing; a
+    decimal comma is recognised."""
     header: bool | None = None
+    """Whether the first row of a CSV file holds names; None finds out."""
     names: Sequence[str] | None = None
+    """Names of all columns, for a CSV file without a header or in place of it."""
     encoding: str = "utf8"
+    """Of a CSV, ARFF or JSON file. Bytes that do not fit are an error, whatever on_bad_row says."""
     inspect_rows: int = 1000
+    """Rows from which types, label values and categories are inferred."""
     chunk_rows: int = 500
 
     def __post_init__(self) -> None:

@@ -25,16 +25,11 @@ def read(file: str | os.PathLike[str] | BinaryIO, **options: Any) -> Stream:
 
     The first rows are looked at when this is called; the rest is read when it is asked for.
 
-    Parameters
-    ----------
-    file
-        A path; "-" for standard input; or an open binary file. CSV (any delimiter, header or not),
-        ARFF, JSON lines, Parquet, Arrow IPC and NPZ; gzip, bzip2, xz or zstd around it.
-    **options
-        As in `ReadOptions`: the label's column, categories, timestamps, missing values, bad rows.
+    The file is a path; "-" for standard input; or an open binary file. It is CSV (any delimiter,
+    header or not), ARFF, JSON lines, Parquet, Arrow IPC or NPZ; gzip, bzip2, xz or zstd around it.
+    `ReadOptions` has the options: the label's column, categories, timestamps, missing values, bad
+    rows.
 
-    Examples
-    --------
     >>> import io
     >>> rows = io.BytesIO(b"temperature,sky,rain\\n12.5,grey,yes\\n21.0,blue,no\\n")
     >>> stream = read(rows, label="rain", categories="codes")
@@ -51,8 +46,8 @@ class _FileSource:
     """A file whose columns are understood."""
 
     def __init__(self, content: Content, options: ReadOptions) -> None:
-        from devfnn.streams.files.columns import LabelColumn, Layout
         from devfnn.streams.files.conversion import Converter
+        from devfnn.streams.files.tables import LabelColumn, Layout
 
         self.content = content
         with _arrow_errors(content.name):
@@ -138,11 +133,9 @@ def _arrow_errors(name: str) -> Iterator[None]:
 
 def _reader(content: Content, options: ReadOptions) -> "TableReader":
     """The reader of a file's format."""
-    from devfnn.streams.files.arff import ArffReader
-    from devfnn.streams.files.columnar import ArrowReader, ParquetReader
-    from devfnn.streams.files.delimited import DelimitedReader
+    from devfnn.streams.files.columnar import ArrowReader, NpzReader, ParquetReader
+    from devfnn.streams.files.delimited import ArffReader, DelimitedReader
     from devfnn.streams.files.jsonlines import JsonLinesReader
-    from devfnn.streams.files.npz import NpzReader
 
     readers: dict[str, Callable[[Content, ReadOptions], TableReader]] = {
         "csv": DelimitedReader,

@@ -155,8 +155,7 @@ def agrawal(
 ) -> Stream:
     """9 features of people who ask for a loan, up to 10 rules.
 
-    Each function of `Agrawal` is a concept, which lasts 10,000 rows by default. All other options
-    are in `StreamOptions`.
+    Each function of `Agrawal` lasts 10,000 rows by default; see `StreamOptions`.
     """
     concepts = [Agrawal(function, perturbation) for function in listed("functions", functions)]
     return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=10_000))

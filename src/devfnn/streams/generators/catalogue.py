@@ -4,9 +4,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from devfnn.streams.generators.agrawal import agrawal
-from devfnn.streams.generators.functions import mixed, sine, stagger
+from devfnn.streams.generators.functions import led, mixed, sine, stagger
 from devfnn.streams.generators.hyperplane import hyperplane
-from devfnn.streams.generators.led import led
 from devfnn.streams.generators.rbf import rbf
 from devfnn.streams.generators.rfid import rfid
 from devfnn.streams.generators.sea import imbalanced_sea, sea

@@ -70,8 +70,6 @@ def drifting(
     Concepts have the same features and classes. `StreamOptions` has the options: drift, noise,
     imbalance, chunks, seed.
 
-    Examples
-    --------
     Two concepts, a gradual drift, then the first one again, at once:
 
     >>> from devfnn.streams import SEA

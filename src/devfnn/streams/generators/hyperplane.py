@@ -134,8 +134,6 @@ def hyperplane(
     default one of several concepts lasts 10,000 rows, and `noise` is 0.05. All other options are in
     `Hyperplane` and `StreamOptions`.
 
-    Examples
-    --------
     Two planes, and 2000 rows in which the first turns into the second:
 
     >>> turning = hyperplane(

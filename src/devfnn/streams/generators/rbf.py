@@ -47,8 +47,6 @@ class RandomRBF:
     """Decides centres, spreads, weights and the directions in which centres move."""
     speed: float = 0.0
     """Distance a centre moves with every row. It turns back at 0 and at 1."""
-    n_moving: int | None = None
-    """How many centres move, the first ones; None for all."""
 
     def __post_init__(self) -> None:
         whole_number("n_features", self.n_features, low=1, high=MOST_FEATURES)
@@ -56,8 +54,6 @@ class RandomRBF:
         whole_number("n_centroids", self.n_centroids, low=self.n_classes)
         whole_number("seed", self.seed, low=0)
         finite_number("speed", self.speed, low=0)
-        if self.n_moving is not None:
-            whole_number("n_moving", self.n_moving, low=0, high=self.n_centroids)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -71,11 +67,6 @@ class RandomRBF:
     def n_draws(self) -> int:
         return self.n_features + 3
 
-    @property
-    def is_moving(self) -> bool:
-        """Whether centres move by themselves."""
-        return self.speed > 0 and self.n_moving != 0
-
     def clouds(self) -> Clouds:
         """The clouds as they are at the start."""
         rng = np.random.default_rng(self.seed)
@@ -84,12 +75,10 @@ class RandomRBF:
         spreads, weights = rng.random((2, self.n_centroids))
         directions = rng.standard_normal(shape)
         speeds = self.speed * directions / np.linalg.norm(directions, axis=1, keepdims=True)
-        if self.n_moving is not None:
-            speeds[self.n_moving :] = 0.0
         return Clouds(centres, spreads, weights, speeds)
 
     def start(self) -> Maker:
-        if self.is_moving:
+        if self.speed:
             return _Moving(self)
         clouds = self.clouds()
 
@@ -112,7 +101,7 @@ class RandomRBF:
     def between(self, other: "RandomRBF", shares: Floats) -> Maker:
         if self.n_centroids != other.n_centroids:
             raise InputError("incremental drift needs concepts with equally many centres")
-        if self.is_moving or other.is_moving:
+        if self.speed or other.speed:
             raise InputError(
                 "centres move by themselves or by incremental drift, not both; set speed to 0"
             )

@@ -58,8 +58,6 @@ def sea(
     Each threshold is a concept, which lasts 12,500 rows by default; `noise` is 0.1. All other
     options are in `StreamOptions`.
 
-    Examples
-    --------
     >>> stream = sea(2000, rows_per_concept=800)
     >>> stream.drift_positions
     (800, 1600)
