@@ -136,11 +136,6 @@ def test_a_run_that_goes_on_says_only_what_is_new():
     assert watch([], 1000, before=results()) == ""
 
 
-def test_without_a_known_length_lines_come_when_rows_double():
-    lines = watch(results(n_chunks=45), None).splitlines()
-    assert [line.split()[0] for line in lines] == ["1,000", "2,000", "4,000"]
-
-
 def test_a_slow_run_of_unknown_length_is_not_silent(monkeypatch):
     ticks = itertools.count(0, 4)
     monkeypatch.setattr("devfnn.display.live.time.monotonic", lambda: next(ticks))

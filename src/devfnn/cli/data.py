@@ -130,14 +130,11 @@ def head(
         chunks = list(stream)
         if not chunks:
             raise DataError(f"{chosen.name} has no rows")
-        chunk = joined(chunks)
-        columns, *lines = _lines(chunk, stream.feature_names)
+        columns, *lines = _lines(joined(chunks), stream.feature_names)
         result.write_json({"stream": chosen.name, "columns": columns, "rows": lines})
         for line in (columns, *lines):
             table.add_row(line)
-    tables = display.head_tables(
-        chunk, stream.feature_names, _class_names(stream), output.screen.width
-    )
+    tables = display.head_tables(columns, lines, _class_names(stream), output.screen.width)
     output.screen.print(*tables)
 
 

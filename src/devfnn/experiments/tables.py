@@ -279,14 +279,16 @@ def _stream_rows(stream: str, cells: Cells) -> list[dict[str, Any]]:
 def _measured(seeds: Sequence[Result]) -> dict[str, Any]:
     """What was measured, as means over seeds; None for all if there is no result."""
     first = seeds[0] if seeds else {}
-    about = {"scaling": first.get("scaling"), "rows": first.get("rows")}
-    end = mean((_per_chunk(result, "rules") or [None])[-1] for result in seeds)
-    about |= {"rules_end": end, "n_seeds": len(seeds) or None, "seeds_std": _seeds_std(seeds)}
-    return {key: mean(_value(result, key) for result in seeds) for key in MEASURES} | about
+    return {key: mean(_value(result, key) for result in seeds) for key in MEASURES} | {
+        "scaling": first.get("scaling"),
+        "rows": first.get("rows"),
+        "rules_end": mean((_per_chunk(result, "rules") or [None])[-1] for result in seeds),
+        "n_seeds": len(seeds) or None,
+        "seeds_std": _seeds_std(seeds),
+    }
 
 
 def _seeds_std(seeds: Sequence[Result]) -> float | None:
-    """How far the accuracies of seeds differ."""
     return deviation(result.get("accuracy_mean") for result in seeds)
 
 
@@ -355,7 +357,6 @@ def _peer_row(system: str, cells: Cells, ranking: Ranking | None) -> dict[str, A
 
 
 def _about_ranks(ranking: Ranking | None, n_streams: int) -> list[str]:
-    """What the ranks and their tests say."""
     if ranking is None:
         return ["No rank: that needs two models or more, and two streams that all have."]
     shared = f"the {ranking.n_streams} of {n_streams} streams"

@@ -89,7 +89,6 @@ def standing_values(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def _accuracies(comparison: Comparison) -> Iterator[page.Part]:
-    """A table of all models on all streams."""
     values, models = standing_values(comparison), comparison["models"]
     has_seeds = any(row["std"] is not None for row in values)
     spread = ", mean ± standard deviation over seeds" if has_seeds else ""
@@ -122,7 +121,6 @@ def _accuracy(row: Mapping[str, Any], best: str) -> Markup:
 
 
 def _tests(comparison: Comparison) -> Iterator[page.Part]:
-    """The results of the tests in words, as a diagram and as a table of pairs."""
     if not comparison.get("ranking"):
         yield (
             "There is no ranking in the comparison: it needs at least two models that have all run "
@@ -169,7 +167,6 @@ def _p_value(ranking: Ranking, one: str, other: str) -> str:
 
 
 def _costs(comparison: Comparison) -> Iterator[page.Part]:
-    """Time, memory, labels and structure of every model."""
     yield [
         page.picture(
             "Accuracy against speed",
@@ -221,16 +218,6 @@ def remarks(comparison: Comparison, results: Sequence[Result]) -> Iterator[str]:
     yield from _about_cells(comparison)
     if comparison.get("ranking"):
         yield from _about_tests(comparison["ranking"])
-    cut = [
-        f"{each['model']} on {each['stream']}"
-        for each in results
-        if each.get("is_complete") is False
-    ]
-    if cut:
-        yield f"Some runs were interrupted: {listed(cut, MOST_NAMED)}."
-    versions = sorted({str(each.get("version")) for each in results})
-    if len(versions) > 1:
-        yield f"Runs were made by different versions: {listed(versions, MOST_NAMED)}."
     if differing := _unlike_settings(results):
         names = listed(differing, MOST_NAMED)
         yield f"Runs on the same stream and seed differ in their settings: {names}."

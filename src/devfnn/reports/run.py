@@ -85,7 +85,6 @@ def run_report(result: Result) -> str:
 
 
 def _about(result: Result) -> str:
-    """Size of the run in one line."""
     chunks = f" of {count(result['chunk_rows'])}" if result.get("chunk_rows") else ""
     parts = [f"{count(result['rows'])} rows", f"{count(result['chunks'])} chunks{chunks}"]
     keys = ("preset", "scaling", "seed")
@@ -135,7 +134,6 @@ def _tiles(result: Result) -> list[tuple[str, str, str]]:
 
 
 def _run_pictures(result: Result) -> page.Part:
-    """Figures over the rows of the stream."""
     has_layers = result.get("layers_mean") is not None
     panels = "Accuracy, layers, rules" if has_layers else "Accuracy"
     n_features = len(result.get("feature_names") or [])
@@ -187,7 +185,6 @@ def measure_values(result: Result) -> list[dict[str, Any]]:
 
 
 def _measures(result: Result) -> Iterator[page.Part]:
-    """A table of all measures with their meaning."""
     values = measure_values(result)
     if not values:
         yield "Nothing was measured: no row was predicted and has a label."
@@ -207,7 +204,6 @@ def _measures(result: Result) -> Iterator[page.Part]:
 
 
 def _classes(result: Result) -> Iterator[page.Part]:
-    """Precision, recall, F1 and rows of each class, and how they were predicted."""
     classes = result.get("per_class") or []
     if not classes:
         yield "The result has no measures by class."
@@ -269,7 +265,6 @@ def _drift(result: Result) -> Iterator[page.Part]:
 
 
 def _events(result: Result) -> Iterator[page.Part]:
-    """Events by kind, and listed with their reasons."""
     log, counts = result.get("event_log") or [], result.get("events") or {}
     if not log:
         yield "The structure of the model did not change, or the model has no events."
