@@ -6,8 +6,7 @@ import itertools
 import pytest
 import rich.console
 
-from devfnn.display import watched
-from devfnn.display.live import grid_bar
+from devfnn.display.live import grid_bar, watched
 from devfnn.experiments import StreamSettings
 from devfnn.experiments.grid import Outcome, cells_of
 from display.made import console, results

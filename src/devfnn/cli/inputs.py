@@ -30,9 +30,6 @@ from devfnn.types import Chunk
 FLAGS = {"chunk_rows": "--chunk-rows", "n_rows": "--rows", "seed": "--seed", "label": "--label"}
 """Options of streams that have options of their own on the command line."""
 
-MOST_NAMES = 20
-"""Features that a message lists."""
-
 Rows = Annotated[int | None, typer.Option(min=1, help="Rows to read at most.")]
 ChunkRows = Annotated[int, typer.Option(min=1, help="Rows in a chunk.")]
 Skip = Annotated[int, typer.Option(min=0, metavar="ROWS", help="Rows to skip at the start.")]
@@ -59,7 +56,7 @@ class StreamChoice:
     name: str = typer.Argument(
         metavar="STREAM", help="A generator, a data set, a file, or - for a pipe."
     )
-    seed: int = typer.Option(0, min=0, help="Seed of a generated stream.")
+    seed: int = typer.Option(0, min=0, help="Seed of a generated stream, and of the model.")
     label: str | None = typer.Option(
         None, help="Column with the label: a name, a position from 0, or none."
     )
@@ -196,8 +193,8 @@ def with_features_of(model: DEVFNN, stream: Stream, name: str) -> Stream:
     if _are_made_up(given):
         hint = f". If {given[-1]} is the label, add --label {given[-1]}"
     raise DataError(
-        f"{name} lacks the feature {missing[0]!r}{more}; it has {listed(given, MOST_NAMES)}, "
-        f"the model needs {listed(wanted, MOST_NAMES)}" + hint
+        f"{name} lacks the feature {missing[0]!r}{more}; it has {listed(given)}, "
+        f"the model needs {listed(wanted)}" + hint
     )
 
 

@@ -19,17 +19,11 @@ from devfnn.evaluation import ChunkResult
 from devfnn.experiments.grid import Outcome
 from devfnn.formatting import count, percent, seconds
 
-RECENT_CHUNKS = 10
-"""Chunks over which the current accuracy is taken."""
+RECENT_CHUNKS, PLAIN_LINES = 10, 10
+"""Chunks of the current accuracy, and lines printed over a run if there is no terminal."""
 
-REFRESH_SECONDS = 0.1
-"""Time between two updates of the panel."""
-
-PLAIN_LINES = 10
-"""Lines printed over a run if the console is not a terminal."""
-
-SILENT_SECONDS = 5.0
-"""Time between two lines if the length of the run is not known."""
+REFRESH_SECONDS, SILENT_SECONDS = 0.1, 5.0
+"""Time between two updates of the panel, and between two lines of a run of unknown length."""
 
 
 @contextlib.contextmanager
@@ -57,11 +51,11 @@ def download_bar(console: rich.console.Console) -> Iterator[Callable[[int, int |
 
 @contextlib.contextmanager
 def rows_bar(
-    console: rich.console.Console, doing: str, n_rows: int | None
+    console: rich.console.Console, doing: str, total: int | None, what: str = "rows"
 ) -> Iterator[Callable[[int], object]]:
-    """Shows the rows done so far; `n_rows` is their total if it is known."""
-    columns = ("{task.completed:,} rows", rich.progress.TimeElapsedColumn())
-    with _bar(console, doing, *columns, total=n_rows) as update:
+    """Shows how many are done; `total` if it is known."""
+    columns = (f"{{task.completed:,}} {what}", rich.progress.TimeElapsedColumn())
+    with _bar(console, doing, *columns, total=total) as update:
         yield lambda done: update(completed=done)
 
 

@@ -17,11 +17,8 @@ from devfnn.streams.stream import Stream
 GAP, EDGES = 2, 2
 """Blanks between two columns of a table, and around all of them."""
 
-MOST_CLASSES = 4
-"""Classes whose shares are shown for each chunk; the rest are summed up."""
-
-MOST_LINES = 20
-"""Lines of a table of chunks; with more chunks a line stands for several."""
+MOST_LINES, MOST_CLASSES = 20, 4
+"""Of a table of chunks: lines, which may stand for several, and classes whose shares are shown."""
 
 MOST_CLASS_LINES = 30
 """Lines of a table of classes; the rest are summed up."""
@@ -132,7 +129,6 @@ def _balance(group: Description) -> str:
 
 
 def _ranges(group: Description) -> list[str]:
-    """Lowest and highest value of each feature."""
     ends = zip(group.lows.tolist(), group.highs.tolist(), strict=True)
     return [f"{number(low, digits=3)} .. {number(high, digits=3)}" for low, high in ends]
 

@@ -26,40 +26,36 @@ def timings(
     in NumPy, row by row; loop_share: what the loop takes on top of the model's own time
     """
     for stream, model in itertools.product(streams, models):
-        yield _timed(model, stream, n_rows, n_repeats)
-
-
-def _timed(model: str, stream: str, n_rows: int, n_repeats: int) -> dict[str, Any]:
-    name, _, preset = model.partition("@")
-    about = StreamSettings(name=stream, rows=n_rows, chunk_rows=500)
-    settings = RunSettings(stream=about, model=name, preset=preset or None)
-    rates, ratios, shares = [], [], []
-    for repeat in range(n_repeats + 1):
-        run = Run(settings)
-        run.source.start = list(run.source).copy  # so that making rows is not timed
-        start = time.perf_counter()
-        for _ in run:
-            pass
-        wall = time.perf_counter() - start
-        own = sum(each.seconds_predict + each.seconds_learn for each in run.results)
-        rate = run.loop.n_rows / own
-        if repeat:  # the first one loads compiled code and fills caches
-            rates.append(rate)
-            ratios.append(rate * yardstick_seconds(len(run.stream.feature_names)))
-            shares.append(wall / own - 1.0)
-    result = run.result()
-    return {
-        "model": model,
-        "stream": stream,
-        "n_features": len(run.stream.feature_names),
-        "n_classes": len(result["classes"]),
-        "rows": result["rows"],
-        "accuracy_mean": result["accuracy_mean"],
-        "rows_per_second": statistics.median(rates),
-        "times_yardstick": statistics.median(ratios),
-        "loop_share": statistics.median(shares),
-        "model_bytes": result["model_bytes"],
-    }
+        name, _, preset = model.partition("@")
+        about = StreamSettings(name=stream, rows=n_rows, chunk_rows=500)
+        settings = RunSettings(stream=about, model=name, preset=preset or None)
+        rates, ratios, shares = [], [], []
+        for repeat in range(n_repeats + 1):
+            run = Run(settings)
+            run.source.start = list(run.source).copy  # so that making rows is not timed
+            start = time.perf_counter()
+            for _ in run:
+                pass
+            wall = time.perf_counter() - start
+            own = sum(each.seconds_predict + each.seconds_learn for each in run.results)
+            rate = run.loop.n_rows / own
+            if repeat:  # the first one loads compiled code and fills caches
+                rates.append(rate)
+                ratios.append(rate * yardstick_seconds(len(run.stream.feature_names)))
+                shares.append(wall / own - 1.0)
+        result = run.result()
+        yield {
+            "model": model,
+            "stream": stream,
+            "n_features": len(run.stream.feature_names),
+            "n_classes": len(result["classes"]),
+            "rows": result["rows"],
+            "accuracy_mean": result["accuracy_mean"],
+            "rows_per_second": statistics.median(rates),
+            "times_yardstick": statistics.median(ratios),
+            "loop_share": statistics.median(shares),
+            "model_bytes": result["model_bytes"],
+        }
 
 
 def yardstick_seconds(n_features: int) -> float:

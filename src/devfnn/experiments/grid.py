@@ -86,9 +86,7 @@ def cells_of(
     changes: Mapping[str, Mapping[str, Any]] | None = None,
     common: Mapping[str, Any] | None = None,
 ) -> list[Cell]:
-    """Every model on every stream with the seeds 0, 1, ...
-
-    Where neither the stream nor the model draws anything, one seed is enough.
+    """Every model on every stream with the seeds 0, 1, ..., or with one if nothing is drawn.
 
     models: names, with a preset after @ if need be; changes: parameters by model
     common: what is the same for all, `scaling` and `procedure` of `RunSettings`
@@ -126,8 +124,7 @@ def cells_of(
 def run_grid(cells: Sequence[Cell], folder: pathlib.Path, n_jobs: int = 1) -> Iterator[Outcome]:
     """Run what has not been run; outcomes as they come, those of earlier calls first.
 
-    folder: where the results go, one file for each; DataError if it holds results of other settings
-    n_jobs: processes at a time, one core each
+    Every result is a file of the folder; DataError if one is of other settings.
     """
     waiting = []
     for cell in cells:
@@ -222,9 +219,6 @@ def comparison_of(outcomes: Sequence[Outcome], *, post_hoc: PostHoc = "nemenyi")
         for cell, result, *_ in outcomes
         if result is not None
     ]
-    cells.sort(
-        key=lambda cell: (streams.index(cell["stream"]), models.index(cell["model"]), cell["seed"])
-    )
     accuracies = {
         pair: mean_accuracy(cell for cell in cells if (cell["stream"], cell["model"]) == pair)
         for pair in itertools.product(streams, models)

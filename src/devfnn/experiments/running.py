@@ -137,7 +137,6 @@ def evaluate(
 
 
 def _measured(loop: Prequential, results: Sequence[ChunkResult], stream: Stream) -> dict[str, Any]:
-    """What a run measured, and with what, as plain data."""
     if not results:
         raise DataError("a stream without rows gives no result")
     model, is_devfnn = loop.model, isinstance(loop.model, DEVFNN)
@@ -260,10 +259,9 @@ def scaled_online(stream: Stream, *, by_row: bool = False) -> Iterator[Chunk]:
             late = late._replace(X=scaler.transform(late.X))
         if is_first and by_row:
             X = np.concatenate([chunk.X[:0], *_piecewise(chunk.X, scaler)])
-        elif is_first:
-            _absorb(scaler, chunk.X)
-            X = scaler.transform(chunk.X)
         else:
+            if is_first:
+                _absorb(scaler, chunk.X)
             X = scaler.transform(chunk.X)
         yield chunk._replace(X=X, late=late)
         if not is_first:
@@ -282,7 +280,6 @@ def _piecewise(X: Floats, scaler: OnlineScaler) -> Iterator[Floats]:
 
 
 def _absorb(scaler: OnlineScaler, X: Floats) -> None:
-    """Let the scaler see a chunk."""
     start = 0
     while (due := scaler.absorb(X, start)) < len(X):
         scaler.remake()

@@ -21,9 +21,6 @@ from devfnn.streams.stream import Stream, from_arrays
 ENDLESS_ROWS = 100_000
 """Rows taken of a stream without end when nobody says how many."""
 
-CHUNK_ROWS = 500
-"""Rows of a chunk when nobody says how many."""
-
 LONGEST_DELAY = 2**62
 """Labels that are delayed for longer come at the end all the same; sums of rows stay below 2^63."""
 
@@ -83,7 +80,7 @@ class StreamSettings:
     def _cut(self, whole: Stream, stream: Stream) -> Opened:
         folds = self.folds or PAPER_FOLDS.get(self.name)
         if folds is None or self.chunk_rows is not None:
-            rows = CHUNK_ROWS if self.chunk_rows is None else self.chunk_rows
+            rows = 500 if self.chunk_rows is None else self.chunk_rows
             return Opened(stream.chunks(rows=rows))
         if self.folds is None and self.rows is not None:
             n_whole = ENDLESS_ROWS if whole.is_endless else self._counted(whole)
