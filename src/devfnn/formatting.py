@@ -75,7 +75,7 @@ def seconds(number: float | None) -> str:
     return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02} min"
 
 
-def listed(names: Sequence[str], most: int) -> str:
+def listed(names: Sequence[str], most: int = 30) -> str:
     """The first names, and how many more there are.
 
     >>> listed(["a", "b"], 3), listed(["a", "b", "c", "d"], 2)
@@ -83,6 +83,14 @@ def listed(names: Sequence[str], most: int) -> str:
     """
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def detection_line(detection: Mapping[str, Any]) -> str:
+    """How well drift was found, in a sentence."""
+    found = f"Of {count(detection['drifts'])} true drifts {count(detection['found'])} were found"
+    if detection.get("delay_mean") is not None:
+        found += f", after {count(detection['delay_mean'])} rows on average"
+    return f"{found}; {count(detection['false_alarms'])} false alarms."
 
 
 def change_text(name: str, value: Any) -> str:

@@ -55,7 +55,6 @@ def check_parameters(settings: Any) -> None:
 
 
 def _check(name: str, value: Any, kind: Any, about: Mapping[str, Any]) -> None:
-    """Refuse a value of the wrong kind or outside its range."""
     if get_origin(kind) is Literal:
         if value not in get_args(kind):
             choices = ", ".join(map(repr, get_args(kind)))

@@ -211,6 +211,7 @@ def test_only_files_have_to_be_told_their_label(invoke, here, in_one_process):
         (["--streams", "see"], "did you mean sea"),
         (["--streams", "sea,no/such/file.csv"], "there is no file and no stream called"),
         (["--models", ","], "at least one model and one stream are needed"),
+        (["--models", "devfnn,devfnn@default"], "devfnn and devfnn@default are the same model"),
         (["--models", "rls,rls"], "the model rls is named more than once"),
         (["--models", "devfnn@best"], "a preset is one of"),
         (["--streams", "-"], "a pipe can be read only once"),

@@ -282,7 +282,7 @@ def test_ctrl_c_pressed_twice_within_a_chunk_leaves_nothing_behind(invoke, tmp_p
 
     monkeypatch.setattr(Prequential, "_learn", pressed)
     files = ("--json", tmp_path / "a", "--save", tmp_path / "b", "--checkpoint", tmp_path / "c")
-    result = invoke("run", "--rows", 3000, *files)
+    result = invoke("run", "sea", "--rows", 3000, *files)
     assert result.exit_code == 130, result.output
     assert list(tmp_path.iterdir()) == []
 
@@ -293,14 +293,14 @@ def test_ctrl_c_while_kernels_get_ready_works_at_once(invoke, tmp_path, monkeypa
         pytest.fail("it went on")
 
     monkeypatch.setattr("devfnn.cli.running.compile_kernels", slow)
-    result = invoke("run", "--json", tmp_path / "x")
+    result = invoke("run", "sea", "--json", tmp_path / "x")
     assert result.exit_code == 130, result.output
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_model_is_saved_when_a_run_is_interrupted(invoke, tmp_path, monkeypatch):
     pressed_after(monkeypatch, 3)
-    result = invoke("run", "--rows", 3000, "--save", tmp_path / "x.model")
+    result = invoke("run", "sea", "--rows", 3000, "--save", tmp_path / "x.model")
     assert result.exit_code == 130, result.output
     assert devfnn.load(tmp_path / "x.model").n_rows == 1500
 

@@ -156,7 +156,7 @@ def test_what_was_not_measured_is_refused(plot, tmp_path):
     unranked = written(tmp_path / "comparison.json", made_comparison())
     result = plot(unranked)
     assert result.exit_code == 2
-    assert "has no ranking" in result.stderr
+    assert "a ranking needs two models" in result.stderr
 
 
 def test_a_file_that_is_no_result_is_refused(plot, tmp_path):

@@ -6,8 +6,7 @@ import itertools
 import pytest
 import rich.console
 
-from devfnn.display import watched
-from devfnn.display.live import grid_bar
+from devfnn.display.live import grid_bar, watched
 from devfnn.experiments import StreamSettings
 from devfnn.experiments.grid import Outcome, cells_of
 from display.made import console, results
@@ -134,11 +133,6 @@ def test_a_run_that_goes_on_says_only_what_is_new():
     assert [line.split()[0] for line in lines] == ["600", "700", "800", "900", "1,000"]
     assert "drift 300" in lines[0]
     assert watch([], 1000, before=results()) == ""
-
-
-def test_without_a_known_length_lines_come_when_rows_double():
-    lines = watch(results(n_chunks=45), None).splitlines()
-    assert [line.split()[0] for line in lines] == ["1,000", "2,000", "4,000"]
 
 
 def test_a_slow_run_of_unknown_length_is_not_silent(monkeypatch):

@@ -6,12 +6,18 @@ import re
 import numpy as np
 import pytest
 
-from devfnn.display import detection_line, drift_table, result_table
-from devfnn.display.results import MOST_CONCEPTS, ranking_lines, results_table
+from devfnn.display.results import (
+    MOST_CONCEPTS,
+    drift_table,
+    ranking_lines,
+    result_table,
+    results_table,
+)
 from devfnn.evaluation.measures import Tally
 from devfnn.evaluation.ranking import rank
 from devfnn.evaluation.results import run_record
 from devfnn.experiments.rendering import Column, Table
+from devfnn.formatting import detection_line
 from display import made
 from display.made import drift, shown
 

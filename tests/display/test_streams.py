@@ -32,8 +32,13 @@ def rows(n_rows, n_features=2, label="a"):
     return Chunk(X, np.full(n_rows, label, object))
 
 
+def head(chunk, names, width):
+    lines = [[*x, label] for x, label in zip(chunk.X.tolist(), chunk.y.tolist(), strict=True)]
+    return shown(*head_tables([*names, "label"], lines, {}, width), width=width)
+
+
 def test_rows_that_fit_are_side_by_side():
-    text = shown(*head_tables(rows(3), ["left", "right"], {}, 80))
+    text = head(rows(3), ["left", "right"], 80)
     assert text.split()[:3] == ["left", "right", "label"]
 
 
@@ -41,7 +46,7 @@ def test_rows_that_fit_are_side_by_side():
 def test_no_value_is_cut_off_whatever_the_width(width):
     names = [f"a_feature_{place}" for place in range(20)]
     chunk = rows(25, 20, label="a label")
-    text = shown(*head_tables(chunk, names, {}, width), width=width)
+    text = head(chunk, names, width)
     assert "…" not in text
     for name in names:
         assert name in text
@@ -51,7 +56,7 @@ def test_no_value_is_cut_off_whatever_the_width(width):
 
 
 def test_long_names_leave_room_for_values():
-    text = shown(*head_tables(rows(2, 1), ["x" * 200], {}, 60), width=60)
+    text = head(rows(2, 1), ["x" * 200], 60)
     assert text.count("x") == 200
     assert "…" not in text
 
@@ -93,7 +98,7 @@ def test_names_and_labels_are_shown_as_they_are():
     names = ["temp [/C]", "speed [m/s]"]
     for text in (
         shown(chunks_table(overview, names, ())),
-        shown(*head_tables(rows(2, label="[/x]"), names, {}, 80)),
+        head(rows(2, label="[/x]"), names, 80),
         shown(classes_table(overview.whole, {"[/x]": "temp [/C] speed [m/s]"}))
         + shown(features_table(overview.whole, names)),
     ):

@@ -111,6 +111,7 @@ def test_presets_parameters_and_common_settings_reach_their_cells():
     [
         (["majority", "majority"], ["sea"], {}, "the model majority is named more than once"),
         (["majority"], ["sea", "sea"], {}, "the stream sea is named more than once"),
+        (["devfnn", "devfnn@default"], ["sea"], {}, "devfnn and devfnn@default are the same model"),
         (["majority"], ["sea"], {"devfnn": {"vote": "hard"}}, "'devfnn', which is not compared"),
         (["majority"], ["-"], {}, "a pipe can be read only once"),
         (["devfn"], ["sea"], {}, "no model is called 'devfn'; did you mean devfnn"),

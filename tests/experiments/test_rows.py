@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from devfnn.errors import DataError, InputError
-from devfnn.experiments.running import complete, scaled_by_range, scaled_online
+from devfnn.experiments.running import checked_chunks, scaled_by_range, scaled_online
+from devfnn.experiments.settings import StreamSettings
 from devfnn.streams import from_arrays
 from devfnn.streams.stream import Stream
 from devfnn.types import Chunk
@@ -153,16 +154,18 @@ def test_late_labels_come_with_scaled_rows(rng):
 def test_a_gap_is_named_by_its_row_and_feature(X):
     X[130, 1] = np.nan
     stream = stream_of(X)
-    source = complete(stream, stream.feature_names, model="river-knn", n_before=1000)
+    settings = StreamSettings(name="rows", skip=1000)
+    source = checked_chunks(stream, stream.feature_names, settings, why="is missing.")
     seen = []
-    with pytest.raises(DataError, match=r"row 1,131: 'f1' is missing, and river-knn needs"):
+    with pytest.raises(DataError, match=r"rows, row 1,131: 'f1' is missing\."):
         seen.extend(source)
     assert len(seen) == 2
 
 
 def test_rows_without_gaps_pass(X):
     stream = stream_of(X)
-    source = complete(stream, stream.feature_names, model="river-knn", n_before=0)
+    settings = StreamSettings(name="rows")
+    source = checked_chunks(stream, stream.feature_names, settings, why="is missing.")
     np.testing.assert_array_equal(scaled(source), X)
 
 

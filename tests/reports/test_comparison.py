@@ -90,7 +90,7 @@ def test_without_single_runs_the_curves_are_left_out_with_a_word(comparison, und
 
 def test_without_a_ranking_the_report_says_what_it_takes(undrawn):
     page = Page(comparison_report(made_comparison(streams=("sea",))))
-    assert "There is no ranking in the comparison" in page.text
+    assert "A ranking needs two models or more" in page.text
     assert "rank 1" in page.section("Accuracy")
 
 

@@ -91,8 +91,7 @@ def test_measures_have_values_and_a_meaning(run_page):
 
 def test_drifts_are_compared_with_true_ones(run_page):
     drift = run_page.section("Drift")
-    assert "Drifts: 3, of which found: 2, missed: 1. False alarms: 4." in drift
-    assert "found 750 rows later" in drift
+    assert "Of 3 true drifts 2 were found, after 750 rows on average; 4 false alarms." in drift
     assert "25,000 found 500 rows later 50,000 missed 75,000 found 1,000 rows later" in drift
 
 

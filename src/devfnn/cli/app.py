@@ -4,7 +4,6 @@ import io
 import platform
 import sys
 
-import rich.progress
 import typer
 
 import devfnn
@@ -18,6 +17,7 @@ from devfnn.cli.run import run
 from devfnn.cli.running import Commands, compile_kernels
 from devfnn.cli.saved_models import explain, inspect, learn, predict
 from devfnn.cli.table import table
+from devfnn.display.live import rows_bar
 from devfnn.display.tables import text_table
 from devfnn.experiments.bench import STREAMS, timings
 from devfnn.experiments.settings import versions
@@ -66,15 +66,11 @@ def bench(
     with output.files() as (result, lines):
         names, chosen = parse_names(models), parse_names(streams)
         compile_kernels(Config(), output.progress)
-        tracked = rich.progress.track(
-            timings(names, chosen, rows, repeats),
-            description="timing",
-            total=len(names) * len(chosen),
-            console=output.progress,
-            transient=True,
-            disable=not output.progress.is_terminal,
-        )
-        found = list(tracked)
+        found = []
+        with rows_bar(output.progress, "timing", len(names) * len(chosen), "runs") as show:
+            for timing in timings(names, chosen, rows, repeats):
+                found.append(timing)
+                show(len(found))
         lines.write_table(found)
         machine = {"machine": platform.machine(), "system": platform.system()}
         result.write_json({"versions": versions() | machine, "timings": found})

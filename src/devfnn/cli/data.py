@@ -40,12 +40,6 @@ Facts = dict[str, Any]
 
 data = typer.Typer(help="Streams: list, look at, describe, fetch, export.", no_args_is_help=True)
 
-PARQUET = (".parquet", ".pq", "")
-"""Suffixes of Parquet files."""
-
-MOST_NAMES = 45
-"""Names of features or classes that are listed."""
-
 MOST_POSITIONS = 4
 """Drifts that are listed."""
 
@@ -129,14 +123,11 @@ def head(
         chunks = list(stream)
         if not chunks:
             raise DataError(f"{chosen.name} has no rows")
-        chunk = joined(chunks)
-        columns, *lines = _lines(chunk, stream.feature_names)
+        columns, *lines = _lines(joined(chunks), stream.feature_names)
         result.write_json({"stream": chosen.name, "columns": columns, "rows": lines})
         for line in (columns, *lines):
             table.add_row(line)
-    tables = display.head_tables(
-        chunk, stream.feature_names, _class_names(stream), output.screen.width
-    )
+    tables = display.head_tables(columns, lines, _class_names(stream), output.screen.width)
     output.screen.print(*tables)
 
 
@@ -176,7 +167,7 @@ def describe_stream(
             if result.is_wanted:
                 result.add_item("chunks", part.to_dict(names))
             if table.is_wanted:
-                table.add_row(_description_line(part, names, n_before))
+                table.add_row([n_before + 1, *_description_line(part, names)])
             progress(n_before + part.n_rows)
 
         with rows_bar(output.progress, "reading", stream.n_rows) as progress:
@@ -202,15 +193,14 @@ def describe_stream(
         raise interrupted()
 
 
-def _description_line(part: Description, names: Sequence[str], n_before: int) -> Iterator[Any]:
+def _description_line(part: Description, names: Sequence[str]) -> Iterator[Any]:
     """A chunk as a line of a table; class counts are JSON, since classes are not known before."""
     about = part.to_dict(names)
-    yield from (n_before + 1, about["rows"], json.dumps(about["classes"]), about["hidden_labels"])
+    yield from (about["rows"], json.dumps(about["classes"]), about["hidden_labels"])
     yield from (about["features"][name][number] for name in names for number in NUMBERS)
 
 
 def _class_names(stream: Stream) -> dict[Hashable, str]:
-    """Names of classes, if they have any."""
     if not stream.class_names:
         return {}
     return dict(zip(stream.classes, stream.class_names, strict=True))
@@ -229,7 +219,7 @@ def export(
     """Write a stream to a Parquet file."""
     name = chosen.name
     with output.files({"STREAM": name}, export=file) as (result, table):
-        if file.suffix.lower() not in PARQUET or file.name == "-":
+        if file.suffix.lower() not in (".parquet", ".pq", "") or file.name == "-":
             better = file.with_name(f"{file.stem.strip('-') or name}.parquet")
             raise InputError(f"export writes Parquet: call the file {better}, not {file}")
         stream = inputs.opened(chosen.settings(rows=rows), output.progress)
@@ -249,7 +239,15 @@ def info_of(settings: StreamSettings, console: rich.console.Console) -> Facts:
     """What is known of a stream with its options; a data set is not downloaded for it."""
     name, options = settings.name, dict(settings.options)
     if name in GENERATORS:
-        return _generator_facts(name, inputs.opened_whole(settings, console))
+        generator = GENERATORS[name]
+        about = (inspect.getdoc(generator.make) or "").partition("\n\nExamples")[0]
+        return {
+            "what": generator.summary,
+            "citation": generator.citation,
+            **_stream_facts(inputs.opened_whole(settings, console)),
+            "options": _options(name),
+            "more": about.partition("\n\n")[2].replace("\n", " "),
+        }
     if inputs.is_file(name):
         return _stream_facts(inputs.opened_whole(settings, console)) | {"options": _options(name)}
     data_set = DATA_SETS[name]
@@ -279,7 +277,7 @@ def _text(name: str, value: Any) -> str:
             more = " ..." if len(value) > MOST_POSITIONS else ""
             return ", ".join(f"row {row:,}" for row in value[:MOST_POSITIONS]) + more
         case list() if name in ("features", "classes"):
-            return f"{len(value):,}: {listed(value, MOST_NAMES)}"
+            return f"{len(value):,}: {listed(value)}"
         case list():
             return "\n".join(value)
     return str(value)
@@ -336,21 +334,7 @@ def _data_set_facts(
     }
 
 
-def _generator_facts(name: str, stream: Stream) -> Facts:
-    """All that is known about a generator with its options."""
-    generator = GENERATORS[name]
-    more = (inspect.getdoc(generator.make) or "").partition("\n\n")[2].partition("\n\nExamples")[0]
-    return {
-        "what": generator.summary,
-        "citation": generator.citation,
-        **_stream_facts(stream),
-        "options": _options(name),
-        "more": more.replace("\n", " "),
-    }
-
-
 def _stream_facts(stream: Stream) -> Facts:
-    """What a stream knows about itself."""
     return {
         "rows": stream.n_rows,
         "endless": stream.is_endless,

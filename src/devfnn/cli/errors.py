@@ -15,9 +15,6 @@ from devfnn.streams import stream
 from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.generators.drifting import StreamOptions
 
-INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells have it."""
-
 Wrap = Callable[[Iterable[Any]], Iterator[Any]]
 
 _OPTIONS = "|".join({*ReadOptions.__annotations__, *StreamOptions.__annotations__})
@@ -62,7 +59,7 @@ def in_shell_words(message: str) -> str:
 def interrupted() -> typer.Exit:
     """Say that Ctrl-C was pressed, and return the exception that ends the program."""
     typer.secho("Interrupted.", fg="yellow", err=True)
-    return typer.Exit(INTERRUPTED)
+    return typer.Exit(130)  # as shells have it
 
 
 @contextlib.contextmanager
@@ -100,12 +97,14 @@ def between_chunks() -> Iterator[Wrap]:
         signal.signal(signal.SIGINT, before)
 
 
-def until_ctrl_c(chunks: Iterable[Any], do: Callable[[Any], object]) -> bool:
-    """Do something with every chunk until Ctrl-C is pressed; returns whether it was not."""
+def until_ctrl_c(
+    chunks: Iterable[Any], do: Callable[[Any], object], through: Callable[..., Iterable[Any]] = iter
+) -> bool:
+    """Do something with what becomes of every chunk; returns whether Ctrl-C was not pressed."""
     try:
         with between_chunks() as wrap:
-            for chunk in wrap(chunks):
-                do(chunk)
+            for each in through(wrap(chunks)):
+                do(each)
     except KeyboardInterrupt:
         return False
     return True

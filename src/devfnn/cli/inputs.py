@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
-import numpy as np
 import rich.console
 import typer
 
@@ -15,6 +14,7 @@ from devfnn.cli.errors import until_ctrl_c
 from devfnn.cli.option_parsing import parse_options
 from devfnn.display.live import download_bar
 from devfnn.errors import DataError, InputError, StorageError
+from devfnn.experiments import running
 from devfnn.experiments.settings import Progress, StreamSettings
 from devfnn.formatting import listed
 from devfnn.model.config import Config
@@ -29,9 +29,6 @@ from devfnn.types import Chunk
 
 FLAGS = {"chunk_rows": "--chunk-rows", "n_rows": "--rows", "seed": "--seed", "label": "--label"}
 """Options of streams that have options of their own on the command line."""
-
-MOST_NAMES = 20
-"""Features that a message lists."""
 
 Rows = Annotated[int | None, typer.Option(min=1, help="Rows to read at most.")]
 ChunkRows = Annotated[int, typer.Option(min=1, help="Rows in a chunk.")]
@@ -59,7 +56,7 @@ class StreamChoice:
     name: str = typer.Argument(
         metavar="STREAM", help="A generator, a data set, a file, or - for a pipe."
     )
-    seed: int = typer.Option(0, min=0, help="Seed of a generated stream.")
+    seed: int = typer.Option(0, min=0, help="Seed of a generated stream, and of the model.")
     label: str | None = typer.Option(
         None, help="Column with the label: a name, a position from 0, or none."
     )
@@ -196,8 +193,8 @@ def with_features_of(model: DEVFNN, stream: Stream, name: str) -> Stream:
     if _are_made_up(given):
         hint = f". If {given[-1]} is the label, add --label {given[-1]}"
     raise DataError(
-        f"{name} lacks the feature {missing[0]!r}{more}; it has {listed(given, MOST_NAMES)}, "
-        f"the model needs {listed(wanted, MOST_NAMES)}" + hint
+        f"{name} lacks the feature {missing[0]!r}{more}; it has {listed(given)}, "
+        f"the model needs {listed(wanted)}" + hint
     )
 
 
@@ -212,25 +209,9 @@ def checked_chunks(
     config: Config,
     hint: str = "",
 ) -> Iterator[Chunk]:
-    """The same chunks; DataError says where there is a value that the model would refuse.
-
-    hint: another way to handle a missing value
-    """
-    n_before = settings.skip
-    for chunk in chunks:
-        is_missing = np.isnan(chunk.X)
-        is_bad = np.abs(np.where(is_missing, 0.0, chunk.X)) > LARGEST
-        if config.missing == "error":
-            is_bad |= is_missing
-        if is_bad.any():
-            row, feature = np.argwhere(is_bad)[0]
-            what = (
-                f"is missing.{hint} To replace it by the mean: --with missing=mean"
-                if is_missing[row, feature]
-                else f"is {chunk.X[row, feature]:g}; values beyond {LARGEST:g} cannot be learned"
-            )
-            place = f"{settings.name}, row {n_before + row + 1:,}"
-            place += " as shuffled" if settings.shuffle else ""
-            raise DataError(f"{place}: {feature_names[feature]!r} {what}")
-        n_before += len(chunk.y)
-        yield chunk
+    """The chunks, up to a value that DEVFNN would refuse; `hint` is about missing ones."""
+    why = f"is missing.{hint} To replace it by the mean: --with missing=mean"
+    is_learned = config.missing != "error"
+    return running.checked_chunks(
+        chunks, feature_names, settings, why=None if is_learned else why, largest=LARGEST
+    )

@@ -8,7 +8,9 @@ import typer
 
 from devfnn.cli.output import Output, check_replaceable, command, file_option, text_file
 from devfnn.errors import InputError
+from devfnn.evaluation.ranking import Ranking
 from devfnn.experiments.result_files import kind_of, read_either, read_result, refusing_malformed
+from devfnn.experiments.tables import NO_RANKING
 
 if TYPE_CHECKING:
     from devfnn.figures.style import Drawing
@@ -29,13 +31,8 @@ RUN_FIGURES = {
 """Figures of a run, and the functions that draw them."""
 
 RULE_FIGURES = ("membership", "ellipses")
-"""Figures of the rules of a run."""
-
 LABELS_FIGURE = "accuracy-labels"
-"""The figure of runs with different label budgets."""
-
 COMPARISON_FIGURES = ("critical-difference", "accuracy-speed")
-"""Figures of a comparison."""
 
 
 @command
@@ -91,7 +88,6 @@ def plot(
 
 
 def _drawn(data: Sequence[Data], name: str, features: Sequence[str]) -> "Drawing":
-    """The figure of this name."""
     from devfnn import figures
 
     _check_name(data, name)
@@ -100,7 +96,7 @@ def _drawn(data: Sequence[Data], name: str, features: Sequence[str]) -> "Drawing
     if name == "accuracy-speed":
         return figures.accuracy_against_speed(data[0]["cells"])
     if name == "critical-difference":
-        return _of_ranking(data[0])
+        return figures.critical_difference(Ranking.from_dict(data[0]["ranking"]))
     if name == LABELS_FIGURE:
         return figures.accuracy_against_labels(data)
     if len(data) > 1:
@@ -126,22 +122,11 @@ def _check_name(data: Sequence[Data], name: str) -> None:
     if name not in names:
         known = ", ".join(dict.fromkeys(names))
         raise InputError(f"there is no figure {name!r} of {what}; choose one of {known}")
-
-
-def _of_ranking(data: Data) -> "Drawing":
-    from devfnn.evaluation.ranking import Ranking
-    from devfnn.figures import critical_difference
-
-    if not data.get("ranking"):
-        raise InputError(
-            "the comparison has no ranking: it needs two models or more that have all run on the "
-            "same two streams or more; draw accuracy-speed instead"
-        )
-    return critical_difference(Ranking.from_dict(data["ranking"]))
+    if name == "critical-difference" and not data[0].get("ranking"):
+        raise InputError(f"{NO_RANKING}; draw accuracy-speed instead")
 
 
 def _of_several(data: Sequence[Data], name: str) -> "Drawing":
-    """A line for each run."""
     from devfnn.figures.runs import runs_by_name, several_over_time
     from devfnn.figures.timeline import curve_names
 

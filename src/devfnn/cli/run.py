@@ -1,7 +1,6 @@
 """`devfnn run`: a model over a stream, predicting before learning."""
 
 import contextlib
-import dataclasses
 import pathlib
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
@@ -13,29 +12,21 @@ from devfnn.cli import inputs, running
 from devfnn.cli.errors import Wrap, between_chunks, interrupted
 from devfnn.cli.option_parsing import parse_parameters
 from devfnn.cli.output import Output, check_replaceable, command, file_option, text_file
-from devfnn.display import detection_line, drift_table, result_table, watched
+from devfnn.display.live import watched
+from devfnn.display.results import drift_table, result_table
 from devfnn.display.streams import show_bad_rows
 from devfnn.errors import DataError, InputError, NotLearnedError
 from devfnn.experiments import Checkpoint, Run, RunSettings, resume
 from devfnn.experiments.checkpoint import check_can_be_stored
+from devfnn.formatting import detection_line
 from devfnn.types import Chunk
-
-
-@dataclasses.dataclass
-class UsualStream(inputs.StreamChoice):
-    """A stream that need not be named."""
-
-    name: str = typer.Argument(
-        "sea", metavar="STREAM", help="A generator, a data set, a file, or - for a pipe."
-    )
-    seed: int = typer.Option(0, min=0, help="Seed of the stream and the model.")
 
 
 @command
 def run(
     output: Output,
     context: typer.Context,
-    chosen: UsualStream,
+    chosen: inputs.StreamChoice,
     *,
     model: str = typer.Option("devfnn", help="Which model; `devfnn models` lists them."),
     preset: Literal["default", "stacked", "static", "paper"] | None = typer.Option(
@@ -176,7 +167,6 @@ def _name(settings: RunSettings) -> str:
 
 
 def _show(ongoing: Run, result: dict[str, Any], screen: rich.console.Console) -> None:
-    """The result of the run."""
     settings, n_rows = ongoing.settings, result["rows"]
     name = f"{_name(settings)}, {n_rows:,} rows, seed {settings.stream.seed}"
     screen.print(result_table(result, name + ("" if ongoing.is_complete else ", interrupted")))

@@ -26,7 +26,6 @@ from devfnn.model.compiling import name_of
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
 from devfnn.streams import sea
-from devfnn.streams.stream import Stream
 
 TYPED = "devfnn typed"
 """Where the words of a command are kept in its context."""
@@ -159,25 +158,17 @@ def run_all(
     What would fail later is refused first: names, parameters, missing data, a folder or other
     targets that cannot be written.
     """
-    streams: dict[str, Stream] = {}
-    for settings in (cell.settings for cell in cells):
-        name = settings.stream.name
-        if name not in streams:
-            streams[name] = inputs.opened(settings.stream, console)
-        if settings.stream.seed == 0:
-            settings.make_model(streams[name])
+    first = [cell.settings for cell in cells if cell.seed == 0]
+    streams = {settings.stream.name: settings.stream for settings in first}
+    opened = {name: inputs.opened(stream, console) for name, stream in streams.items()}
+    for settings in first:
+        settings.make_model(opened[settings.stream.name])
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot write into {str(folder)!r}: {error.strerror}") from None
     for path in (folder / "x", *targets):
         check_replaceable(path)
-    return _run_all(cells, folder, jobs, console)
-
-
-def _run_all(
-    cells: Sequence[Cell], folder: pathlib.Path, jobs: int, console: rich.console.Console
-) -> Runs:
     outcomes: list[Outcome] = []
     running = run_grid(cells, folder, jobs)
     configs = [cell.settings.final_config() for cell in cells]

@@ -2,16 +2,17 @@
 
 import collections
 import dataclasses
+import functools
 import pathlib
 import sys
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import typer
 
 import devfnn
 from devfnn.cli import inputs
-from devfnn.cli.errors import between_chunks, interrupted, until_ctrl_c
+from devfnn.cli.errors import interrupted, until_ctrl_c
 from devfnn.cli.option_parsing import parse_parameters
 from devfnn.cli.output import Output, OutputFile, check_replaceable, command, file_option
 from devfnn.display.live import rows_bar
@@ -19,7 +20,7 @@ from devfnn.display.models import model_tables, rules_table
 from devfnn.display.streams import show_bad_rows
 from devfnn.display.tables import facts_table, literal, text_table
 from devfnn.errors import DataError, InputError
-from devfnn.evaluation import iter_prequential
+from devfnn.evaluation import ChunkResult, iter_prequential
 from devfnn.evaluation.results import mean
 from devfnn.formatting import NO_VALUE, count, distinct, label_to_json, listed, percent
 from devfnn.model import presets
@@ -28,13 +29,6 @@ from devfnn.model.explanation import Explanation
 from devfnn.model.rules import Rule
 from devfnn.streams.files.content import STANDARD_INPUT
 from devfnn.types import Chunk
-
-MOST_CLASSES = 30
-"""Classes that are listed."""
-
-DIGITS = 6
-"""Digits of a probability in a table."""
-
 
 # ---- inspect and explain
 
@@ -186,7 +180,7 @@ def predict(
     shares = [f"{label}: {percent(n / found['rows'], 1)}" for n, label in counts if n]
     facts = {
         "rows": count(found["rows"]),
-        "predicted": listed(shares, MOST_CLASSES),
+        "predicted": listed(shares),
         "accuracy": percent(found["accuracy"]) if found["scored"] else "",
     }
     screen = output.progress if is_shown else output.screen
@@ -227,7 +221,7 @@ class _Predictions:
             self.pairs[predicted, label] += 1
             if self.table.is_wanted:
                 truth = [_cell(label)] if self.has_labels else []
-                texts = (f"{share:.{DIGITS}g}" for share in row)
+                texts = (f"{share:.6g}" for share in row)
                 self.table.add_row([self.n_rows, _cell(predicted), *truth, *texts])
             if self.result.is_wanted:
                 line = {"row": self.n_rows, "predicted": label_to_json(predicted)}
@@ -240,16 +234,15 @@ class _Predictions:
     def summary(self) -> dict[str, Any]:
         """Numbers over all rows, as plain data."""
         predicted: collections.Counter[Hashable] = collections.Counter()
-        n_scored = n_correct = 0
-        for (label, truth), n_rows in self.pairs.items():
+        for (label, _), n_rows in self.pairs.items():
             predicted[label] += n_rows
-            n_scored += n_rows * (truth is not None)
-            n_correct += n_rows * (truth is not None and label == truth)
-        classes = self.model.classes
+        scored = {pair: n_rows for pair, n_rows in self.pairs.items() if pair[1] is not None}
+        n_scored = sum(scored.values())
+        n_correct = sum(n_rows for (label, truth), n_rows in scored.items() if label == truth)
         return {
             "rows": self.pairs.total(),
-            "classes": [label_to_json(label) for label in classes],
-            "predicted": [predicted[label] for label in classes],
+            "classes": [label_to_json(label) for label in self.model.classes],
+            "predicted": [predicted[label] for label in self.model.classes],
             "scored": n_scored,
             "accuracy": n_correct / n_scored if n_scored else None,
         }
@@ -300,8 +293,22 @@ def learn(
         before = _counts(model)
         hint = " To learn without it: --set missing=skip." if new else ""
         chunks = inputs.checked_chunks(stream, stream.feature_names, settings, model.config, hint)
+        lines: list[dict[str, Any]] = []
+
+        def add(chunk: ChunkResult) -> None:
+            line = {
+                "rows": chunk.n_rows,
+                "accuracy": chunk.accuracy,
+                "rules": model.n_rules,
+                "layers": model.n_live_layers,
+                "labels_used": model.n_labels_used,
+                "events": dict(collections.Counter(event.kind for event in chunk.events)),
+            }
+            lines.append(line)
+            show(chunk.n_rows)
+
         with rows_bar(output.progress, "learning", stream.n_rows) as show:
-            lines, is_whole = _learned(model, chunks, show)
+            is_whole = until_ctrl_c(chunks, add, functools.partial(iter_prequential, model))
         if not lines:
             raise DataError(f"{name} has no rows") if is_whole else KeyboardInterrupt
         after = _counts(model)
@@ -359,32 +366,7 @@ def _model(path: pathlib.Path, changes: list[str], is_new: bool) -> devfnn.DEVFN
     return inputs.opened_model(path)
 
 
-def _learned(
-    model: devfnn.DEVFNN, chunks: Iterable[Chunk], show: Callable[[int], object]
-) -> tuple[list[dict[str, Any]], bool]:
-    """What happened in each chunk, and whether they ended before Ctrl-C was pressed."""
-    lines: list[dict[str, Any]] = []
-    try:
-        with between_chunks() as wrap:
-            for result in iter_prequential(model, wrap(chunks)):
-                lines.append(
-                    {
-                        "rows": result.n_rows,
-                        "accuracy": result.accuracy,
-                        "rules": model.n_rules,
-                        "layers": model.n_live_layers,
-                        "labels_used": model.n_labels_used,
-                        "events": dict(collections.Counter(each.kind for each in result.events)),
-                    }
-                )
-                show(result.n_rows)
-    except KeyboardInterrupt:
-        return lines, False
-    return lines, True
-
-
 def _counts(model: devfnn.DEVFNN) -> dict[str, int]:
-    """The size of a model."""
     return {
         "rows learned": model.n_rows,
         "labels used": model.n_labels_used,

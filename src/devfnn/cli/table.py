@@ -2,8 +2,7 @@
 
 import itertools
 import pathlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import typer
 
@@ -74,20 +73,22 @@ def table(
     with output.files(read, output=file) as (result, values):
         if file is not None:
             check_replaceable(file)
-        kind = _kind(peers, ablations, models)
+        if ablations and (peers or models is not None):
+            raise InputError("--ablations are of DEVFNN: --peers and --models do not go with them")
         if paths:
             if models or streams or rows:
                 raise InputError("with results nothing is run by --models, --streams or --rows")
             runs, results = running.Runs([]), read_results(paths)
         else:
             limits = {"rows": rows, "data_dir": None if data_dir is None else str(data_dir)}
-            cells = kind.cells(models, streams, n_seeds, limits)
+            cells = _cells(peers, ablations, models, streams, n_seeds, limits)
             runs = running.run_all(cells, folder, jobs, output.progress)
             results = runs.results
         if not results:
             runs.end(context, output)
         with refusing_malformed(" ".join(map(str, paths or [folder]))):
-            made = kind.make(results)
+            make = ablation_table if ablations else peer_table if peers else paper_table
+            made = make(results)
             text: str = getattr(made, f"to_{written_as or 'markdown'}")()
         result.write_json(made.to_dict())
         for line in made.values():
@@ -110,31 +111,19 @@ def _show(made: Table, text: str, written_as: Format | None, output: Output) -> 
         typer.echo(text, nl=False)
 
 
-class _Kind(NamedTuple):
-    """One of the tables: how it is made, and what is run for it."""
-
-    make: Callable[[Iterable[Mapping[str, Any]]], Table]
-    streams: Sequence[str]
-    models: Sequence[str] | None = None
-    """None for DEVFNN with its mechanisms switched off."""
-
-    def cells(
-        self, models: str | None, streams: str | None, n_seeds: int, limits: dict[str, Any]
-    ) -> list[Cell]:
-        """All runs, of the chosen models and streams or of all."""
-        chosen = self.streams if streams is None else parse_names(streams)
-        if self.models is None:
-            return table_runs.ablation_cells(chosen, n_seeds, **limits)
-        named = self.models if models is None else parse_names(models)
-        return table_runs.table_cells(named, chosen, n_seeds, **limits)
-
-
-def _kind(peers: bool, ablations: bool, models: str | None) -> _Kind:
-    """The table that was asked for."""
-    if ablations and (peers or models is not None):
-        raise InputError("--ablations are of DEVFNN: --peers and --models do not go with them")
+def _cells(
+    peers: bool,
+    ablations: bool,
+    models: str | None,
+    streams: str | None,
+    n_seeds: int,
+    limits: dict[str, Any],
+) -> list[Cell]:
+    """The runs of a table, of the chosen models and streams or of all."""
+    every = table_runs.PEER_STREAMS if peers or ablations else table_runs.PAPER_STREAMS
+    chosen = every if streams is None else parse_names(streams)
     if ablations:
-        return _Kind(ablation_table, table_runs.PEER_STREAMS)
-    if peers:
-        return _Kind(peer_table, table_runs.PEER_STREAMS, table_runs.PEER_MODELS)
-    return _Kind(paper_table, table_runs.PAPER_STREAMS, table_runs.PAPER_MODELS)
+        return table_runs.ablation_cells(chosen, n_seeds, **limits)
+    usual = table_runs.PEER_MODELS if peers else table_runs.PAPER_MODELS
+    named = usual if models is None else parse_names(models)
+    return table_runs.table_cells(named, chosen, n_seeds, **limits)

@@ -19,17 +19,11 @@ from devfnn.evaluation import ChunkResult
 from devfnn.experiments.grid import Outcome
 from devfnn.formatting import count, percent, seconds
 
-RECENT_CHUNKS = 10
-"""Chunks over which the current accuracy is taken."""
+RECENT_CHUNKS, PLAIN_LINES = 10, 10
+"""Chunks of the current accuracy, and lines printed over a run if there is no terminal."""
 
-REFRESH_SECONDS = 0.1
-"""Time between two updates of the panel."""
-
-PLAIN_LINES = 10
-"""Lines printed over a run if the console is not a terminal."""
-
-SILENT_SECONDS, FIRST_LINE = 5.0, 1000
-"""If the length of a run is not known: seconds between lines, and rows before the first one."""
+REFRESH_SECONDS, SILENT_SECONDS = 0.1, 5.0
+"""Time between two updates of the panel, and between two lines of a run of unknown length."""
 
 
 @contextlib.contextmanager
@@ -57,11 +51,11 @@ def download_bar(console: rich.console.Console) -> Iterator[Callable[[int, int |
 
 @contextlib.contextmanager
 def rows_bar(
-    console: rich.console.Console, doing: str, n_rows: int | None
+    console: rich.console.Console, doing: str, total: int | None, what: str = "rows"
 ) -> Iterator[Callable[[int], object]]:
-    """Shows the rows done so far; `n_rows` is their total if it is known."""
-    columns = ("{task.completed:,} rows", rich.progress.TimeElapsedColumn())
-    with _bar(console, doing, *columns, total=n_rows) as update:
+    """Shows how many are done; `total` if it is known."""
+    columns = (f"{{task.completed:,}} {what}", rich.progress.TimeElapsedColumn())
+    with _bar(console, doing, *columns, total=total) as update:
         yield lambda done: update(completed=done)
 
 
@@ -124,7 +118,7 @@ class _Run:
         self._started, self._n_rows_before = time.monotonic(), self.n_rows
 
     def update(self, result: ChunkResult) -> None:
-        """Take in the result of a chunk."""
+        """Take in a chunk."""
         self._recent.append(result)
         self._n_correct += result.n_correct or 0
         self._n_scored += result.n_scored
@@ -178,7 +172,6 @@ def _ratio(part: float, whole: float) -> float | None:
 def _with_panel(
     results: Iterable[ChunkResult], run: _Run, console: rich.console.Console, name: str
 ) -> Iterator[ChunkResult]:
-    """Results with a live panel."""
     shown_at = 0.0
     with rich.live.Live(run.panel(name), console=console, auto_refresh=False) as live:
         for result in results:
@@ -193,26 +186,17 @@ def _with_panel(
 def _with_lines(
     results: Iterable[ChunkResult], run: _Run, console: rich.console.Console, name: str
 ) -> Iterator[ChunkResult]:
-    """Results with a line after every tenth of the run.
-
-    If the length is not known: whenever the rows have doubled, or after some seconds.
-    """
+    """A line after every tenth of the run; if its length is not known, every few seconds."""
     n_rows = run.n_rows_in_all
-    next_line = FIRST_LINE if n_rows is None else _next_line(run.n_rows, n_rows)
     shown_at = time.monotonic()
     for result in results:
+        before = run.n_rows
         run.update(result)
-        is_late = n_rows is None and time.monotonic() - shown_at > SILENT_SECONDS
-        if result.n_rows >= next_line or is_late:
+        if n_rows is None:
+            is_due = time.monotonic() - shown_at > SILENT_SECONDS
+        else:
+            is_due = before * PLAIN_LINES // n_rows < run.n_rows * PLAIN_LINES // n_rows
+        if is_due:
             shown_at = time.monotonic()
             console.print(run.line(), soft_wrap=True)
-            next_line = _next_line(result.n_rows, n_rows)
         yield result
-
-
-def _next_line(done: int, n_rows: int | None) -> int:
-    """Rows after which the next line is printed."""
-    if n_rows is None:
-        return 2 * done
-    tenth = done * PLAIN_LINES // max(n_rows, 1) + 1
-    return -(-tenth * n_rows // PLAIN_LINES)

@@ -1,7 +1,6 @@
 """Tables of a model: what it is, its features, layers and rules, and what learning changed."""
 
 import itertools
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,14 +15,8 @@ from devfnn.model.rules import Rule
 MOST_FEATURES = 30
 """Lines of the table of features; those that are not in use come first if there are more."""
 
-MOST_CLASSES = 30
-"""Classes that are listed."""
-
 USUAL = ("rules", "votes")
 """Kind and state of a layer that are not mentioned."""
-
-KEYWORDS = re.compile(r"^IF | and |^THEN |  \[layer [^\]]*\]$", re.MULTILINE)
-"""Parts of a rule that are the same in every rule."""
 
 
 def model_tables(about: Mapping[str, Any]) -> Iterator[rich.console.RenderableType]:
@@ -46,7 +39,7 @@ def _facts(about: Mapping[str, Any]) -> dict[str, str]:
         "model": about["class"] + preset,
         "parameters changed": changed or "none",
         "learned": f"{about['rows']:,} rows, {about['labels_used']:,} labels used",
-        "classes": f"{len(classes):,}: {listed(classes, MOST_CLASSES)}" if classes else "none yet",
+        "classes": f"{len(classes):,}: {listed(classes)}" if classes else "none yet",
         "layers": f"{len(layers):,}" + (f", and {n_merged:,} merged" if n_merged else ""),
         "rules": count(sum(layer["rules"] for layer in layers))
         + (f", and {n_archived:,} archived" if n_archived else ""),
@@ -93,9 +86,8 @@ def rules_table(rules: Sequence[Rule], most: int) -> rich.table.Table:
     for place, rule in enumerate(rules[:most], start=1):
         condition, then, conclusion = rule.text().rpartition(" THEN ")
         style = "dim" if rule.is_archived else ""
-        text = literal(f"{condition}\n{then.lstrip()}{conclusion}  {rule.remark()}", style)
-        text.highlight_regex(KEYWORDS, "cyan")
-        lines.append((f"{place}", text))
+        text = f"{condition}\n{then.lstrip()}{conclusion}  {rule.remark()}"
+        lines.append((f"{place}", literal(text, style)))
     if len(rules) > most:
         lines.append(("", f"{len(rules) - most:,} more: --rules {len(rules)}"))
     heading = "Rules, those of the layer with the largest vote first"

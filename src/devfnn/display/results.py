@@ -52,14 +52,6 @@ def result_table(result: Mapping[str, Any], name: str) -> rich.table.Table:
     return facts_table(name, facts)
 
 
-def detection_line(detection: Mapping[str, Any]) -> str:
-    """How well drift was found, in a sentence."""
-    found = f"Of {count(detection['drifts'])} true drifts {count(detection['found'])} were found"
-    if detection["delay_mean"] is not None:
-        found += f", after {count(detection['delay_mean'])} rows on average"
-    return f"{found}; {count(detection['false_alarms'])} false alarms."
-
-
 def drift_table(
     results: Iterable[ChunkResult], true_positions: Sequence[int], n_rows: int
 ) -> rich.table.Table:

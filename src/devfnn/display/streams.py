@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import rich.cells
 import rich.console
@@ -12,16 +13,12 @@ from devfnn.display.tables import literal, text_table
 from devfnn.formatting import NO_VALUE, count, listed, percent, plural
 from devfnn.streams.describing import Description, Overview, joined_neighbours
 from devfnn.streams.stream import Stream
-from devfnn.types import Chunk
 
 GAP, EDGES = 2, 2
 """Blanks between two columns of a table, and around all of them."""
 
-MOST_CLASSES = 4
-"""Classes whose shares are shown for each chunk; the rest are summed up."""
-
-MOST_LINES = 20
-"""Lines of a table of chunks; with more chunks a line stands for several."""
+MOST_LINES, MOST_CLASSES = 20, 4
+"""Of a table of chunks: lines, which may stand for several, and classes whose shares are shown."""
 
 MOST_CLASS_LINES = 30
 """Lines of a table of classes; the rest are summed up."""
@@ -31,17 +28,19 @@ MOST_NAMES, MOST_DRIFTS = 3, 2
 
 
 def head_tables(
-    chunk: Chunk, names: Sequence[str], class_names: Mapping[Hashable, str], width: int
+    columns: Sequence[str],
+    lines: Iterable[Sequence[Any]],
+    class_names: Mapping[Hashable, str],
+    width: int,
 ) -> Iterator[rich.table.Table]:
-    """The rows of a chunk; if they are too wide for the screen, with a line for each feature."""
-    columns = [*names, "label"]
+    """Rows with a label at their end; if they are too wide, with a line for each feature."""
     rows = [
-        [*(number(value) for value in x), class_names.get(label, _label(label))]
-        for x, label in zip(chunk.X.tolist(), chunk.y.tolist(), strict=True)
+        [
+            *(each if isinstance(each, str) else number(each) for each in values),
+            class_names.get(label, _label(label)),
+        ]
+        for *values, label in lines
     ]
-    if chunk.times is not None:
-        columns = ["time", *columns]
-        rows = [[str(time), *row] for time, row in zip(chunk.times, rows, strict=True)]
     if sum(_widest(column) for column in zip(columns, *rows, strict=True)) <= width - EDGES:
         yield text_table("", columns, rows)
         return
@@ -130,7 +129,6 @@ def _balance(group: Description) -> str:
 
 
 def _ranges(group: Description) -> list[str]:
-    """Lowest and highest value of each feature."""
     ends = zip(group.lows.tolist(), group.highs.tolist(), strict=True)
     return [f"{number(low, digits=3)} .. {number(high, digits=3)}" for low, high in ends]
 
@@ -147,10 +145,10 @@ def _label(label: object) -> str:
     return NO_VALUE if label is None else str(label)
 
 
-def number(value: float, digits: int = 4) -> str:
+def number(value: float | None, digits: int = 4) -> str:
     """A number in few characters.
 
     >>> number(0.5), number(1234567.0), number(float("nan"))
     ('0.5', '1.235e+06', '-')
     """
-    return NO_VALUE if math.isnan(value) else f"{value:.{digits}g}"
+    return NO_VALUE if value is None or math.isnan(value) else f"{value:.{digits}g}"

@@ -29,8 +29,6 @@ from devfnn.storage import dump, parse, write_whole
 FIRST_LINE = b"devfnn checkpoint 2\n"
 """How every checkpoint of this format begins."""
 
-N_DIGEST = hashlib.sha256().digest_size
-
 LARGEST_SHARE = 0.05
 """Part of the time that writing checkpoints may take; they become rarer if it takes more."""
 
@@ -135,7 +133,7 @@ def _unpacked(data: bytes) -> Tensors:
     """The arrays of a checkpoint, if it is whole."""
     from safetensors.numpy import load
 
-    start = len(FIRST_LINE) + N_DIGEST
+    start = len(FIRST_LINE) + hashlib.sha256().digest_size
     if not data.startswith(FIRST_LINE):
         raise ValueError("it does not begin as those of this version do")
     if hashlib.sha256(data[start:]).digest() != data[len(FIRST_LINE) : start]:
@@ -154,7 +152,6 @@ def check_can_be_stored(run: Run) -> None:
 
 
 def _from_plain(data: dict[str, Any]) -> ChunkResult:
-    """The result of a chunk as a checkpoint holds it."""
     events = tuple(Event.from_dict(each) for each in data["events"])
     tuples = {
         name: None if data[name] is None else tuple(data[name])

@@ -56,17 +56,12 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """What it is called, also as a file; names of other files get a code, to be told apart."""
+        """Of its file; the names of streams that are files get a code, to be told apart."""
         name = self.settings.stream.name
         stream = re.sub(r"[^\w.-]", "_", pathlib.PurePath(name).stem)[:60]
         if stream != name:
             stream += f"-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
         return f"{self.model}__{stream}__{self.seed}"
-
-    @property
-    def file(self) -> str:
-        """The file of its result."""
-        return f"{self.name}.json"
 
     def __str__(self) -> str:
         return f"{self.model} on {self.settings.stream.name}, seed {self.seed}"
@@ -91,9 +86,7 @@ def cells_of(
     changes: Mapping[str, Mapping[str, Any]] | None = None,
     common: Mapping[str, Any] | None = None,
 ) -> list[Cell]:
-    """Every model on every stream with the seeds 0, 1, ...
-
-    Where neither the stream nor the model draws anything, one seed is enough.
+    """Every model on every stream with the seeds 0, 1, ..., or with one if nothing is drawn.
 
     models: names, with a preset after @ if need be; changes: parameters by model
     common: what is the same for all, `scaling` and `procedure` of `RunSettings`
@@ -107,11 +100,9 @@ def cells_of(
             raise InputError(f"the {what} {twice[0]} is named more than once")
     if STANDARD_INPUT in named["stream"]:
         raise InputError("a pipe can be read only once; save it to a file to compare models on it")
-    found = []
+    found: dict[str, Cell] = {}
     for stream, model in itertools.product(streams, models):
         name, at, preset = model.partition("@")
-        if at and not preset:
-            raise InputError(f"a preset is missing after @ in {model!r}")
         is_made = stream.name in GENERATORS
         is_drawn = is_made or stream.hide_labels or stream.shuffle is not None
         for seed in range(n_seeds if is_drawn or (name in MODELS and is_random(name)) else 1):
@@ -119,23 +110,25 @@ def cells_of(
             settings = RunSettings(
                 stream=dataclasses.replace(stream, seed=seed, options=options),
                 model=name,
-                preset=preset or None,
+                preset=preset if at else None,
                 changes=dict((changes or {}).get(model, {})),
                 **(common or {}),
             )
-            found.append(Cell(model, settings))
-    return found
+            cell = Cell(model, settings)
+            same = found.setdefault(json.dumps(settings.to_dict()), cell)
+            if same is not cell:
+                raise InputError(f"{same.model} and {model} are the same model; leave one out")
+    return list(found.values())
 
 
 def run_grid(cells: Sequence[Cell], folder: pathlib.Path, n_jobs: int = 1) -> Iterator[Outcome]:
     """Run what has not been run; outcomes as they come, those of earlier calls first.
 
-    folder: where the results go, one file for each; DataError if it holds results of other settings
-    n_jobs: processes at a time, one core each
+    Every result is a file of the folder; DataError if one is of other settings.
     """
     waiting = []
     for cell in cells:
-        known = cached_result(folder / cell.file, cell.settings)
+        known = cached_result(folder / f"{cell.name}.json", cell.settings)
         if known is None:
             waiting.append(cell)
         else:
@@ -199,7 +192,7 @@ def run_cell(cell: Cell, folder: pathlib.Path) -> Outcome:
         for _ in run:
             pass
         result = run.result()
-        write_whole(folder / cell.file, f"{json.dumps(result)}\n".encode())
+        write_whole(folder / f"{cell.name}.json", f"{json.dumps(result)}\n".encode())
         return Outcome(cell, result)
     except Exception as error:  # also whatever a model of another library raises
         is_told = isinstance(error, InputError | DataError)
@@ -222,13 +215,10 @@ def comparison_of(outcomes: Sequence[Outcome], *, post_hoc: PostHoc = "nemenyi")
     cells: list[dict[str, Any]] = [
         {"model": cell.model, "stream": cell.settings.stream.name, "seed": cell.seed}
         | {name: result[name] for name in MEASURED}
-        | {"file": f"runs/{cell.file}"}
+        | {"file": f"runs/{cell.name}.json"}
         for cell, result, *_ in outcomes
         if result is not None
     ]
-    cells.sort(
-        key=lambda cell: (streams.index(cell["stream"]), models.index(cell["model"]), cell["seed"])
-    )
     accuracies = {
         pair: mean_accuracy(cell for cell in cells if (cell["stream"], cell["model"]) == pair)
         for pair in itertools.product(streams, models)

@@ -84,11 +84,13 @@ class Table:
     def lines(self) -> Iterator[list[list[str]]]:
         """Cells as one reads them, by sections and rows."""
         for rows in self.sections():
-            texts = [[column.text(row) for column in self.columns] for row in rows]
-            for line, column in itertools.product(texts[1:], range(len(self.columns))):
-                if self.columns[column].key == self.section:
-                    line[column] = ""
-            yield texts
+            yield [
+                [
+                    "" if place and each.key == self.section else each.text(row)
+                    for each in self.columns
+                ]
+                for place, row in enumerate(rows)
+            ]
 
     def values(self) -> Iterator[list[Any]]:
         """Lines of a CSV file: names, then values of rows; deviations have their own columns."""
@@ -131,10 +133,8 @@ class Table:
 
 
 def _in_markdown(text: str) -> str:
-    """A text as Markdown shows it, on one line."""
     return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", " ".join(text.split()))
 
 
 def _in_latex(text: str) -> str:
-    """A text as LaTeX shows it, on one line."""
     return "--" if text == NO_VALUE else " ".join(text.split()).translate(_LATEX)

@@ -15,7 +15,7 @@ from devfnn.errors import DataError, InputError
 from devfnn.evaluation import ChunkResult, Prequential, Procedure
 from devfnn.evaluation.results import drift_record, run_record
 from devfnn.experiments.result_files import FORMAT
-from devfnn.experiments.settings import Progress, RunSettings, versions
+from devfnn.experiments.settings import Progress, RunSettings, StreamSettings, versions
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.gclass import GClass
 from devfnn.model.scaling import OnlineScaler
@@ -35,17 +35,9 @@ Watch = Callable[[Iterable[Chunk]], Iterable[Chunk]]
 class Run:
     """A model on its way through a stream. Iterating goes on where it stands.
 
-    Parameters
-    ----------
-    settings
-        All that the result depends on.
-    progress
-        Called with the bytes of a download.
-    watch
-        Looks at the chunks on their way, to refuse some.
+    `progress` is called with the bytes of a download; `watch` sees the chunks on their way, and may
+    refuse some.
 
-    Examples
-    --------
     >>> from devfnn.experiments import RunSettings, StreamSettings
     >>> run = Run(RunSettings(stream=StreamSettings(name="sea", rows=2000)))
     >>> for result in run:
@@ -81,8 +73,12 @@ class Run:
         if settings.scaling_name == "online" and not settings.takes_config:
             chunks = scaled_online(self.stream, by_row=settings.procedure.by_row)
         if not MODELS[settings.model].takes_gaps:
-            n_before = settings.stream.skip
-            chunks = complete(chunks, names, model=settings.model, n_before=n_before)
+            # Models of other libraries fail of it, or learn nonsense from it without a word.
+            why = (
+                f"is missing, and {settings.model} needs all values; missing='mean' puts the mean "
+                "in its place"
+            )
+            chunks = checked_chunks(chunks, names, settings.stream, why=why)
         return chunks
 
     def result(self, command: str | None = None) -> dict[str, Any]:
@@ -107,17 +103,10 @@ def evaluate(
 ) -> dict[str, Any]:
     """Run any model over a stream; returns what figures, reports and tables are made from.
 
-    Parameters
-    ----------
-    model
-        Whatever `iter_prequential` takes: DEVFNN, models of River, CapyMOA and scikit-learn.
-    stream
-        The rows. They are not scaled here; DEVFNN does that itself.
-    name
-        What the stream is called in figures and reports.
+    The model is whatever `iter_prequential` takes: DEVFNN, models of River, CapyMOA and
+    scikit-learn. Rows are not scaled here; DEVFNN does that itself. Figures and reports call the
+    stream by `name`.
 
-    Examples
-    --------
     >>> from devfnn import DEVFNN
     >>> from devfnn.streams import sea
     >>> result = evaluate(DEVFNN(), sea(2000), name="sea")
@@ -148,7 +137,6 @@ def evaluate(
 
 
 def _measured(loop: Prequential, results: Sequence[ChunkResult], stream: Stream) -> dict[str, Any]:
-    """What a run measured, and with what, as plain data."""
     if not results:
         raise DataError("a stream without rows gives no result")
     model, is_devfnn = loop.model, isinstance(loop.model, DEVFNN)
@@ -271,10 +259,9 @@ def scaled_online(stream: Stream, *, by_row: bool = False) -> Iterator[Chunk]:
             late = late._replace(X=scaler.transform(late.X))
         if is_first and by_row:
             X = np.concatenate([chunk.X[:0], *_piecewise(chunk.X, scaler)])
-        elif is_first:
-            _absorb(scaler, chunk.X)
-            X = scaler.transform(chunk.X)
         else:
+            if is_first:
+                _absorb(scaler, chunk.X)
             X = scaler.transform(chunk.X)
         yield chunk._replace(X=X, late=late)
         if not is_first:
@@ -293,28 +280,36 @@ def _piecewise(X: Floats, scaler: OnlineScaler) -> Iterator[Floats]:
 
 
 def _absorb(scaler: OnlineScaler, X: Floats) -> None:
-    """Let the scaler see a chunk."""
     start = 0
     while (due := scaler.absorb(X, start)) < len(X):
         scaler.remake()
         start = due + 1
 
 
-def complete(
-    chunks: Iterable[Chunk], feature_names: Sequence[str], *, model: str, n_before: int
+def checked_chunks(
+    chunks: Iterable[Chunk],
+    feature_names: Sequence[str],
+    settings: StreamSettings,
+    *,
+    why: str | None,
+    largest: float = np.inf,
 ) -> Iterator[Chunk]:
-    """Chunks up to a value that is missing: DataError says where it is.
+    """The same chunks; DataError says where there is a value that the model cannot learn.
 
-    For models of other libraries that fail of it, or learn nonsense from it without a word.
+    why: what to say of a missing value, None if the model can learn it; largest: of all values
     """
-    n_rows = n_before
+    n_rows = settings.skip
     for chunk in chunks:
         is_missing = np.isnan(chunk.X)
-        if is_missing.any():
-            row, feature = np.argwhere(is_missing)[0]
-            raise DataError(
-                f"row {n_rows + row + 1:,}: {feature_names[feature]!r} is missing, and {model} "
-                "needs all values; missing='mean' puts the mean in its place"
-            )
+        is_bad = np.abs(np.where(is_missing, 0.0, chunk.X)) > largest
+        if why is not None:
+            is_bad |= is_missing
+        if is_bad.any():
+            row, feature = np.argwhere(is_bad)[0]
+            what = f"is {chunk.X[row, feature]:g}; values beyond {largest:g} cannot be learned"
+            place = f"{settings.name}, row {n_rows + row + 1:,}"
+            place += " as shuffled" if settings.shuffle else ""
+            name = feature_names[feature]
+            raise DataError(f"{place}: {name!r} {why if is_missing[row, feature] else what}")
         n_rows += len(chunk.y)
         yield chunk

@@ -21,9 +21,6 @@ from devfnn.streams.stream import Stream, from_arrays
 ENDLESS_ROWS = 100_000
 """Rows taken of a stream without end when nobody says how many."""
 
-CHUNK_ROWS = 500
-"""Rows of a chunk when nobody says how many."""
-
 LONGEST_DELAY = 2**62
 """Labels that are delayed for longer come at the end all the same; sums of rows stay below 2^63."""
 
@@ -81,10 +78,9 @@ class StreamSettings:
         return Opened(stream, n_left_out)
 
     def _cut(self, whole: Stream, stream: Stream) -> Opened:
-        """Chunks of the right size; rows that do not fill the last fold are left out."""
         folds = self.folds or PAPER_FOLDS.get(self.name)
         if folds is None or self.chunk_rows is not None:
-            rows = CHUNK_ROWS if self.chunk_rows is None else self.chunk_rows
+            rows = 500 if self.chunk_rows is None else self.chunk_rows
             return Opened(stream.chunks(rows=rows))
         if self.folds is None and self.rows is not None:
             n_whole = ENDLESS_ROWS if whole.is_endless else self._counted(whole)
@@ -98,7 +94,6 @@ class StreamSettings:
         return Opened(stream.take(rows * folds).chunks(rows=rows), n_rows - rows * folds)
 
     def _counted(self, stream: Stream) -> int:
-        """Rows of a stream; if they are not known, they are counted."""
         if stream.n_rows is not None:
             return stream.n_rows
         if self.name == STANDARD_INPUT:
@@ -108,21 +103,13 @@ class StreamSettings:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """A model, a stream and a procedure.
+    """A model of `devfnn.baselines.MODELS`, a stream and a procedure.
 
-    Parameters
-    ----------
-    model
-        A name of `devfnn.baselines.MODELS`.
-    preset
-        Where DEVFNN starts from: default, stacked, static or paper. Other models have none.
-    changes
-        Changes as of `Config.replace`, or parameters of another model's constructor.
-    scaling
-        online: without look-ahead. dataset: by the range of the whole stream, which looks ahead, as
-        the paper does. none: as it is. By default DEVFNN, the paper's rivals and models of
-        scikit-learn have online, the preset paper dataset, and all others none: they come with what
-        they need.
+    Only DEVFNN and its parts have a preset: default, stacked, static or paper. `changes` are as of
+    `Config.replace`, or parameters of another model's constructor. The scaling is online, without
+    look-ahead; dataset, by the range of the whole stream as in the paper, which looks ahead; or
+    none. By default DEVFNN, the paper's rivals and models of scikit-learn have online, the preset
+    paper dataset, and all others none, since they scale by themselves if they need it.
     """
 
     stream: StreamSettings
@@ -158,12 +145,12 @@ class RunSettings:
 
     @property
     def preset_name(self) -> str | None:
-        """The preset, also where it goes without saying."""
+        """The preset, given or by default."""
         return (self.preset or MODELS[self.model].preset) if self.takes_config else None
 
     @property
     def scaling_name(self) -> str:
-        """The scaling, also where it goes without saying."""
+        """The scaling, given or by default."""
         if self.scaling is not None:
             return self.scaling
         if self.preset_name == "paper" and self.stream.name != STANDARD_INPUT:  # read only once

@@ -70,7 +70,7 @@ PAPER_ABLATIONS: Changes = {
 def table_cells(
     models: Sequence[str], streams: Sequence[str], n_seeds: int, **limits: Any
 ) -> list[Cell]:
-    """Every model on every stream with every seed, with the chunks and sizes of the paper.
+    """Every model on every stream, with the chunks and sizes of the paper.
 
     limits: rows and data_dir as in `StreamSettings`
     """
@@ -82,10 +82,7 @@ def table_cells(
 
 
 def ablation_cells(streams: Sequence[str], n_seeds: int, **limits: Any) -> list[Cell]:
-    """DEVFNN with every mechanism switched off in turn, as the paper has it too.
-
-    limits: rows and data_dir as in `StreamSettings`
-    """
+    """DEVFNN with every mechanism switched off in turn, also as the paper has it."""
     starts = {
         "devfnn": ABLATIONS,
         "devfnn@stacked": STACKED_ABLATIONS,

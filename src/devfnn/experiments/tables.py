@@ -33,6 +33,8 @@ RIVALS = {name.lower(): name for name in SYSTEMS[1:]} | {
 OURS = "DEVFNN (default)"
 """What tables call DEVFNN with its default parameters."""
 
+NO_RANKING = "a ranking needs two models or more that have all run on the same two streams or more"
+
 
 def system_name(result: Result) -> str:
     """What a table calls the model of a result.
@@ -53,7 +55,6 @@ def system_name(result: Result) -> str:
 
 
 def _changes(result: Result) -> Mapping[str, Any]:
-    """Parameters that were set for a run."""
     return (result.get("settings") or {}).get("changes") or {}
 
 
@@ -246,7 +247,6 @@ def paper_table(results: Iterable[Result]) -> Table:
 
 
 def _beside(measure: Column) -> Column:
-    """The column of what was published."""
     return Column(
         f"published_{measure.key}",
         f"{measure.title} paper",
@@ -279,23 +279,21 @@ def _stream_rows(stream: str, cells: Cells) -> list[dict[str, Any]]:
 def _measured(seeds: Sequence[Result]) -> dict[str, Any]:
     """What was measured, as means over seeds; None for all if there is no result."""
     first = seeds[0] if seeds else {}
-    about = {"scaling": first.get("scaling"), "rows": first.get("rows")}
-    end = mean((_per_chunk(result, "rules") or [None])[-1] for result in seeds)
-    about |= {"rules_end": end, "n_seeds": len(seeds) or None, "seeds_std": _seeds_std(seeds)}
-    return {key: mean(_value(result, key) for result in seeds) for key in MEASURES} | about
+    found = {key: mean(result.get(key) for result in seeds) for key in MEASURES}
+    for key in ("rules_std", "layers_std"):  # which results do not carry
+        chunks = (_per_chunk(result, key.removesuffix("_std")) for result in seeds)
+        found[key] = mean(map(deviation, chunks))
+    return found | {
+        "scaling": first.get("scaling"),
+        "rows": first.get("rows"),
+        "rules_end": mean((_per_chunk(result, "rules") or [None])[-1] for result in seeds),
+        "n_seeds": len(seeds) or None,
+        "seeds_std": _seeds_std(seeds),
+    }
 
 
 def _seeds_std(seeds: Sequence[Result]) -> float | None:
-    """How far the accuracies of seeds differ."""
     return deviation(result.get("accuracy_mean") for result in seeds)
-
-
-def _value(result: Result, key: str) -> float | None:
-    """A number of a result; deviations that it does not carry come from its chunks."""
-    if key in ("rules_std", "layers_std"):
-        return deviation(_per_chunk(result, key.removesuffix("_std")))
-    value: float | None = result.get(key)
-    return value
 
 
 # ---- models by streams
@@ -334,7 +332,6 @@ def peer_table(results: Iterable[Result]) -> Table:
 
 
 def _peer_row(system: str, cells: Cells, ranking: Ranking | None) -> dict[str, Any]:
-    """A model over all its streams."""
     own = {stream: results for (stream, name), results in cells.items() if name == system}
     row: dict[str, Any] = {"system": system}
     for stream, seeds in own.items():
@@ -355,9 +352,8 @@ def _peer_row(system: str, cells: Cells, ranking: Ranking | None) -> dict[str, A
 
 
 def _about_ranks(ranking: Ranking | None, n_streams: int) -> list[str]:
-    """What the ranks and their tests say."""
     if ranking is None:
-        return ["No rank: that needs two models or more, and two streams that all have."]
+        return [f"No rank: {NO_RANKING}."]
     shared = f"the {ranking.n_streams} of {n_streams} streams"
     lines = [f"Rank: mean over {shared} that all models have."]
     lines += [f"{line}." for line in ranking.sentences()]

@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 from devfnn import figures
 from devfnn.evaluation.ranking import Ranking
 from devfnn.evaluation.results import deviation, mean
-from devfnn.experiments.tables import largest_size, overall_speed
+from devfnn.experiments.tables import NO_RANKING, largest_size, overall_speed
 from devfnn.figures.runs import several_over_time
 from devfnn.formatting import count, listed, percent, plural, seconds, size
 from devfnn.reports import page
@@ -20,9 +20,6 @@ FEW_STREAMS = 10
 
 FEWEST_SIGNED = 6
 """Streams from which the signed-rank test can give p < 0.05 at all: its least p is 2 / 2^n."""
-
-MOST_NAMED = 5
-"""Names that a remark lists."""
 
 OF_MODELS = ("model", "preset", "config", "changes", "file")
 """Words in the names of settings in which models may differ."""
@@ -89,7 +86,6 @@ def standing_values(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def _accuracies(comparison: Comparison) -> Iterator[page.Part]:
-    """A table of all models on all streams."""
     values, models = standing_values(comparison), comparison["models"]
     has_seeds = any(row["std"] is not None for row in values)
     spread = ", mean ± standard deviation over seeds" if has_seeds else ""
@@ -122,12 +118,8 @@ def _accuracy(row: Mapping[str, Any], best: str) -> Markup:
 
 
 def _tests(comparison: Comparison) -> Iterator[page.Part]:
-    """The results of the tests in words, as a diagram and as a table of pairs."""
     if not comparison.get("ranking"):
-        yield (
-            "There is no ranking in the comparison: it needs at least two models that have all run "
-            "on the same two streams or more."
-        )
+        yield page.sentence(NO_RANKING)
         return
     ranking = Ranking.from_dict(comparison["ranking"])
     for line in ranking.sentences():
@@ -159,7 +151,6 @@ def _tests(comparison: Comparison) -> Iterator[page.Part]:
 
 
 def _p_value(ranking: Ranking, one: str, other: str) -> str:
-    """The p-value of a pair of models; small ones as a bound."""
     p = ranking.p_value(one, other)
     text = "< 0.001" if p < 0.001 else f"{p:.3f}"
     return page.marked(text) if p <= ranking.significance else text
@@ -169,7 +160,6 @@ def _p_value(ranking: Ranking, one: str, other: str) -> str:
 
 
 def _costs(comparison: Comparison) -> Iterator[page.Part]:
-    """Time, memory, labels and structure of every model."""
     yield [
         page.picture(
             "Accuracy against speed",
@@ -221,19 +211,8 @@ def remarks(comparison: Comparison, results: Sequence[Result]) -> Iterator[str]:
     yield from _about_cells(comparison)
     if comparison.get("ranking"):
         yield from _about_tests(comparison["ranking"])
-    cut = [
-        f"{each['model']} on {each['stream']}"
-        for each in results
-        if each.get("is_complete") is False
-    ]
-    if cut:
-        yield f"Some runs were interrupted: {listed(cut, MOST_NAMED)}."
-    versions = sorted({str(each.get("version")) for each in results})
-    if len(versions) > 1:
-        yield f"Runs were made by different versions: {listed(versions, MOST_NAMED)}."
     if differing := _unlike_settings(results):
-        names = listed(differing, MOST_NAMED)
-        yield f"Runs on the same stream and seed differ in their settings: {names}."
+        yield f"Runs on the same stream and seed differ in their settings: {listed(differing)}."
 
 
 def _about_cells(comparison: Comparison) -> Iterator[str]:
@@ -256,7 +235,7 @@ def _about_cells(comparison: Comparison) -> Iterator[str]:
         differing = sorted({stream for stream in streams if streams.count(stream) > 1})
         if differing:
             yield (
-                f"Runs on {listed(differing, MOST_NAMED)} differ in their number of {key}, so "
+                f"Runs on {listed(differing)} differ in their number of {key}, so "
                 "their accuracies are not about the same rows."
             )
     shares = [cell["label_fraction"] for cell in cells if cell.get("label_fraction") is not None]
@@ -294,7 +273,6 @@ def _unlike_settings(results: Sequence[Result]) -> list[str]:
 
 
 def _shared_settings(results: Sequence[Result]) -> dict[str, str]:
-    """Settings that all runs have in common."""
     first, *others = [page.settings_of(result) for result in results] or [{}]
     return {
         name: value

@@ -5,27 +5,23 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from markupsafe import Markup
+
 from devfnn import figures
 from devfnn.errors import InputError
 from devfnn.evaluation.results import deviation, mean
 from devfnn.figures.rules import features_by_contrast, features_to_draw, rules_of, rules_to_draw
 from devfnn.figures.runs import SHARES, measure_name
 from devfnn.figures.style import new_figure
-from devfnn.formatting import count, flat_names, percent, plural, seconds, size
+from devfnn.formatting import count, detection_line, flat_names, percent, plural, seconds, size
 from devfnn.model.config import SECTIONS, Config
 from devfnn.reports import page
 
-MOST_EVENTS = 1000
-"""Events that are listed; of more, the first and the last."""
-
-MOST_LISTED = 200
-"""Classes, rules and drifts that are listed."""
+MOST_EVENTS, MOST_LISTED = 1000, 200
+"""Events that are listed, the first and the last of them; and classes, rules and drifts."""
 
 MOST_DRAWN = 1000
 """Chunks of which voting weights are drawn."""
-
-MOST_IN_HALF = 6
-"""Classes of a confusion matrix that fits into half the page."""
 
 _AS_PUBLISHED = (
     "As in Table 1 of the paper: class 0 is positive, false positives and false negatives are "
@@ -85,7 +81,6 @@ def run_report(result: Result) -> str:
 
 
 def _about(result: Result) -> str:
-    """Size of the run in one line."""
     chunks = f" of {count(result['chunk_rows'])}" if result.get("chunk_rows") else ""
     parts = [f"{count(result['rows'])} rows", f"{count(result['chunks'])} chunks{chunks}"]
     keys = ("preset", "scaling", "seed")
@@ -95,7 +90,6 @@ def _about(result: Result) -> str:
 
 
 def _remarks(result: Result) -> Iterator[str]:
-    """What limits the results."""
     if result.get("is_complete") is False:
         yield "The run was interrupted: this page is about the rows up to then."
     if result.get("rows_left_out"):
@@ -135,7 +129,6 @@ def _tiles(result: Result) -> list[tuple[str, str, str]]:
 
 
 def _run_pictures(result: Result) -> page.Part:
-    """Figures over the rows of the stream."""
     has_layers = result.get("layers_mean") is not None
     panels = "Accuracy, layers, rules" if has_layers else "Accuracy"
     n_features = len(result.get("feature_names") or [])
@@ -187,7 +180,6 @@ def measure_values(result: Result) -> list[dict[str, Any]]:
 
 
 def _measures(result: Result) -> Iterator[page.Part]:
-    """A table of all measures with their meaning."""
     values = measure_values(result)
     if not values:
         yield "Nothing was measured: no row was predicted and has a label."
@@ -207,7 +199,6 @@ def _measures(result: Result) -> Iterator[page.Part]:
 
 
 def _classes(result: Result) -> Iterator[page.Part]:
-    """Precision, recall, F1 and rows of each class, and how they were predicted."""
     classes = result.get("per_class") or []
     if not classes:
         yield "The result has no measures by class."
@@ -231,7 +222,7 @@ def _classes(result: Result) -> Iterator[page.Part]:
             "True classes against predicted ones.",
             figures.confusion_matrix,
             result,
-            is_wide=len(result.get("classes") or []) > MOST_IN_HALF,
+            is_wide=len(result.get("classes") or []) > 6,
         ),
         page.picture(
             "Reliability",
@@ -247,20 +238,13 @@ def _classes(result: Result) -> Iterator[page.Part]:
 
 
 def _drift(result: Result) -> Iterator[page.Part]:
-    """How well drifts were detected, if the true ones are known."""
     detection, positions = result.get("drift_detection"), result.get("drift_positions") or []
     if not detection:
         n_found = (result.get("events") or {}).get("DriftFound", 0)
         unknown = "" if positions else " The true drifts of this stream are not known."
         yield f"Drift was found {plural(n_found, 'time')}.{unknown}"
         return
-    later = ""
-    if detection.get("delay_mean") is not None:
-        later = f" On average a drift was found {count(detection['delay_mean'])} rows later."
-    yield (
-        f"Drifts: {detection['drifts']}, of which found: {detection['found']}, missed: "
-        f"{detection['missed']}. False alarms: {detection['false_alarms']}.{later}"
-    )
+    yield detection_line(detection)
     rows = [
         (count(position), "missed" if delay is None else f"found {count(delay)} rows later")
         for position, delay in zip(positions, detection.get("delays") or [], strict=False)
@@ -269,7 +253,6 @@ def _drift(result: Result) -> Iterator[page.Part]:
 
 
 def _events(result: Result) -> Iterator[page.Part]:
-    """Events by kind, and listed with their reasons."""
     log, counts = result.get("event_log") or [], result.get("events") or {}
     if not log:
         yield "The structure of the model did not change, or the model has no events."
@@ -303,7 +286,6 @@ def event_name(kind: str) -> str:
 
 
 def _rules(result: Result) -> Iterator[page.Part]:
-    """Figures of the rules that differ most, and all rules as text."""
     try:
         rules = rules_of(result)
         drawn = rules_to_draw(rules)
@@ -336,30 +318,23 @@ def _rules(result: Result) -> Iterator[page.Part]:
 
 
 def _parameters(result: Result) -> Iterator[page.Part]:
-    """Parameters of the model, what they mean, and which differ from the default."""
     usual = flat_names(Config().to_dict())
-    changed: list[tuple[str, ...]] = []
-    others: list[tuple[str, ...]] = []
+    rows = []
     for name, value in flat_names(result.get("config") or {}).items():
         about = _about_parameter(name)
         # What the default has and this model has not is a section that is None.
         default = usual.get(name, about.default if about else "set" if name in SECTIONS else value)
         meaning = page.sentence(about.metadata["meaning"]) if about else ""
         shown, usually = (page.plain(_named_layers(each)) for each in (value, default))
-        if value == default:
-            others.append((name, shown, usually, meaning))
-        else:
-            changed.append((name, page.marked(shown), usually, meaning))
-    if not changed + others:
+        shown = shown if value == default else page.marked(shown)
+        rows.append((name, shown, usually, meaning))
+    if not rows:
         yield "The model has no such parameters."
         return
-    yield (
-        "Parameters that differ from the default are marked."
-        if changed
-        else "All parameters have their default values."
-    )
+    rows.sort(key=lambda row: not isinstance(row[1], Markup))
+    yield "Parameters that differ from the default are marked, and come first."
     columns = {"parameter": "", "value": "value", "default": "value", "meaning": "words"}
-    yield page.table(columns, changed + others, "tall")
+    yield page.table(columns, rows, "tall")
 
 
 def _about_parameter(name: str) -> "dataclasses.Field[Any] | None":
