@@ -38,7 +38,7 @@ def test_ctrl_c_ends_a_run_on_a_pipe_and_shows_its_result(tmp_path, ctrl_c):
     with subprocess.Popen(command, text=True, encoding="utf-8", **pipes) as process:
         process.stdin.write("".join(f"{k % 7},{k % 3},{int(k % 7 < 3)}\n" for k in range(2000)))
         process.stdin.flush()  # and not closed: more rows may come
-        while "1,000 rows" not in (line := process.stderr.readline()):
+        while "500 rows" not in (line := process.stderr.readline()):
             assert line, "the run ended by itself"
         process.send_signal(signal.SIGINT)
         output, messages = process.communicate(timeout=60)

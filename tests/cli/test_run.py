@@ -154,6 +154,7 @@ def test_a_file_is_learned_by_its_path(invoke, tmp_path):
     result = invoke("run", file, "--json", report)
     assert result.exit_code == 0, result.output
     assert json.loads(report.read_text())["accuracy_overall"] > 0.95
+    assert "500 rows" in result.stderr  # the length is not known: a line comes at once
 
 
 def test_a_pipe_is_learned_as_it_comes(invoke):

@@ -1,6 +1,7 @@
 """`devfnn run`: a model over a stream, predicting before learning."""
 
 import contextlib
+import dataclasses
 import pathlib
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
@@ -22,11 +23,20 @@ from devfnn.formatting import detection_line
 from devfnn.types import Chunk
 
 
+@dataclasses.dataclass
+class UsualStream(inputs.StreamChoice):
+    """A stream that need not be named."""
+
+    name: str = typer.Argument(
+        "sea", metavar="STREAM", help="A generator, a data set, a file, or - for a pipe."
+    )
+
+
 @command
 def run(
     output: Output,
     context: typer.Context,
-    chosen: inputs.StreamChoice,
+    chosen: UsualStream,
     *,
     model: str = typer.Option("devfnn", help="Which model; `devfnn models` lists them."),
     preset: Literal["default", "stacked", "static", "paper"] | None = typer.Option(

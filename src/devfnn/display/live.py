@@ -186,9 +186,8 @@ def _with_panel(
 def _with_lines(
     results: Iterable[ChunkResult], run: _Run, console: rich.console.Console, name: str
 ) -> Iterator[ChunkResult]:
-    """A line after every tenth of the run; if its length is not known, every few seconds."""
-    n_rows = run.n_rows_in_all
-    shown_at = time.monotonic()
+    """A line after every tenth of the run; if its length is not known, at once and now and then."""
+    n_rows, shown_at = run.n_rows_in_all, -SILENT_SECONDS
     for result in results:
         before = run.n_rows
         run.update(result)

@@ -63,6 +63,11 @@ class Cell:
             stream += f"-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
         return f"{self.model}__{stream}__{self.seed}"
 
+    @property
+    def file(self) -> str:
+        """The file of its result."""
+        return f"{self.name}.json"
+
     def __str__(self) -> str:
         return f"{self.model} on {self.settings.stream.name}, seed {self.seed}"
 
@@ -128,7 +133,7 @@ def run_grid(cells: Sequence[Cell], folder: pathlib.Path, n_jobs: int = 1) -> It
     """
     waiting = []
     for cell in cells:
-        known = cached_result(folder / f"{cell.name}.json", cell.settings)
+        known = cached_result(folder / cell.file, cell.settings)
         if known is None:
             waiting.append(cell)
         else:
@@ -192,7 +197,7 @@ def run_cell(cell: Cell, folder: pathlib.Path) -> Outcome:
         for _ in run:
             pass
         result = run.result()
-        write_whole(folder / f"{cell.name}.json", f"{json.dumps(result)}\n".encode())
+        write_whole(folder / cell.file, f"{json.dumps(result)}\n".encode())
         return Outcome(cell, result)
     except Exception as error:  # also whatever a model of another library raises
         is_told = isinstance(error, InputError | DataError)
@@ -215,7 +220,7 @@ def comparison_of(outcomes: Sequence[Outcome], *, post_hoc: PostHoc = "nemenyi")
     cells: list[dict[str, Any]] = [
         {"model": cell.model, "stream": cell.settings.stream.name, "seed": cell.seed}
         | {name: result[name] for name in MEASURED}
-        | {"file": f"runs/{cell.name}.json"}
+        | {"file": f"runs/{cell.file}"}
         for cell, result, *_ in outcomes
         if result is not None
     ]
