@@ -309,7 +309,7 @@ def test_options_are_named_as_one_types_them(invoke, tmp_path):
         (["--holdout", "1"], "--holdout"),
         (["--warm-up", "-1"], "--warm-up"),
         (["--label-budget", "0"], "label_budget is a share above 0"),
-        (["--label-budget", "1.5"], "label_budget is a share above 0"),
+        (["--label-budget", "1.5"], "label_budget must be between 0 and 1, not 1.5"),
         (["--resume"], "--resume needs --checkpoint FILE"),
         (["--model", "majority", "--checkpoint", "x"], "a run of majority cannot be stored"),
         (["--model", "majority", "--save", "x"], "a run of majority cannot be stored"),
