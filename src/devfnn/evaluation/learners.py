@@ -84,12 +84,17 @@ class _Native(Learner):
         self.asks_early = bool(getattr(model, "asks_before_learning", False))
         self._learn = model.learn_rows if by_row and hasattr(model, "learn_rows") else model.learn
         self._gives_probabilities = hasattr(model, "predict_proba") and hasattr(model, "classes")
+        quick = ("learn_one", "predict_proba_one")  # the same for a single row, and faster
+        self._by_one = by_row and all(hasattr(model, name) for name in quick)
         parameters = inspect.signature(self._learn).parameters.values()
         self._takes_chosen = any(
             each.name == "chosen" or each.kind is each.VAR_KEYWORD for each in parameters
         )
 
     def predict(self, X: Floats) -> Predictions:
+        if self._by_one and len(X) == 1:
+            said = self._model.predict_proba_one(X[0])
+            return Predictions(None, np.array([list(said.values())]), list(said))
         if self._gives_probabilities:
             probabilities = np.asarray(self._model.predict_proba(X), np.float64)
             return Predictions(None, probabilities, list(self._model.classes))
@@ -99,6 +104,8 @@ class _Native(Learner):
         return np.asarray(self._model.wants_label(X), np.bool_) if self.can_ask else None
 
     def learn(self, X: Floats, y: Labels, chosen: Flags | None = None) -> Sequence[Event]:
+        if chosen is None and self._by_one and len(y) == 1:
+            return self._model.learn_one(X[0], y.tolist()[0]) or ()
         if chosen is None:
             return self._learn(X, y) or ()
         if self._takes_chosen:

@@ -108,6 +108,18 @@ def forward(state, rows, params, work, outputs, stacked):
                 stacked[index, j] = work.inputs[j]
 
 
+@kernel()
+def predict_rows(state, rows, params, work, probabilities):
+    """Class probabilities of rows: `forward` and `vote` in one call. probabilities: (k, m)"""
+    state, params, work = borrowed(state), borrowed(params), borrowed(work)
+    rows, probabilities = borrowed((rows, probabilities))
+    total = share_votes(state, params, work.shares)
+    kinds, soft = state.layers.kinds, params.soft_votes
+    for index in range(rows.shape[0]):
+        say_all(state, rows[index], params, work)
+        combine_votes(kinds, work.outputs, work.shares, total, soft, probabilities[index])
+
+
 # ---- which layers learn a row, and how
 
 

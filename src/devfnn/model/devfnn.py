@@ -212,9 +212,12 @@ class DEVFNN:
                 continue
             part, known = rows.part(start, stop), labelled[start:stop]
             network, new = self._ready(part, labels)
-            seen = lags.one_by_one(network, part, known, self._late)
-            new += network.learn_rows(seen, known, self._column_names(network))
-            lags.remember(network, part.labels, known)
+            if self.config.lags:
+                seen = lags.one_by_one(network, part, known, self._late)
+                new += network.learn_rows(seen, known, self._column_names(network))
+                lags.remember(network, part.labels, known)
+            else:
+                new += network.learn_rows(part, known, self.feature_names)
             self._logbook.note(new, network.n_rows)
             events += new
         return events
@@ -480,7 +483,8 @@ class DEVFNN:
 
     def _columns(self, X: Any) -> Floats:
         """Rows as the network takes them: with the labels known by now, if they are inputs."""
-        return lags.at_once(self._known(), self._as_rows(X), self._late)
+        network, rows = self._known(), self._as_rows(X)
+        return lags.at_once(network, rows, self._late) if self.config.lags else rows
 
     def _checked(
         self, X: Any, y: Any, weights: Any, chosen: Any

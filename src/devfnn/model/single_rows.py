@@ -52,7 +52,6 @@ class OneRow:
 
     def __init__(self, network: Network, names: list[str]) -> None:
         from devfnn.kernels import network as kernels
-        from devfnn.kernels.votes import vote
 
         self._network, self._names = network, names
         self._thread = threading.get_ident()
@@ -68,15 +67,14 @@ class OneRow:
         self._scaled = self._inputs[0]
         self._least = np.full_like(self._scaled, -CLIP)
         self._most = np.full_like(self._scaled, 1.0 + CLIP)
-        outputs = np.zeros((1, network.sizes.layers, network.n_classes))
+        outputs = np.zeros((0, network.sizes.layers, network.n_classes))
         self._probabilities = np.zeros((1, network.n_classes))
         labels, labelled = np.zeros(1, np.int64), np.zeros(1, np.int64)
         self._batch = Batch(self._inputs, labels, np.ones(1), np.zeros(1), labelled)
         self._buffer = event_buffer(1, 1 + LINES_PER_CALL)
-        said = (self._inputs, params, work, outputs, self._inputs)
-        self._forward = bound(kernels.forward, state, *said)
-        self._vote = bound(vote, state, outputs, params, self._probabilities)
-        rows = (self._batch, outputs[:0], 0, params, self._buffer, work)
+        said = (self._inputs, params, work, self._probabilities)
+        self._predict = bound(kernels.predict_rows, state, *said)
+        rows = (self._batch, outputs, 0, params, self._buffer, work)
         self._learn = bound(kernels.learn_rows, state, *rows)
         self._catch_up()
 
@@ -115,8 +113,7 @@ class OneRow:
         """Class probabilities of the row that was taken."""
         if not self._is_scaled:
             self._scale()
-        self._forward()
-        self._vote()
+        self._predict()
         shares: list[float] = self._probabilities[0].tolist()
         return shares
 
