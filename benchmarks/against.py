@@ -1,21 +1,20 @@
-"""Speed against another checkout of the project, in turns in the same run, as ratios.
+"""Speed against another checkout of the project, in the same run, as ratios.
 
-The machine may be shared: each process takes the best of three, rounds alternate, and single ratios
-still vary by a third where others work beside. Look at the geometric mean.
+One process for each checkout; they take turns of a tenth of a second, so that both feel whatever
+else the machine does. A ratio is the median over pairs of turns; above 1 this checkout is faster.
 
-Usage: python benchmarks/against.py ../older-checkout [--rounds 2]
+Usage: python benchmarks/against.py ../older-checkout [--turns 15]
 """
 
 import argparse
-import json
 import os
 import pathlib
 import statistics
 import subprocess
 import sys
 
-USE = """
-import json, time
+WORKER = """
+import sys, time
 from devfnn import DEVFNN, presets
 from devfnn.streams import agrawal, hyperplane, sea
 
@@ -25,50 +24,68 @@ def one_by_one(model, X, y):
     for x, label in zip(X.tolist(), y.tolist()):
         model.predict_proba_one(x); model.learn_one(x, label)
 
-def speed(use, chunks, config=None):
-    model = DEVFNN(config) if config else DEVFNN()
+uses = {"by-chunks": by_chunks, "by-rows": by_rows, "one-by-one": one_by_one}
+streams = {
+    make.__name__: [(each.X, each.y) for each in make(20_000, seed=1).chunks(500)]
+    for make in (sea, hyperplane, agrawal)
+}
+for line in sys.stdin:
+    stream, preset, use = line.split()
+    chunks = streams[stream][: 10 if use == "one-by-one" else None]
+    model = DEVFNN(getattr(presets, preset)())
     for X, y in chunks[:2]:
         model.learn(X, y)
     start = time.process_time()
     for X, y in chunks[2:]:
-        use(model, X, y)
-    return 500 * len(chunks[2:]) / (time.process_time() - start)
-
-found = {}
-for make in (sea, hyperplane, agrawal):
-    chunks = [(each.X, each.y) for each in make(20_000, seed=1).chunks(500)]
-    for use in (by_chunks, by_rows, one_by_one):
-        part = chunks[:12] if use is one_by_one else chunks
-        found[f"{make.__name__} {use.__name__}"] = max(speed(use, part) for _ in range(3))
-chunks = [(each.X, each.y) for each in sea(10_000, seed=1).chunks(500)]
-found["sea static"] = max(speed(by_chunks, chunks, presets.static()) for _ in range(3))
-print(json.dumps(found))
+        uses[use](model, X, y)
+    print((time.process_time() - start) / (500 * len(chunks[2:])), flush=True)
 """
 
+USES = [
+    *(
+        f"{stream} default {use}"
+        for stream in ("sea", "hyperplane", "agrawal")
+        for use in ("by-chunks", "by-rows", "one-by-one")
+    ),
+    "sea static by-chunks",
+]
 
-def speeds(source: pathlib.Path) -> dict[str, float]:
-    """Rows per second with the package in a folder; kernels must be compiled there."""
-    environment = os.environ | {"PYTHONPATH": str(source)}
-    done = subprocess.run(
-        [sys.executable, "-c", USE], env=environment, check=True, capture_output=True, text=True
+
+def start(source: pathlib.Path) -> "subprocess.Popen[str]":
+    """A process that works with the package in a folder."""
+    return subprocess.Popen(
+        [sys.executable, "-c", WORKER],
+        env=os.environ | {"PYTHONPATH": str(source)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+
+
+def seconds(worker: "subprocess.Popen[str]", use: str) -> float:
+    """Processor time of one turn, for a row."""
+    assert worker.stdin and worker.stdout
+    print(use, file=worker.stdin, flush=True)
+    return float(worker.stdout.readline())
 
 
 def main() -> None:
-    """Print rows per second of both, and the ratio."""
+    """Print microseconds per row of both, and the ratio."""
     parser = argparse.ArgumentParser(description="Speed against another checkout.")
     parser.add_argument("other", type=pathlib.Path, help="a checkout of the project")
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--turns", type=int, default=15)
+    parser.add_argument("--only", default="", help="uses that contain this")
     given = parser.parse_args()
-    sources = (given.other / "src", pathlib.Path(__file__).parents[1] / "src")
-    rounds = [[speeds(source) for source in sources] for _ in range(given.rounds)]
+    workers = [start(given.other / "src"), start(pathlib.Path(__file__).parents[1] / "src")]
+    print(f"{'microseconds a row':28}{'other':>8}{'this':>8}{'ratio':>8}")
     ratios = []
-    for name in rounds[0][0]:
-        before, now = (max(each[place][name] for each in rounds) for place in (0, 1))
-        ratios.append(now / before)
-        print(f"{name:24}{before:12,.0f}{now:12,.0f}{ratios[-1]:7.2f}")
+    for use in [each for each in USES if given.only in each]:
+        for worker in workers:
+            seconds(worker, use)  # compiles, if it must
+        turns = [[seconds(worker, use) for worker in workers] for _ in range(given.turns)]
+        ratios.append(statistics.median(other / this for other, this in turns))
+        other, this = (1e6 * statistics.median(each) for each in zip(*turns, strict=True))
+        print(f"{use:28}{other:8.2f}{this:8.2f}{ratios[-1]:8.2f}", flush=True)
     print(f"geometric mean of the ratios: {statistics.geometric_mean(ratios):.2f}")
 
 
