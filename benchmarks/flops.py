@@ -40,6 +40,7 @@ from rich.table import Table
 import devfnn
 from devfnn import DEVFNN, Config
 from devfnn.kernels import network as kernels
+from devfnn.kernels._jit import held
 from devfnn.kernels.state import Batch, Params, State, Work
 from devfnn.model.compiling import ensure_compiled
 from devfnn.model.network import event_buffer
@@ -99,20 +100,20 @@ def _copy(arrays: Any) -> Any:
 
 def learn(each: Prepared, state: State, outputs: Any, events: Any) -> None:
     """A chunk through the kernels, as the network calls them when there is no drift."""
-    batch, params, work = each.batch, each.params, each.work
-    _, n_taken, lead = kernels.assess_chunk(state, batch, outputs, params, events, work)
-    step = (0, len(batch.labels), batch.rows.shape[1], 0, n_taken, lead)
-    kernels.learn_chunk(state, batch, outputs, each.codes, step, params, events, work)
+    own = [held(one) for one in (state, each.params, each.work, each.batch, events)]
+    _, n_taken, lead = kernels.assess_chunk(*own, outputs)
+    step = (0, len(each.batch.labels), each.batch.rows.shape[1], 0, n_taken, lead)
+    kernels.learn_chunk(*own, outputs, each.codes, step)
 
 
 def prepare(model: DEVFNN, chunk: Chunk) -> Prepared | None:
     """Learn a chunk, and keep the arguments of the kernel; None if the structure changed."""
     network, kernel, kept = model._known(), kernels.assess_chunk, []
 
-    def keep(state: Any, batch: Any, outputs: Any, params: Any, events: Any, work: Any) -> Any:
-        codes = network._codes()
-        kept.append(Prepared(_copy(state), _copy(batch), outputs.copy(), codes, params, work))
-        return kernel(state, batch, outputs, params, events, work)
+    def keep(state: Any, params: Any, work: Any, batch: Any, events: Any, outputs: Any) -> Any:
+        own = (_copy(network.state), _copy(batch.arrays), outputs.copy(), network._codes())
+        kept.append(Prepared(*own, network.params, network.work))
+        return kernel(state, params, work, batch, events, outputs)
 
     kernels.assess_chunk = keep
     try:

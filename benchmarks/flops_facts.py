@@ -222,9 +222,9 @@ def run_chunk(state: Any, batch: Any, outputs: Any, codes: Any, params: Any, wor
     batch, work, params, outputs = map(counted, (batch, work, params, outputs))
     n_rows = len(batch.labels)
     events = event_buffer(n_rows, n_rows + 64)
-    _, n_taken, lead = network.assess_chunk(state, batch, outputs, params, events, work)
+    _, n_taken, lead = network.assess_chunk(state, params, work, batch, events, outputs)
     step = (0, n_rows, batch.rows.shape[1], 0, n_taken, lead)
-    network.learn_chunk(state, batch, outputs, codes, step, params, events, work)
+    network.learn_chunk(state, params, work, batch, events, outputs, codes, step)
     if events.count[0] or not events.taken.all():
         raise ValueError("a drift, a split, or a row whose label was not taken")
 

@@ -103,9 +103,8 @@ class Stack:
         outputs = np.full((n_rows, network.sizes.layers, network.n_classes), np.nan)
         while True:
             _ = self.work
-            done = kernels.learn_rows(
-                network.state, batch, outputs, done, network.params, events, network.work
-            )
+            own = network.held(batch, events)
+            done = kernels.learn_rows(*own, outputs, done)
             if done == n_rows:
                 return events, outputs
             network.resize(slots=2 * network.sizes.slots)

@@ -6,6 +6,7 @@ import numpy as np
 
 from devfnn.arrays import Floats, Ints
 from devfnn.kernels import network, votes
+from devfnn.kernels._jit import held
 from devfnn.kernels.state import (
     ALWAYS,
     BOXES,
@@ -111,14 +112,15 @@ def part_of(batch: Batch, start: int, stop: int) -> Batch:
 def said_by(state: State, rows: Floats, params: Params) -> Floats:
     """Outputs of all layers. (k, L, m)"""
     outputs = np.full((len(rows), *dirty_work(state).outputs.shape), np.nan)
-    network.forward(state, rows, params, dirty_work(state), outputs, rows)
+    own = (held(state), held(params), held(dirty_work(state)))
+    network.forward(*own, rows, outputs, rows)
     return outputs
 
 
 def voted(state: State, outputs: Floats, params: Params) -> Floats:
     """Probabilities of the network. (k, m)"""
     probabilities = np.full((len(outputs), outputs.shape[2]), np.nan)
-    votes.vote(state, outputs, params, probabilities)
+    votes.vote(held(state), held(params), outputs, probabilities)
     return probabilities
 
 
@@ -127,8 +129,11 @@ def rows_learned(state: State, batch: Batch, params: Params) -> tuple[EventBuffe
     n_rows, outputs = len(batch.rows), np.zeros((0, *dirty_work(state).outputs.shape))
     events, stops, done = events_for(n_rows, n_rows + 50), [], 0
     while done < n_rows:
-        steps, work = state.progress.counts[STEPS], dirty_work(state)
-        done = network.learn_rows(state, batch, outputs, done, params, events, work)
+        steps, arguments = (
+            state.progress.counts[STEPS],
+            (state, params, dirty_work(state), batch, events),
+        )
+        done = network.learn_rows(*map(held, arguments), outputs, done)
         if state.progress.counts[STEPS] > steps:
             stops.append(done)
     return events, stops
@@ -140,15 +145,16 @@ def chunk_learned(state: State, batch: Batch, params: Params) -> EventBuffer:
     outputs, work = said_by(state, batch.rows, params), dirty_work(state)
     codes = np.full(state.layers.kinds.size, WHILE_LEADING)
     codes[: params.n_configured] = ALWAYS
-    found, *taken = network.assess_chunk(state, batch, outputs, params, events, work)
+    own = [held(each) for each in (state, params, work, batch, events)]
+    found, *taken = network.assess_chunk(*own, outputs)
     if found:
         start = n_rows // 2
         step = (0, start, n, -1, *taken)
-        network.learn_chunk(state, batch, outputs, codes, step, params, events, work)
+        network.learn_chunk(*own, outputs, codes, step)
         again = said_by(state, batch.rows, params)[start:, : params.n_configured]
         outputs[start:, : params.n_configured] = again
     step = (start, n_rows, n, start, *taken)
-    network.learn_chunk(state, batch, outputs, codes, step, params, events, work)
+    network.learn_chunk(*own, outputs, codes, step)
     return events
 
 

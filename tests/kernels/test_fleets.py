@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from build import IS_COMPILED, batch_of, count
-from devfnn.kernels._jit import view
+from devfnn.kernels._jit import held, view
 from devfnn.kernels.fleets import Counts, Groups, learn_groups, predict_groups
 from devfnn.kernels.network import learn_rows
 from devfnn.kernels.state import DRIFT_EVENT, STEPS, TOLD, Batch, Params, State
@@ -62,7 +62,8 @@ def learned_alone(state: State, batch: Batch, params: Params) -> tuple[int, int]
     while done < len(batch.rows):
         part, steps = part_of(batch, done, len(batch.rows)), counts[STEPS]
         events = events_for(len(part.rows), 500)
-        done += learn_rows(state, part, not_kept(state), 0, params, events, dirty_work(state))
+        own = map(held, (state, params, dirty_work(state), part, events))
+        done += learn_rows(*own, not_kept(state), 0)
         if counts[STEPS] > steps:
             counts[TOLD] = state.clouds.count[0]
         n_taken += int(events.taken.sum())
@@ -168,5 +169,6 @@ def test_nothing_is_allocated_per_row(
         made.append(allocations() - before)
     assert made == [made[0]] * 2
     before = allocations()
-    vote(state, np.ones((1, state.layers.kinds.size, 2)), params, np.empty((1, 2)))
+    own = (held(state), held(params))
+    vote(*own, np.ones((1, state.layers.kinds.size, 2)), np.empty((1, 2)))
     assert allocations() > before  # that one does make an array: they are counted

@@ -229,7 +229,7 @@ def test_a_stack_without_room_says_so_and_stays_as_it_was(rng: np.random.Generat
     made = filled_stack(rng, 2, 2, (1, 2))
     network, before = made.network, made.copy()
     batch, outputs = batch_of(rng.random((3, 2)), np.zeros(3)), np.empty((3, 2, 2))
-    own = (network.params, event_buffer(3, 6), network.work)
-    assert learn_rows(network.state, batch, outputs, 0, *own) == 0
+    own = network.held(batch, event_buffer(3, 6))
+    assert learn_rows(*own, outputs, 0) == 0
     assert not changed(before.gaussians, made.gaussians)
     assert not changed(before.votes, made.votes)

@@ -33,7 +33,7 @@ def voters(
 def updated(network: Network, outputs: Floats, labels: Sequence[int]) -> Layers:
     """The layers after the rows of a chunk."""
     labels, is_used = np.array(labels, np.int64), np.ones(len(labels), np.bool_)
-    move_votes_by_rows(network.state, outputs, labels, is_used, 0, network.params)
+    move_votes_by_rows(*network.held()[:2], outputs, labels, is_used)
     return network.state.layers
 
 
@@ -45,7 +45,7 @@ def test_the_vote_equals_the_reference(rng: np.random.Generator, ballots: str) -
     outputs[:, 1] = np.nan
     network = voters(weights, merged.tolist(), ByReward(ballots=ballots), m=3)
     probabilities = np.full((50, 3), np.nan)
-    vote(network.state, outputs, network.params, probabilities)
+    vote(*network.held()[:2], outputs, probabilities)
     expected = [reference.vote(row, weights, merged, ballots == "soft") for row in outputs]
     np.testing.assert_allclose(probabilities, expected, rtol=1e-12)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=1e-12)
@@ -55,7 +55,7 @@ def test_a_hard_vote_counts_weights() -> None:
     network = voters([0.5, 0.3, 0.1], voting=ByReward(ballots="hard"))
     probabilities = np.empty((1, 2))
     outputs = np.array([[[0.9, 0.1], [0.4, 0.6], [0.45, 0.55]]])
-    vote(network.state, outputs, network.params, probabilities)
+    vote(*network.held()[:2], outputs, probabilities)
     np.testing.assert_allclose(probabilities, [[5 / 9, 4 / 9]])
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from devfnn.arrays import Floats
+from devfnn.kernels._jit import held
 from devfnn.kernels.state import BOXES, INDEPENDENCE, LINE, NO_LAYER, SCORED, Params, State
 from devfnn.kernels.votes import head_start, score_layers, voting_shares
 from rival_build import (
@@ -20,7 +21,7 @@ from rival_build import (
 def shares_of(state: State, params: Params) -> Floats:
     """Voting weights of all layers."""
     shares = np.full(state.layers.kinds.size, np.nan)
-    voting_shares(state, params, shares)
+    voting_shares(held(state), held(params), shares)
     return shares
 
 

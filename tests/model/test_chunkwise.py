@@ -140,7 +140,7 @@ def test_a_later_layer_sees_the_outputs_of_those_before_or_not() -> None:
         state = model._known().state
         state.layers.voting_weights[:] = [1e-12, 1.0]  # hear the second layer alone
         before = model.predict_proba(X)
-        model._known().forget_said()
+        model._known().said = None
         state.gaussians.consequents[0] *= -1.0
         moved = np.abs(model.predict_proba(X) - before).max()
         assert (moved > 1e-3) == (inputs == "all")

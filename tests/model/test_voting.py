@@ -9,6 +9,7 @@ from devfnn import DEVFNN
 from devfnn.arrays import Floats
 from devfnn.kernels import network as kernels
 from devfnn.kernels import votes
+from devfnn.kernels._jit import held
 from devfnn.kernels.state import OFFERED, Batch
 from devfnn.model.config import ByLikelihood, ByReward, Equal
 from devfnn.model.network import Network, event_buffer
@@ -27,14 +28,14 @@ def network_of(**changes: Any) -> Network:
 def voted(network: Network, outputs: Floats) -> Floats:
     """Probabilities of the classes."""
     probabilities = np.empty((len(outputs), 2))
-    votes.vote(network.state, outputs, network.params, probabilities)
+    votes.vote(*network.held()[:2], outputs, probabilities)
     return probabilities
 
 
 def reweigh(network: Network, outputs: Floats, label: int) -> None:
     """Let the voting weights move by rows of one class."""
     labels, used = np.full(len(outputs), label), np.ones(len(outputs), np.bool_)
-    votes.move_votes_by_rows(network.state, outputs, labels, used, 0, network.params)
+    votes.move_votes_by_rows(*network.held()[:2], outputs, labels, used)
 
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
@@ -78,7 +79,7 @@ def test_errors_are_those_of_the_whole_network() -> None:
     for weights, wrong in (([1.0, 1e-6, 1e-6], labels), ([1e-6, 1.0, 1e-6], 1 - labels)):
         network.state.layers.voting_weights[:] = weights
         buffer = event_buffer(10, 0)
-        kernels.assess_chunk(network.state, batch, OUTPUTS, network.params, buffer, network.work)
+        kernels.assess_chunk(*network.held(), held(batch), held(buffer), OUTPUTS)
         np.testing.assert_array_equal(buffer.errors, wrong)
 
 

@@ -462,7 +462,7 @@ def trust(said, label, noise):
     return own / max(own + noise / said.shape[0], 1e-300)
 
 
-@step()
+@part()
 def say_rules(layers, pool, layer, row, work):
     """Class probabilities of a line, curve or boxes; `work.expanded` is the row's."""
     if pool is None:
@@ -472,7 +472,7 @@ def say_rules(layers, pool, layer, row, work):
     class_shares(pool.weights[rule], work.expanded, size, work.outputs[layer])
 
 
-@step()
+@part()
 def learn_rules(state, pool, layer, index, batch, params, work, events):
     """One row of a line, curve or boxes; `work.outputs` is what the layer said."""
     if pool is None:

@@ -101,7 +101,7 @@ def learn_groups(fleet, groups, batch, params, events, counts, outputs, work):
             steps = state.progress.counts[STEPS]
             own = borrowed(rows_between(batch, place, stop))
             told = borrowed(events_between(events, place, stop))
-            done = learn_rows(state, own, outputs, 0, params, told, work)
+            done = learn_rows(state, params, work, own, told, outputs, 0)
             if state.progress.counts[STEPS] > steps:
                 note_told(state.clouds, state.progress.counts)
             count_up(counts, model, told, done)

@@ -6,6 +6,7 @@ Paper: gClass, its IF part. Rows are judged by data quality: their recursive wei
 import numpy as np
 
 from devfnn.kernels._jit import part, step
+from devfnn.kernels.recursive import add_rows
 from devfnn.kernels.state import (
     ACTIVE,
     ARCHIVED,
@@ -31,19 +32,10 @@ as much as 64 updates of few inputs: rounding stays below 1e-10."""
 def measure_rule(layer, rule, inputs, work):
     """Squared Mahalanobis distance of the row to one rule; absent inputs lie on the centre."""
     n = layer.n_inputs[0]
-    center = layer.centers[rule]
-    inverse = layer.inverse_covs[rule]
-    offset = work.offsets[rule]
-    pull = work.pulls[rule]
+    center, offset, pull = layer.centers[rule], work.offsets[rule], work.pulls[rule]
     for j in range(n):
         offset[j] = inputs[j] - center[j] if work.present[j] else 0.0
-        pull[j] = 0.0
-    for i in range(n):
-        value = offset[i]
-        if value != 0.0:
-            row = inverse[i]
-            for j in range(n):
-                pull[j] += value * row[j]
+    add_rows(layer.inverse_covs[rule], offset, n, pull)
     distance = 0.0
     for j in range(n):
         distance += offset[j] * pull[j]
@@ -96,9 +88,7 @@ def invert_covariance(layer, rule, width_floor, factor):
     Cholesky with pivots raised to the floor: exact where the covariance is sound, and positive
     definite with bounded precision where features are constant or collinear.
     """
-    n = layer.n_inputs[0]
-    cov = layer.covs[rule]
-    inverse = layer.inverse_covs[rule]
+    n, cov, inverse = layer.n_inputs[0], layer.covs[rule], layer.inverse_covs[rule]
     floor = width_floor * width_floor
     log_volume = 0.0
     for i in range(n):
@@ -132,12 +122,8 @@ def invert_covariance(layer, rule, width_floor, factor):
 @part()
 def tune_complete(layer, rule, rate, work):
     """Rank-one update of covariance, inverse and volume; inputs switched off keep their rows."""
-    n = layer.n_inputs[0]
-    cov = layer.covs[rule]
-    inverse = layer.inverse_covs[rule]
-    offset = work.offsets[rule]
-    pull = work.pulls[rule]
-    distance = work.distances[rule]
+    n, cov, inverse = layer.n_inputs[0], layer.covs[rule], layer.inverse_covs[rule]
+    offset, pull, distance = work.offsets[rule], work.pulls[rule], work.distances[rule]
     keep = 1.0 - rate
     scale = 1.0 / keep
     step = rate / (keep * (1.0 + rate * distance))
@@ -154,9 +140,7 @@ def tune_complete(layer, rule, rate, work):
 @step()
 def tune_partial(layer, rule, rate, width_floor, work):
     """The same for a row with values missing: the missing ones keep their variance."""
-    n = layer.n_inputs[0]
-    cov = layer.covs[rule]
-    offset = work.offsets[rule]
+    n, cov, offset = layer.n_inputs[0], layer.covs[rule], work.offsets[rule]
     keep = 1.0 - rate
     for i in range(n):
         for j in range(n):

@@ -73,27 +73,28 @@ def say(state, layer, row, inputs, params, work):
 def say_all(state, row, params, work):
     """Outputs of all layers; NaN for idle ones. `work.inputs` ends as the inputs of all layers."""
     expand_for_rules(state.pool, row, work)
-    inputs, outputs = row, work.outputs
+    inputs, outputs, stacks = row, work.outputs, params.stacks
     n_layers, n_classes = outputs.shape
-    if params.stacks:
+    if stacks:
         inputs = work.inputs
         for j in range(row.shape[0]):
             inputs[j] = row[j]
     for layer in range(n_layers):
-        if is_idle(state.layers, layer):
+        is_silent = is_idle(state.layers, layer)
+        if is_silent:
             for k in range(n_classes):
                 outputs[layer, k] = np.nan
         else:
             say(state, layer, row, inputs, params, work)
-        if params.stacks:
+        if stacks:
             start = row.shape[0] + layer * n_classes
             for k in range(n_classes):
                 said = outputs[layer, k]
-                inputs[start + k] = said if is_idle(state.layers, layer) else clip_unit(said)
+                inputs[start + k] = said if is_silent else clip_unit(said)
 
 
 @kernel()
-def forward(state, rows, params, work, outputs, stacked):
+def forward(state, params, work, rows, outputs, stacked):
     """Outputs of all layers for rows, and the inputs of the deepest layer if layers are stacked.
 
     rows: (k, n) · outputs: (k, L, m) · stacked: (k, i)
@@ -102,22 +103,24 @@ def forward(state, rows, params, work, outputs, stacked):
     rows, outputs, stacked = borrowed((rows, outputs, stacked))
     for index in range(rows.shape[0]):
         say_all(state, rows[index], params, work)
-        copy_values(work.outputs, outputs[index])
+        said, target = work.outputs, outputs[index]
+        for layer in range(said.shape[0]):
+            for k in range(said.shape[1]):
+                target[layer, k] = said[layer, k]
         if params.stacks:
             for j in range(stacked.shape[1]):
                 stacked[index, j] = work.inputs[j]
 
 
 @kernel()
-def predict_rows(state, rows, params, work, probabilities):
-    """Class probabilities of rows: `forward` and `vote` in one call. probabilities: (k, m)"""
-    state, params, work = borrowed(state), borrowed(params), borrowed(work)
-    rows, probabilities = borrowed((rows, probabilities))
+def predict_row(state, params, work, batch, probabilities):
+    """Class probabilities of a row: `forward` and `vote` in one call. probabilities: (1, m)"""
+    state, params, work, batch = borrowed(state), borrowed(params), borrowed(work), borrowed(batch)
+    (probabilities,) = borrowed((probabilities,))
     total = share_votes(state, params, work.shares)
+    say_all(state, batch.rows[0], params, work)
     kinds, soft = state.layers.kinds, params.soft_votes
-    for index in range(rows.shape[0]):
-        say_all(state, rows[index], params, work)
-        combine_votes(kinds, work.outputs, work.shares, total, soft, probabilities[index])
+    combine_votes(kinds, work.outputs, work.shares, total, soft, probabilities[0])
 
 
 # ---- which layers learn a row, and how
@@ -280,7 +283,7 @@ def close_step(state, step, params, work, events):
 
 
 @kernel()
-def assess_chunk(state, batch, outputs, params, events, work):
+def assess_chunk(state, params, work, batch, events, outputs):
     """Begin a chunk: choose labels, count errors, test for drift and respond to it.
 
     outputs: (k, L, m) what the layers said before. Returns whether there is a drift, how many
@@ -324,7 +327,7 @@ def note_label(state, index, outputs, label, params, events, said):
 
 
 @kernel()
-def learn_chunk(state, batch, outputs, codes, step, params, events, work):
+def learn_chunk(state, params, work, batch, events, outputs, codes, step):
     """Train on rows of a chunk; at its end, let it move the votes and close the structural step.
 
     step: first and last row, features, the row from which votes count (-1: not yet), labels taken,
@@ -364,14 +367,14 @@ def learn_chunk(state, batch, outputs, codes, step, params, events, work):
 
 
 @kernel()
-def learn_rows(state, batch, outputs, start, params, events, work):
+def learn_rows(state, params, work, batch, events, outputs, start):
     """Row by row: outputs, vote, then learn at once, up to the end of a structural step.
 
     Such a step has `chunk_rows` labels. Returns the first row that was not looked at, also where a
     layer has no room for a rule. outputs: (k, L, m) to keep what layers said, or without rows
     """
-    state, batch, events = borrowed(state), borrowed(batch), borrowed(events)
-    params, work, (outputs,) = borrowed(params), borrowed(work), borrowed((outputs,))
+    state, params, work = borrowed(state), borrowed(params), borrowed(work)
+    batch, events, (outputs,) = borrowed(batch), borrowed(events), borrowed((outputs,))
     progress, counts, codes = state.progress, state.progress.counts, work.codes
     for layer in range(codes.shape[0]):
         codes[layer] = learning_code(layer, params)

@@ -1,4 +1,4 @@
-"""Watching the range of features: when does the scaling map have to change?"""
+"""Scaling: rows under a map, and the watch over the range of features: when must the map change?"""
 
 import numpy as np
 
@@ -78,3 +78,21 @@ def watch(rows, start, low, width, outside_share, outside_level, escapes, waking
         if is_due:
             return row
     return rows.shape[0]
+
+
+@kernel()
+def scale_rows(rows, low, width, clip, scaled):
+    """Rows under a scaling map, clipped; 0.5 for features without a width. NaN stays NaN.
+
+    rows, scaled: (k, n) · low, width: (n,) · clip: how far outside [0, 1] a value may lie
+    """
+    for row in range(rows.shape[0]):
+        for j in range(low.shape[0]):
+            unit = (rows[row, j] - low[j]) / width[j]
+            if width[j] == 0.0:
+                unit = 0.5 if rows[row, j] == rows[row, j] else np.nan
+            elif unit > 1.0 + clip:
+                unit = 1.0 + clip
+            elif unit < -clip:
+                unit = -clip
+            scaled[row, j] = unit

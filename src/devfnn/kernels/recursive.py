@@ -61,6 +61,19 @@ def dot_in_order(a, b, size):
 
 
 @part()
+def add_rows(matrix, factors, size, total):
+    """The rows of a matrix, each times its factor, added up; those times 0 cost nothing."""
+    for j in range(size):
+        total[j] = 0.0
+    for i in range(size):
+        factor = factors[i]
+        if factor != 0.0:
+            row = matrix[i]
+            for j in range(size):
+                total[j] += factor * row[j]
+
+
+@part()
 def softmax(logits, out):
     """Write the softmax of `logits` into `out`; the two may be the same array."""
     top = logits[0]
@@ -369,14 +382,7 @@ def update_consequent(consequent, gain_cov, expanded, gain, residuals, strength,
     consequent: (m, p) · gain_cov: (p, p) · expanded, gain: (p,) · residuals: (m,)
     """
     size = expanded.shape[0]
-    for j in range(size):
-        gain[j] = 0.0
-    for i in range(size):
-        value = expanded[i]
-        if value != 0.0:
-            row = gain_cov[i]
-            for j in range(size):
-                gain[j] += value * row[j]
+    add_rows(gain_cov, expanded, size, gain)
     scale = 1.0 / (memory / strength + dot_in_order(expanded, gain, size))
     for k in range(consequent.shape[0]):
         step = scale * residuals[k]
@@ -396,14 +402,7 @@ def decay_consequent(consequent, gain_cov, gain, strength):
     eta = strength / (1.0 + strength * trace)
     for k in range(consequent.shape[0]):
         weights = consequent[k]
-        for j in range(size):
-            gain[j] = 0.0
-        for i in range(size):
-            value = weights[i]
-            if value != 0.0:
-                row = gain_cov[i]
-                for j in range(size):
-                    gain[j] += value * row[j]
+        add_rows(gain_cov, weights, size, gain)
         for j in range(size):
             weights[j] -= eta * gain[j]
 

@@ -135,7 +135,7 @@ def combine_votes(kinds, outputs, shares, total, soft, probabilities):
 
 
 @kernel()
-def vote(state, outputs, params, probabilities):
+def vote(state, params, outputs, probabilities):
     """The network's probabilities for rows. outputs: (k, L, m) · probabilities: (k, m)"""
     state, params = borrowed(state), borrowed(params)
     own = np.zeros(state.layers.kinds.shape[0])
@@ -232,10 +232,10 @@ def move_votes(state, outputs, label, params):
 
 
 @kernel()
-def move_votes_by_rows(state, outputs, labels, is_used, start, params):
-    """The same over the rows of a chunk from `start` on. outputs: (k, L, m) · is_used: (k,)"""
+def move_votes_by_rows(state, params, outputs, labels, is_used):
+    """The same over the rows of a chunk. outputs: (k, L, m) · is_used: (k,)"""
     state, params = borrowed(state), borrowed(params)
     outputs, labels = borrowed((outputs, labels))
-    for index in range(start, outputs.shape[0]):
+    for index in range(outputs.shape[0]):
         if is_used[index]:
             move_votes(state, outputs[index], labels[index], params)

@@ -88,12 +88,12 @@ def _use_network(X: Floats, y: Ints, config: Config) -> None:
     model.predict_proba_one(X[0])
     model.wants_label(X)
     own, nothing = model._known(), np.zeros(2, np.bool_)
-    state, params, n_layers = own.state, own.params, own.sizes.layers
+    state, n_layers = own.state, own.sizes.layers
     labels.count_rows(own.budget.copy(), np.full(2, UNLABELLED), nothing)
     labels.keep_to_budget(own.budget.copy(), 2, nothing)
     outputs = np.zeros((1, own.shares.size, 2))
     if state.pool is not None and n_layers > len(config.layers):
         boxes.drop_layer(state.layers, state.pool, n_layers - 1)
     if state.gaussians is not None:
-        votes.move_votes_by_rows(state, outputs, y[:1], nothing[:1], 0, params)
+        votes.move_votes_by_rows(*own.held()[:2], outputs, y[:1], nothing[:1])
         gaussian.decouple_input(state.gaussians, 0, 0, 0.1)

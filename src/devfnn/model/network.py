@@ -14,7 +14,7 @@ import numpy as np
 from devfnn.arrays import Flags, Floats, Ints
 from devfnn.events import CloudsChanged, Event, FeatureAsleep, FeatureAwake, RangeChanged
 from devfnn.kernels import state as constants
-from devfnn.kernels.state import Batch, EventBuffer, State, Work
+from devfnn.kernels.state import Batch, EventBuffer, Params, State, Work
 from devfnn.model import label_budget
 from devfnn.model.config import ByCompression, Config, Weighted
 from devfnn.model.layers import STORES, gaussian
@@ -72,7 +72,8 @@ class Network:
     n_labels: int = 0
 
     def __post_init__(self) -> None:
-        self._said: tuple[Floats, Floats, Floats] | None = None
+        self.said: tuple[Floats, Floats, Floats] | None = None
+        self._held: tuple[tuple[State, Params, Work], tuple[Any, ...]] | None = None
         self._fit_params()
 
     @staticmethod
@@ -119,6 +120,15 @@ class Network:
     def work(self) -> Work:
         """Working memory for kernels; every thread has its own."""
         return work_for(self._work_key, threading.get_ident())
+
+    def held(self, *more: Any, params: Params | None = None) -> tuple[Any, ...]:
+        """State, parameters, working memory and `more` as kernels take them: unpacked once."""
+        from devfnn.kernels._jit import held
+
+        own, known = (self.state, params or self.params, self.work), self._held
+        if known is None or any(a is not b for a, b in zip(own, known[0], strict=True)):
+            self._held = known = (own, tuple(map(held, own)))
+        return *known[1], *map(held, more)
 
     @property
     def budget(self) -> Ints:
@@ -168,7 +178,7 @@ class Network:
         from devfnn.kernels.votes import voting_shares
 
         shares = np.zeros(self.sizes.layers)
-        voting_shares(self.state, self.params, shares)
+        voting_shares(*self.held()[:2], shares)
         return shares
 
     @property
@@ -214,7 +224,7 @@ class Network:
 
         outputs = np.empty((len(inputs), self.sizes.layers, self.n_classes))
         stacked = np.empty((len(inputs), self.lengths["i"])) if self.params.stacks else inputs
-        kernels.forward(self.state, inputs, self.params, self.work, outputs, stacked)
+        kernels.forward(*self.held(), inputs, outputs, stacked)
         return outputs, stacked
 
     def probabilities(self, X: Floats) -> Floats:
@@ -223,19 +233,15 @@ class Network:
 
         outputs, _ = self._outputs_of(self.inputs_of(X))
         shares = np.empty((X.shape[0], self.n_classes))
-        vote(self.state, outputs, self.params, shares)
+        vote(*self.held()[:2], outputs, shares)
         return shares
 
     def _outputs_of(self, inputs: Floats) -> tuple[Floats, Floats]:
         """What `forward` gives, from the last time if the rows are the same."""
-        said = self._said
+        said = self.said
         if said is None or not np.array_equal(inputs, said[0], equal_nan=True):
-            self._said = said = (inputs, *self.forward(inputs))
+            self.said = said = (inputs, *self.forward(inputs))
         return said[1], said[2]
-
-    def forget_said(self) -> None:
-        """What was said before is of no use to learning any more."""
-        self._said = None
 
     def wanted(self, X: Floats, spend: bool) -> Flags:
         """Which rows are worth a label; `spend`: they are asked for, and the budget is spent."""
@@ -280,7 +286,7 @@ class Network:
             batch = self._batch(stacked, rows, labelled)
             learn = self._learn_stepwise if self.is_stepwise else self._learn_at_once
             events += learn(rows, batch, outputs, names)
-        self._said = None
+        self.said = None
         self.n_rows += n_rows
         self.n_chunks += 1
         if not self.is_stepwise:
@@ -302,20 +308,19 @@ class Network:
         """
         from devfnn.kernels import network as kernels
 
-        state, params, work = self.state, self.params, self.work
         n, n_rows, start = self.sizes.features, rows.labels.size, 0
         buffer = event_buffer(n_rows, n_rows + LINES_PER_CALL)
-        codes = self._codes()
-        is_drift, n_taken, lead = kernels.assess_chunk(state, batch, outputs, params, buffer, work)
+        own, codes = self.held(batch, buffer), self._codes()
+        is_drift, n_taken, lead = kernels.assess_chunk(*own, outputs)
         if is_drift:
             start = n_rows // 2
             step = (0, start, n, -1, n_taken, lead)
-            kernels.learn_chunk(state, batch, outputs, codes, step, params, buffer, work)
+            kernels.learn_chunk(*own, outputs, codes, step)
             n_configured = len(self.config.layers)
             again, _ = self.forward(batch.rows[start:])
             outputs[start:, :n_configured] = again[:, :n_configured]
         step = (start, n_rows, n, start, n_taken, lead)
-        kernels.learn_chunk(state, batch, outputs, codes, step, params, buffer, work)
+        kernels.learn_chunk(*own, outputs, codes, step)
         if self.config.feature_mask is not None:
             taken = rows.where(buffer.taken == 1)
             self.gathered.rows = Rows.joined([self.gathered.rows, taken])
@@ -356,7 +361,7 @@ class Network:
         from devfnn.kernels.votes import move_votes_by_rows
 
         buffer = event_buffer(len(rows), 0)
-        kernels.assess_chunk(self.state, batch, outputs, self.params, buffer, self.work)
+        kernels.assess_chunk(*self.held(batch, buffer), outputs)
         has_label = batch.labelled != constants.UNLABELLED
         known, said = rows.where(has_label), outputs[has_label]
         if not len(known):
@@ -364,7 +369,7 @@ class Network:
             return []
         voting, votes = self.config.voting, self.params.votes
         if votes == constants.BY_REWARD:
-            move_votes_by_rows(self.state, outputs, rows.labels, has_label, 0, self.params)
+            move_votes_by_rows(*self.held()[:2], outputs, rows.labels, has_label)
         events = masking.mask_features(self, known, names)
         events += merging.merge_layers(self, said)
         reaction = react_to_errors(self, known, buffer.errors[has_label], batch.draws[has_label])
@@ -386,7 +391,7 @@ class Network:
             # they adapt to the chunk, and still no layer is judged on a row that it had learned.
             said[:, trained] = learned[has_label][:, trained]
             all_used = np.ones(len(known), np.bool_)
-            move_votes_by_rows(self.state, said, known.labels, all_used, 0, self.params)
+            move_votes_by_rows(*self.held()[:2], said, known.labels, all_used)
         self.state.progress.counts[constants.STEPS] += 1
         return events + prune_rules(self, trained, known.labels)
 
@@ -404,8 +409,8 @@ class Network:
         while True:
             params = founding_params(self)._replace(votes=constants.BY_LIKELIHOOD)
             step = (done, n_rows, self.n_features, -1, 0, 0.0)
-            args = (codes, step, params, buffer, self.work)
-            done = kernels.learn_chunk(self.state, batch, outputs, *args)
+            own = self.held(batch, buffer, params=params)
+            done = kernels.learn_chunk(*own, outputs, codes, step)
             if done == n_rows:
                 break
             self.resize(slots=2 * self.sizes.slots)
@@ -432,7 +437,7 @@ class Network:
 
     def learn_rows(self, rows: Rows, labelled: Ints, names: list[str]) -> list[Event]:
         """Learn row by row. Where layers choose, the leading one of the moment keeps the budget."""
-        self._said = None
+        self.said = None
         by_layer = self.params.label_choice == constants.BY_LAYER
         if not (by_layer and self.config.is_budgeted and (labelled == constants.OFFERED).any()):
             return self._learn_rows(rows, labelled, names)
@@ -472,8 +477,8 @@ class Network:
         counts, done = self.state.progress.counts, 0
         steps = int(counts[constants.STEPS])
         while True:
-            params = founding_params(self)
-            done = kernels.learn_rows(self.state, batch, outputs, done, params, buffer, self.work)
+            known = self.held(batch, buffer, params=founding_params(self))
+            done = kernels.learn_rows(*known, outputs, done)
             has_closed = self.state.progress.counts[constants.STEPS] > steps
             if done == n_rows or has_closed:
                 break
@@ -497,7 +502,7 @@ class Network:
         if not self.is_stepwise:
             self.n_chunks += 1
             return self._steps_after_training(names)
-        gathered, self.gathered, self._said = self.gathered, self._nothing_gathered(), None
+        gathered, self.gathered, self.said = self.gathered, self._nothing_gathered(), None
         self.state.progress.n_open[0], rows = 0, gathered.rows
         events = masking.mask_features(self, rows, names)
         events += merging.merge_layers(self, gathered.outputs)
@@ -579,14 +584,14 @@ class Network:
     def switch_inputs(self) -> None:
         """Let gaussian layers know which inputs are in use."""
         if self.state.gaussians is not None:
-            self._said = None
+            self.said = None
             gaussian.switch_inputs(self.state, self.used_features, self.config)
 
     # ---- more room
 
     def widen(self, n_features: int, n_classes: int) -> None:
         """Make room for more features or classes; nothing learned is lost."""
-        self._said = None
+        self.said = None
         self.resize(features=n_features, classes=n_classes)
         self.switch_inputs()
 

@@ -100,11 +100,10 @@ class OnlineScaler:
 
     def transform(self, X: Floats) -> Floats:
         """Scaled rows, clipped; sleeping features come out in the middle. NaN stays NaN."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            scaled: Floats = (X - self.low) / np.where(self.width > 0.0, self.width, 1.0)
-        np.clip(scaled, -CLIP, 1.0 + CLIP, out=scaled)
-        if not self.awake.all():
-            scaled[:, ~self.awake] = np.where(np.isnan(X[:, ~self.awake]), np.nan, 0.5)
+        from devfnn.kernels.ranges import scale_rows
+
+        scaled: Floats = np.empty(X.shape)
+        scale_rows(X, self.low, np.where(self.awake, self.width, 0.0), CLIP, scaled)
         return scaled
 
     def absorb(self, X: Floats, start: int) -> int:

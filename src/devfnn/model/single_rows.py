@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 DRAWS = 1024
 """Random numbers that are made at a time."""
 
-NARROWEST = 1e-200
-"""Values that are allowed cannot overflow when they are divided by this."""
-
 
 def bound(kernel: Any, *arguments: Any) -> Callable[[], Any]:
     """A kernel with its arguments, compiled for exactly these; what is in them may change."""
@@ -55,27 +52,20 @@ class OneRow:
 
         self._network, self._names = network, names
         self._thread = threading.get_ident()
-        state = self._state = network.state
-        params, work = network.params, network.work
+        self._state = network.state
         self._pack = struct.Struct(f"{network.n_features}d").pack_into
-        self._taken: Sequence[float] | None = None  # the row in `_values`
-        self._is_scaled = False
         self._may_lack = network.config.missing == "skip"
         self._row: Floats = np.zeros((1, network.n_features))
         self._values = self._row[0]
         self._inputs = np.zeros_like(self._row)
-        self._scaled = self._inputs[0]
-        self._least = np.full_like(self._scaled, -CLIP)
-        self._most = np.full_like(self._scaled, 1.0 + CLIP)
         outputs = np.zeros((0, network.sizes.layers, network.n_classes))
         self._probabilities = np.zeros((1, network.n_classes))
         labels, labelled = np.zeros(1, np.int64), np.zeros(1, np.int64)
         self._batch = Batch(self._inputs, labels, np.ones(1), np.zeros(1), labelled)
         self._buffer = event_buffer(1, 1 + LINES_PER_CALL)
-        said = (self._inputs, params, work, self._probabilities)
-        self._predict = bound(kernels.predict_rows, state, *said)
-        rows = (self._batch, outputs, 0, params, self._buffer, work)
-        self._learn = bound(kernels.learn_rows, state, *rows)
+        own = network.held(self._batch, self._buffer)
+        self._predict = bound(kernels.predict_row, *own[:4], self._probabilities)
+        self._learn = bound(kernels.learn_rows, *own, outputs, 0)
         self._catch_up()
 
     def serves(self, network: Any) -> bool:
@@ -98,21 +88,15 @@ class OneRow:
         """Take in a row for what is called next; False if it is none, or may be none."""
         if not are_sound(values) and not (self._may_lack and are_sound_or_absent(values)):
             return False
-        if type(values) is tuple and values == self._taken:  # it was asked before it is learned
-            return True
-        self._taken = None
-        self._is_scaled = False
         try:
             self._pack(self._values, 0, *values)
         except struct.error:  # too few or too many
             return False
-        self._taken = values  # a list never equals a tuple, so that it may change
         return True
 
     def probabilities(self) -> list[float]:
         """Class probabilities of the row that was taken."""
-        if not self._is_scaled:
-            self._scale()
+        self._scale()
         self._predict()
         shares: list[float] = self._probabilities[0].tolist()
         return shares
@@ -124,12 +108,11 @@ class OneRow:
         """
         events: list[Event] = []
         network, batch, buffer = self._network, self._batch, self._buffer
-        network.forget_said()
+        network.said = None
         if not self._watch():  # the map must change before the row is learned
             events += network.change_map(self._names)
             self._read_map()
-        if not self._is_scaled:
-            self._scale()
+        self._scale()
         place = self._n_rows - self._first_draw
         if place == DRAWS:
             self._draw_anew()
@@ -150,31 +133,18 @@ class OneRow:
 
     def _read_map(self) -> None:
         """Copy the scaling map; NaN for features that are left out."""
-        from devfnn.kernels.ranges import watch
+        from devfnn.kernels.ranges import scale_rows, watch
 
         scaler, used = self._network.scaler, self._network.used_features
         is_scaled = self._network.config.scaling == "online"
-        self._low = scaler.low.copy() if is_scaled else np.zeros_like(scaler.low)
-        self._width = np.where(used, scaler.width if is_scaled else 1.0, np.nan)
-        self._is_scaled = False
-        self._is_narrow = bool((self._width < NARROWEST).any())
+        low = scaler.low.copy() if is_scaled else np.zeros_like(scaler.low)
+        width = np.where(used, scaler.width if is_scaled else 1.0, np.nan)
+        self._scale = bound(scale_rows, self._row, low, width, CLIP, self._inputs)
         self._watch: Callable[[], int] = functools.partial(self._network.absorb, self._row, 0)
         if is_scaled and scaler.n_first >= SETTLING_ROWS:
             outside = (scaler.outside_share, scaler.outside_level, scaler.escapes)
             arrays = (scaler.low, scaler.width, *outside, scaler.waking)
             self._watch = bound(watch, self._row, 0, *arrays)
-
-    def _scale(self) -> None:
-        """The row as the layers see it: the same as `Network.inputs_of`."""
-        if self._is_narrow:
-            with np.errstate(over="ignore"):
-                np.divide(self._values - self._low, self._width, self._scaled)
-        else:
-            np.subtract(self._values, self._low, self._scaled)
-            np.divide(self._scaled, self._width, self._scaled)
-        np.maximum(self._scaled, self._least, out=self._scaled)
-        np.minimum(self._scaled, self._most, out=self._scaled)
-        self._is_scaled = True
 
     def _draw_anew(self) -> None:
         """Random numbers for the next rows."""

@@ -67,6 +67,6 @@ def test_clouds_without_a_say_rest_and_try_again() -> None:
     assert model.voting_weights[CLOUD_LAYER] == 0.0
     assert model.n_live_layers == model.n_layers - 1
     before = model.predict_proba(X)
-    network.forget_said()
+    network.said = None
     network.state.clouds.centers[:] += 1.0
     np.testing.assert_array_equal(model.predict_proba(X), before)

@@ -6,7 +6,6 @@ deleted, for lack of potential archived. A rule that alone stands for a class st
 neighbours whose weights differ by no more than chance explains become one rule.
 """
 
-import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -131,33 +130,36 @@ def alike_neighbours(
     """Two boxes side by side whose weights differ least against their uncertainty, if by chance."""
     own = pool.members[layer, : pool.n_members[layer]]
     grown = own[pool.ages[own] >= boxes.join_rows]
+    if grown.size < 2:
+        return None
     limit = boxes.join_evidence * (pool.caps.size * (pool.weights.shape[1] - 1))
-    best: tuple[int, int, float, float] | None = None
-    for first, second in itertools.combinations(grown.tolist(), 2):
-        if _are_neighbours(pool, first, second):
-            difference = weight_difference(pool, first, second)
-            if difference < (best[2] if best else limit):
-                best = (first, second, difference, limit)
-    return best
+    pairs = neighbours(pool.lows[grown], pool.highs[grown])
+    differences = weight_differences(pool, *grown[pairs].T)
+    if not (differences < limit).any():
+        return None
+    best = int(np.argmin(differences))
+    return *grown[pairs[best]].tolist(), float(differences[best]), limit
 
 
-def _are_neighbours(pool: PoolState, first: int, second: int) -> bool:
-    """Whether two boxes together are a box."""
-    same = (pool.lows[first] == pool.lows[second]) & (pool.highs[first] == pool.highs[second])
-    if np.count_nonzero(~same) != 1:
-        return False
-    j = int(np.argmin(same))
-    return bool(
-        pool.highs[first, j] == pool.lows[second, j] or pool.highs[second, j] == pool.lows[first, j]
-    )
+def neighbours(lows: Floats, highs: Floats) -> Ints:
+    """Pairs of boxes that together are a box. lows, highs: (k, n) · returns (pairs, 2)"""
+    differs = (lows[:, None] != lows) | (highs[:, None] != highs)
+    first, second = np.nonzero(np.triu(differs.sum(axis=2) == 1))
+    axis = np.argmax(differs[first, second], axis=1)
+    touch = highs[first, axis] == lows[second, axis]
+    touch |= highs[second, axis] == lows[first, axis]
+    pairs: Ints = np.stack([first, second], axis=1)[touch]
+    return pairs
 
 
-def weight_difference(pool: PoolState, first: int, second: int) -> float:
-    """Squared difference of the weights of two rules, in units of its variance."""
+def weight_differences(pool: PoolState, first: Ints, second: Ints) -> Floats:
+    """Squared differences of the weights of pairs of rules, in units of their variance."""
     away = pool.weights[first] - pool.weights[second]
-    away = away - away.mean(axis=0)
+    away -= away.mean(axis=1, keepdims=True)
     spread = unpacked(pool.gains[first] + pool.gains[second])
-    return float((away @ np.linalg.solve(spread, away.T)).trace())
+    solved = np.linalg.solve(spread, away.swapaxes(1, 2))
+    differences: Floats = np.einsum("rmp,rpm->r", away, solved)
+    return differences
 
 
 def _unite(pool: PoolState, layer: int, first: int, second: int) -> None:
