@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from build import batch_of, count
+from build import batch_of, count, only_compiled
 from devfnn.arrays import Floats, Ints
 from devfnn.kernels.boxes import (
     best_crossing,
@@ -503,8 +503,9 @@ def learned(rows: Floats, labels: Ints, chunk: int = 300, **changes: Any) -> Sta
 EAGER: dict[str, Any] = {"boxes__evidence": 4.0, "boxes__every": 30}
 
 
+@only_compiled
 def test_rules_are_born_where_labels_jump() -> None:
-    for seed in range(count(10, 4)):
+    for seed in range(10):
         pool = learned(*steps(np.random.default_rng(seed), 1200)).pool
         own = members_of(pool, BOX_LAYER)
         assert 2 <= len(own) <= 8
@@ -513,14 +514,16 @@ def test_rules_are_born_where_labels_jump() -> None:
         assert cuts & {0.25, 0.5, 0.75}
 
 
+@only_compiled
 def test_rules_are_hardly_ever_born_without_need() -> None:
-    n_seeds = count(40, 15)
+    n_seeds = 40
     runs = [learned(*smooth(np.random.default_rng(seed), 900)) for seed in range(n_seeds)]
     assert sum(int(state.pool.n_members[BOX_LAYER]) - 1 for state in runs) <= n_seeds // 15
 
 
+@only_compiled
 def test_rules_learn_a_chessboard() -> None:
-    for seed in range(count(6, 3)):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         state, params = fresh(2, 2, 30, **STILL)
         for _ in range(6):

@@ -181,12 +181,23 @@ def compared(
     return chronicle
 
 
-@pytest.mark.parametrize("m", [2, 3])
-@pytest.mark.parametrize("size", [1, 40])
-@pytest.mark.parametrize("choice", CHOICES)
-def test_learning_equals_the_twin(rng: np.random.Generator, m: int, size: int, choice: str) -> None:
+@pytest.mark.parametrize(
+    ("choice", "size", "m", "n_rows"),
+    [
+        ("all", 1, 2, 700),
+        ("all", 40, 2, 800),
+        ("all", 1, 3, 200),
+        ("all", 40, 3, 320),
+        ("certainty", 1, 2, 200),
+        ("certainty", 40, 3, 320),
+        ("budget", 1, 3, 200),
+        ("budget", 40, 2, 320),
+    ],
+)
+def test_learning_equals_the_twin(
+    rng: np.random.Generator, choice: str, size: int, m: int, n_rows: int
+) -> None:
     state, params = fresh(2, m, 12, **(EVENTFUL | CHOICES[choice]))
-    n_rows = {1: 700 if (m, choice) == (2, "all") else 260, 40: 800 if m == 2 else 440}[size]
     batch = some_batch(rng, n_rows, m, 160)
     chronicle = compared(state, params, batch, size, is_chunk=size > 1)
     if (m, choice) == (2, "all"):
@@ -204,7 +215,7 @@ def test_learning_rows_that_repeat_each_other_equals_the_twin(
 ) -> None:
     state, params = fresh(2, 2, 12, **(EVENTFUL | {"boxes__evidence": 1.0}))
     let_rows_repeat(state, 2.5)
-    batch = walking_batch(rng, 480, 220)
+    batch = walking_batch(rng, 320, 220)
     chronicle = compared(state, params, batch, size, is_chunk=size > 1)
     assert chronicle.shown >= {"drift", "split", "kept"}
     assert len(chronicle.worths) > 5 and max(chronicle.worths) < 1.0
