@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from build import IS_COMPILED, batch_of, count
+from build import IS_COMPILED, batch_of, count, only_plain
 from devfnn.arrays import Floats
 from devfnn.kernels.boxes import memory_of
 from devfnn.kernels.network import adapt_memory, rest_clouds
@@ -547,6 +547,7 @@ def rest_of(state: State, params: Params, score: float, n_scored: int) -> int:
     return int(state.layers.rests[CLOUD_LAYER])
 
 
+@only_plain
 def test_clouds_without_a_say_sit_out_four_steps(rng: np.random.Generator) -> None:
     state, params = random_network(rng, 2, 2, voting__rows=500.0)
     state.layers.scores[:] = 0.8
@@ -555,6 +556,7 @@ def test_clouds_without_a_say_sit_out_four_steps(rng: np.random.Generator) -> No
     assert rests == [0, 4, 3, 2, 1, 0, 0, 4]
 
 
+@only_plain
 def test_clouds_do_not_rest_until_some_time_after_a_drift(rng: np.random.Generator) -> None:
     state, params = random_network(rng, 2, 2, voting__rows=500.0)
     state.layers.scores[:] = 0.8
