@@ -373,6 +373,7 @@ def test_a_dropped_layer_leaves_nothing_behind(rng: np.random.Generator) -> None
     assert layers.compared[FIRST_KEPT + 1, FIRST_KEPT + 1] == 5.0
 
 
+@only_plain
 def test_a_free_place_comes_before_any_eviction(rng: np.random.Generator) -> None:
     state, params = random_network(rng, 2, 2, kept=(LINE, LINE, LINE), growing__max_kept=4)
     drop_layer(state.layers, state.pool, FIRST_KEPT + 1)
@@ -390,6 +391,7 @@ def test_the_oldest_is_looked_for_among_kept_layers_only(rng: np.random.Generato
         assert oldest_kept(layers, FIRST_KEPT) == oldest
 
 
+@only_plain
 def test_keeping_takes_the_copy_out_of_reach_of_learning(rng: np.random.Generator) -> None:
     state, params = random_network(rng, 2, 2, kept=())
     pool, before = state.pool, copied(state.pool)
