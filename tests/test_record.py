@@ -61,6 +61,7 @@ class Here:
 def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """No processes are started; the whole command starts them."""
     monkeypatch.setattr("devfnn.experiments.grid.concurrent.futures.ProcessPoolExecutor", Here)
+    monkeypatch.setattr("devfnn.experiments.grid.concurrent.futures.as_completed", iter)
 
 
 def small_cells() -> list[record_runs.RecordCell]:

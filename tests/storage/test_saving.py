@@ -62,7 +62,7 @@ LABELS = [
 
 
 @pytest.mark.parametrize("name", STORIES)
-@pytest.mark.parametrize("cut", [1, 9, 17])
+@pytest.mark.parametrize("cut", [1, 9, 13, 17])
 def test_learning_goes_on_bit_for_bit_after_loading(name: str, cut: int) -> None:
     story = STORIES[name]
     model = story.model(cut)
@@ -80,7 +80,7 @@ def test_the_stories_pass_through_every_structural_step() -> None:
     assert {LayerAdded, LayersMerged} <= kinds["merged"] & kinds["rows, deep"]
     assert DriftWarned in kinds["warned"]
     warned = STORIES["warned"]
-    assert any(len(warned.model(cut)._known().buffer) for cut in (9, 17))
+    assert any(len(warned.model(cut)._known().buffer) for cut in (9, 13, 17))
     gathered = STORIES["rows, deep"].model(17)._known().gathered
     assert 0 < len(gathered.rows) < 70
     assert np.isnan(gathered.outputs).any()
@@ -125,7 +125,7 @@ def test_the_stories_of_rivals_pass_through_every_structural_step() -> None:
     assert steps | {FeatureOff} <= kinds["rivals, masked"]
     assert steps <= kinds["rivals, lags"]
     assert not steps & kinds["rivals, bare"]
-    for cut in (9, 17):  # where the tests above stop and load
+    for cut in (13, 17):  # where the tests above stop and load
         kept = STORIES["rivals"].model(cut)._known().state.layers.kinds[7:]
         assert (kept != NO_LAYER).any()
         masked = STORIES["rivals, masked"].model(cut)
