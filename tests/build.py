@@ -6,6 +6,7 @@ from typing import Any
 
 import numba
 import numpy as np
+import pytest
 
 from devfnn.arrays import Floats, Ints
 from devfnn.events import Event
@@ -29,6 +30,17 @@ from devfnn.model.network import Network, event_buffer
 IS_COMPILED = not numba.config.DISABLE_JIT
 
 GAUSSIAN_NAMES = {field.name for field in dataclasses.fields(Gaussian)}
+
+
+only_compiled = pytest.mark.skipif(
+    not IS_COMPILED, reason="how well kernels learn takes long as plain Python; twins run there too"
+)
+"""For statistics of many rows: that plain Python does the same, comparisons with twins show."""
+
+only_plain = pytest.mark.skipif(
+    IS_COMPILED, reason="parts of kernels would be compiled for this test alone; plain Python runs"
+)
+"""For parts that Python never calls: twins are compared with the compiled kernels they are in."""
 
 
 def count(compiled: int, plain: int) -> int:

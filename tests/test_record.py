@@ -1,6 +1,8 @@
 """The benchmark of record, on streams of some hundred rows: no files, no Java."""
 
+import concurrent.futures
 import dataclasses
+import functools
 import json
 import pathlib
 import sys
@@ -30,6 +32,36 @@ def _as_started_there_without_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes that are started find the modules too; data sets are not looked for."""
     monkeypatch.setattr(sys, "path", [*sys.path, BENCHMARKS])
     monkeypatch.delenv("DEVFNN_DATA", raising=False)
+    monkeypatch.setattr(record_runs, "_bare", bare)
+
+
+bare = functools.cache(record_runs._bare)
+"""Sources without comments: each is parsed once for all tests."""
+
+
+class Here:
+    """Runs in this process what others would run, for tests that are not about processes."""
+
+    _processes = None
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        """Take what a pool takes."""
+
+    def submit(self, function: Any, *arguments: Any) -> "concurrent.futures.Future[Any]":
+        """Run at once."""
+        future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        future.set_result(function(*arguments))
+        return future
+
+    def shutdown(self, **_: Any) -> None:
+        """There is nothing to end."""
+
+
+@pytest.fixture
+def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No processes are started; the whole command starts them."""
+    monkeypatch.setattr("devfnn.experiments.grid.concurrent.futures.ProcessPoolExecutor", Here)
+    monkeypatch.setattr("devfnn.experiments.grid.concurrent.futures.as_completed", iter)
 
 
 def small_cells() -> list[record_runs.RecordCell]:
@@ -103,6 +135,7 @@ def test_nothing_to_run_is_said(tmp_path: pathlib.Path) -> None:
 # Going on where it stopped
 
 
+@pytest.mark.usefixtures("_in_this_process")
 def test_a_second_call_runs_nothing_and_a_changed_learner_only_itself(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,6 +186,7 @@ def test_the_kept_rivals_belong_to_the_streams_of_the_plan() -> None:
         assert set(run) == {"origin", "about", *record_runs.KEPT}
 
 
+@pytest.mark.usefixtures("_in_this_process")
 def test_a_learner_edited_meanwhile_leaves_no_result_under_its_old_name(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -279,6 +313,7 @@ def test_too_few_chunks_are_not_tested() -> None:
     assert record_runs._signed_rank([0.5] * 9, [0.5] * 9) == 1.0
 
 
+@pytest.mark.usefixtures("_in_this_process")
 def test_a_summary_parts_the_first_fifth_from_the_others(tmp_path: pathlib.Path) -> None:
     cells = small_cells()
     (default, majority) = record_runs.run_cells(cells, tmp_path)

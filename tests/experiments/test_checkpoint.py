@@ -135,8 +135,8 @@ def test_labels_of_any_plain_type_are_kept(tmp_path, path, labels):
 DRIVER = """
 import json, pathlib, sys
 from devfnn.experiments import Checkpoint, Run, RunSettings, StreamSettings, resume
-stream = StreamSettings(name="sea", rows=20_000, chunk_rows=100, hide_labels=0.3,
-                        delay_labels=150, options={"rows_per_concept": 2000})
+stream = StreamSettings(name="sea", rows=8000, chunk_rows=100, hide_labels=0.3,
+                        delay_labels=150, options={"rows_per_concept": 1000})
 run = Run(RunSettings(stream=stream))
 path = pathlib.Path(sys.argv[1])
 if path.exists():
@@ -159,7 +159,7 @@ def test_a_run_that_is_killed_at_any_moment_goes_on_to_the_same_result(path):
                 last,
             )  # killed before or after the checkpoint of its last chunk
             last = first
-            if n_kills == 4:
+            if n_kills == 2:
                 output = "".join(numbers)
                 break
             for _ in range(chance.randrange(5, 30)):
@@ -172,11 +172,11 @@ def test_a_run_that_is_killed_at_any_moment_goes_on_to_the_same_result(path):
     chosen = RunSettings(
         stream=StreamSettings(
             name="sea",
-            rows=20_000,
+            rows=8000,
             chunk_rows=100,
             hide_labels=0.3,
             delay_labels=150,
-            options={"rows_per_concept": 2000},
+            options={"rows_per_concept": 1000},
         )
     )
     assert timeless(json.loads(output.splitlines()[-1])) == json.loads(json.dumps(finished(chosen)))

@@ -158,10 +158,12 @@ def test_cells_are_run_once_however_many_processes_there_are(rows_file, folder, 
     for each in done:
         assert read_result(folder / f"{each.cell.name}.json") == each.result
 
-    # One process comes to the same results.
+    # One process comes to the same results; it need not load River too, which takes seconds.
     alone = folder.parent / "alone"
     alone.mkdir()
-    assert sized(run_grid(cells, alone, 1)) == sized(outcomes)
+    own = [cell for cell in cells if not cell.model.startswith("river")]
+    together = sized(each for each in outcomes if each.cell in own)
+    assert sized(run_grid(own, alone, 1)) == together and len(together) == 4
 
     # What is there is not run again.
     def no_pool(*_, **__):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from build import batch_of, count
+from build import batch_of, count, only_compiled, only_plain
 from devfnn.arrays import Floats, Ints
 from devfnn.kernels.boxes import (
     best_crossing,
@@ -200,6 +200,7 @@ def test_the_evidence_is_the_likelihood_that_a_step_gains(rng: np.random.Generat
     assert own == pytest.approx(gained, rel=0.05)
 
 
+@only_plain
 def test_the_best_cut_is_the_best_of_all(rng: np.random.Generator) -> None:
     pool = fresh_pool(3, 3)
     for _ in range(20):
@@ -269,6 +270,7 @@ def test_the_pairs_of_a_feature_follow_each_other() -> None:
     assert crossings.tolist() == [2.0, 0.0, 0.0, -2.0, -2.0, 0.0]
 
 
+@only_plain
 def test_a_chessboard_is_found_that_no_step_shows(rng: np.random.Generator) -> None:
     pool = undecided_on(*chessboard(rng, 600, 3))
     assert best_step(pool, BOX_LAYER, LEAST_VARIANCE)[2] < 15.0
@@ -279,6 +281,7 @@ def test_a_chessboard_is_found_that_no_step_shows(rng: np.random.Generator) -> N
     assert feature in (1, 2) and place == 3 and most == gained
 
 
+@only_plain
 def test_of_two_features_that_cross_the_one_with_less_of_a_step_is_cut(
     rng: np.random.Generator,
 ) -> None:
@@ -289,6 +292,7 @@ def test_of_two_features_that_cross_the_one_with_less_of_a_step_is_cut(
         assert best_cut(pool, BOX_LAYER, LEAST_VARIANCE)[0] == 1 - feature
 
 
+@only_plain
 def test_a_feature_that_both_sides_have_hardly_seen_is_not_cut(rng: np.random.Generator) -> None:
     pool = undecided_on(*chessboard(rng, 600))
     for feature in (0, 1):
@@ -335,6 +339,7 @@ def test_two_copies_of_a_feature_do_not_turn_a_bias_into_evidence(
     assert crossing_of(pool)[2] == 0.0
 
 
+@only_plain
 def test_without_crossings_there_is_no_room_for_them(rng: np.random.Generator) -> None:
     state, params = fresh(3, 2, boxes__crossings=False)
     pool = state.pool
@@ -357,6 +362,7 @@ def with_step(pool: PoolState, feature: int, cut: float, rng: np.random.Generato
         gather_evidence(pool, BOX_LAYER, row, label, UNDECIDED)
 
 
+@only_plain
 @pytest.mark.parametrize(("feature", "cut"), [(0, 0.375), (1, 0.75), (2, 0.125)])
 def test_a_split_happens_at_the_planted_cut(
     rng: np.random.Generator, feature: int, cut: float
@@ -391,6 +397,7 @@ def test_a_split_happens_at_the_planted_cut(
     np.testing.assert_array_equal(pool.weights[:BOX_LAYER], before.weights[:BOX_LAYER])
 
 
+@only_plain
 def test_the_second_split_stays_inside_the_box(rng: np.random.Generator) -> None:
     state, params = fresh(2, 2)
     pool = state.pool
@@ -404,6 +411,7 @@ def test_the_second_split_stays_inside_the_box(rng: np.random.Generator) -> None
     assert own == [(-np.inf, 0.5), (0.5, 0.75), (0.75, np.inf)]
 
 
+@only_plain
 @pytest.mark.parametrize(("m", "extra"), [(2, 0.0), (3, 4.0), (5, 8.0)])
 @pytest.mark.parametrize("independence", [1.0, 0.5, 0.1])
 def test_the_evidence_that_a_split_needs_grows_with_classes_and_as_rows_are_worth_less(
@@ -426,6 +434,7 @@ def test_the_evidence_that_a_split_needs_grows_with_classes_and_as_rows_are_wort
     assert events.numbers[0, 2:].tolist() == [most, pytest.approx(most - 1e-3)]
 
 
+@only_plain
 def test_a_full_pool_refuses_quietly(rng: np.random.Generator) -> None:
     state, params = fresh(2, 2, room=0)
     assert free_rule(state.pool) == NO_OWNER
@@ -436,6 +445,7 @@ def test_a_full_pool_refuses_quietly(rng: np.random.Generator) -> None:
     assert events.count[0] == 0
 
 
+@only_plain
 def test_kept_layers_make_way_for_a_rule_the_oldest_first(rng: np.random.Generator) -> None:
     state, params = fresh(2, 2, room=2)
     layers = state.layers
@@ -503,8 +513,9 @@ def learned(rows: Floats, labels: Ints, chunk: int = 300, **changes: Any) -> Sta
 EAGER: dict[str, Any] = {"boxes__evidence": 4.0, "boxes__every": 30}
 
 
+@only_compiled
 def test_rules_are_born_where_labels_jump() -> None:
-    for seed in range(count(10, 4)):
+    for seed in range(10):
         pool = learned(*steps(np.random.default_rng(seed), 1200)).pool
         own = members_of(pool, BOX_LAYER)
         assert 2 <= len(own) <= 8
@@ -513,14 +524,16 @@ def test_rules_are_born_where_labels_jump() -> None:
         assert cuts & {0.25, 0.5, 0.75}
 
 
+@only_compiled
 def test_rules_are_hardly_ever_born_without_need() -> None:
-    n_seeds = count(40, 15)
+    n_seeds = 40
     runs = [learned(*smooth(np.random.default_rng(seed), 900)) for seed in range(n_seeds)]
     assert sum(int(state.pool.n_members[BOX_LAYER]) - 1 for state in runs) <= n_seeds // 15
 
 
+@only_compiled
 def test_rules_learn_a_chessboard() -> None:
-    for seed in range(count(6, 3)):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         state, params = fresh(2, 2, 30, **STILL)
         for _ in range(6):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from build import count
+from build import count, only_plain
 from devfnn.arrays import Floats, Ints
 from devfnn.kernels.boxes import (
     count_free,
@@ -202,6 +202,7 @@ def assert_is_fresh(pool: PoolState, before: PoolState, layer: int) -> None:
     assert rules == members_of(before, layer)
 
 
+@only_plain
 @pytest.mark.parametrize("best", [STEADY_LINE, BOX_LAYER])
 def test_the_best_layer_is_kept_as_it_is(rng: np.random.Generator, best: int) -> None:
     state, params = led_by(rng, best, kept=(LINE,), memory__shortest=1234.0)
@@ -228,6 +229,7 @@ def test_the_best_layer_is_kept_as_it_is(rng: np.random.Generator, best: int) ->
     assert_same_lines(events, slow.lines)
 
 
+@only_plain
 @pytest.mark.parametrize("best", [STEADY_LINE, CALM_CURVE, BOX_LAYER, FIRST_KEPT])
 def test_layers_of_an_adaptive_memory_start_anew_and_the_others_are_left_alone(
     rng: np.random.Generator, best: int
@@ -247,6 +249,7 @@ def test_layers_of_an_adaptive_memory_start_anew_and_the_others_are_left_alone(
     np.testing.assert_array_equal(state.layers.kinds[own], before.layers.kinds[own])
 
 
+@only_plain
 @pytest.mark.parametrize(("factor", "n_left"), [(1.0, 0), (4.0, 60), (10.0, 72)])
 def test_scores_start_anew_as_far_as_rows_are_worth_which_a_drift_does_not_change(
     rng: np.random.Generator, factor: float, n_left: int
@@ -262,6 +265,7 @@ def test_scores_start_anew_as_far_as_rows_are_worth_which_a_drift_does_not_chang
     np.testing.assert_array_equal(state.progress.label_shares, before.label_shares)
 
 
+@only_plain
 @pytest.mark.parametrize(
     ("best", "changes"),
     [(FIRST_KEPT + 1, {"kept": (LINE, BOXES)}), (BOX_LAYER, {"growing__max_kept": 0})],
@@ -284,6 +288,7 @@ def crowded(pool: PoolState, n_free: int) -> None:
         add_rule(pool, QUICK_LINE)
 
 
+@only_plain
 @pytest.mark.parametrize("spare", [0, -1])
 def test_a_layer_is_kept_if_there_are_slots_for_all_its_rules(
     rng: np.random.Generator, spare: int
@@ -300,6 +305,7 @@ def test_a_layer_is_kept_if_there_are_slots_for_all_its_rules(
         np.testing.assert_array_equal(state.layers.kinds, before.layers.kinds)
 
 
+@only_plain
 def test_as_many_old_layers_make_way_as_it_takes(rng: np.random.Generator) -> None:
     state, params = led_by(rng, BOX_LAYER, kept=(LINE, BOXES, LINE))  # with 1, 3 and 1 rules
     assert state.pool.n_members[BOX_LAYER] == 4
@@ -323,6 +329,7 @@ def test_as_many_old_layers_make_way_as_it_takes(rng: np.random.Generator) -> No
         assert_equal(other, state)
 
 
+@only_plain
 def test_the_layer_least_recently_best_makes_room(rng: np.random.Generator) -> None:
     state, params = led_by(rng, BOX_LAYER, kept=(LINE, BOXES, LINE), growing__max_kept=3)
     layers, oldest = state.layers, FIRST_KEPT + 1
@@ -343,6 +350,7 @@ def test_the_layer_least_recently_best_makes_room(rng: np.random.Generator) -> N
     assert_same_lines(events, slow.lines)
 
 
+@only_plain
 def test_no_layer_makes_room_in_vain(rng: np.random.Generator) -> None:
     options = {"kept": (LINE, LINE), "growing__max_kept": 2, "boxes__max_rules": 40}
     state, params = led_by(rng, BOX_LAYER, **options)
@@ -365,6 +373,7 @@ def test_a_dropped_layer_leaves_nothing_behind(rng: np.random.Generator) -> None
     assert layers.compared[FIRST_KEPT + 1, FIRST_KEPT + 1] == 5.0
 
 
+@only_plain
 def test_a_free_place_comes_before_any_eviction(rng: np.random.Generator) -> None:
     state, params = random_network(rng, 2, 2, kept=(LINE, LINE, LINE), growing__max_kept=4)
     drop_layer(state.layers, state.pool, FIRST_KEPT + 1)
@@ -382,6 +391,7 @@ def test_the_oldest_is_looked_for_among_kept_layers_only(rng: np.random.Generato
         assert oldest_kept(layers, FIRST_KEPT) == oldest
 
 
+@only_plain
 def test_keeping_takes_the_copy_out_of_reach_of_learning(rng: np.random.Generator) -> None:
     state, params = random_network(rng, 2, 2, kept=())
     pool, before = state.pool, copied(state.pool)

@@ -76,7 +76,7 @@ def learned_alone(state: State, batch: Batch, params: Params) -> tuple[int, int]
 def test_a_fleet_learns_mixed_rows_as_its_models_do_alone(
     rng: np.random.Generator, m: int, choice: str
 ) -> None:
-    n_models, n_rows = 5, count(3000, 1500)
+    n_models, n_rows = 5, count(3000, 1200)
     alone, params = fresh(2, m, labels__choice=choice, labels__certainty=0.9, **EVENTFUL)
     fleet = together([alone] * n_models)
     ids = rng.choice(n_models, n_rows, p=[0.5, 0.3, 0.15, 0.05, 0.0])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reference
-from build import Stack, batch_of, count, fill_rule, filled_stack, random_metric, stack
+from build import Stack, batch_of, count, fill_rule, filled_stack, only_plain, random_metric, stack
 from devfnn.arrays import Flags, Floats
 from devfnn.kernels.gaussian import mark_present
 from devfnn.kernels.gaussian_rules import (
@@ -70,6 +70,7 @@ def everything(n: int) -> Flags:
 # ---- firing
 
 
+@only_plain
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_distances_equal_the_quadratic_form_over_the_inputs_there_are(
     rng: np.random.Generator, n: int
@@ -87,6 +88,7 @@ def test_distances_equal_the_quadratic_form_over_the_inputs_there_are(
         np.testing.assert_allclose(work.distances, expected, rtol=1e-12)
 
 
+@only_plain
 def test_activations_equal_the_reference(rng: np.random.Generator) -> None:
     made = filled_stack(rng, 3, 2, (4,))
     for reach in (0.1, 1.0, 5.0, 1e3, 1e6):
@@ -97,6 +99,7 @@ def test_activations_equal_the_reference(rng: np.random.Generator) -> None:
         assert work.activations.sum() == pytest.approx(1.0, abs=1e-12)
 
 
+@only_plain
 def test_rules_share_a_row_without_inputs_evenly(rng: np.random.Generator) -> None:
     made = filled_stack(rng, 3, 2, (4,))
     work = measured(made, np.full(3, np.nan))
@@ -104,6 +107,7 @@ def test_rules_share_a_row_without_inputs_evenly(rng: np.random.Generator) -> No
     np.testing.assert_allclose(work.activations, 0.25, rtol=1e-15)
 
 
+@only_plain
 def test_only_active_rules_fire_and_win(rng: np.random.Generator) -> None:
     made = filled_stack(rng, 2, 2, (4,))
     made.layer().status[1:3] = [ARCHIVED, FREE]
@@ -118,6 +122,7 @@ def test_only_active_rules_fire_and_win(rng: np.random.Generator) -> None:
         assert winning_rule(made.layer(), work) in (0, 3)
 
 
+@only_plain
 def test_the_winner_has_the_largest_posterior(rng: np.random.Generator) -> None:
     made = filled_stack(rng, 3, 2, (5,))
     layer, winners = made.layer(), set()
@@ -141,6 +146,7 @@ def tune(made: Stack, rows: Floats, weights: Floats | None = None) -> None:
         tune_premise(layer, 0, weight, params, work)
 
 
+@only_plain
 @pytest.mark.parametrize("is_weighted", [False, True])
 def test_inverse_covariance_equals_the_batch_value_after_290_updates(
     rng: np.random.Generator, is_weighted: bool
@@ -163,6 +169,7 @@ def test_inverse_covariance_equals_the_batch_value_after_290_updates(
     assert layer.log_volumes[0] == pytest.approx(0.5 * np.linalg.slogdet(cov)[1], abs=1e-10)
 
 
+@only_plain
 def test_one_update_uses_the_old_centre() -> None:
     made = stack(1, 2)
     layer = made.layer()
@@ -178,6 +185,7 @@ def test_one_update_uses_the_old_centre() -> None:
     assert layer.populations[0] == 4.0
 
 
+@only_plain
 def test_the_population_stops_at_its_cap(rng: np.random.Generator) -> None:
     made = filled_stack(rng, 2, 2, (1,), max_population=50.0)
     made.layer().populations[0] = 49.5
@@ -185,6 +193,7 @@ def test_the_population_stops_at_its_cap(rng: np.random.Generator) -> None:
     assert made.layer().populations[0] == 50.0
 
 
+@only_plain
 @pytest.mark.parametrize(
     ("defect", "bound"), [("none", np.inf), ("constant", 1.5), ("collinear", 1e3), ("far", np.inf)]
 )
@@ -242,6 +251,7 @@ def test_inverting_a_singular_covariance_is_bounded(cov: Floats) -> None:
     assert np.isfinite(layer.log_volumes[0])
 
 
+@only_plain
 def test_tuning_with_missing_values_keeps_the_covariance_positive_definite(
     rng: np.random.Generator,
 ) -> None:
@@ -262,6 +272,7 @@ def test_tuning_with_missing_values_keeps_the_covariance_positive_definite(
     np.testing.assert_allclose(layer.inverse_covs[0] @ cov, np.eye(4), atol=1e-9)
 
 
+@only_plain
 def test_the_partial_form_on_a_whole_row_equals_the_complete_one(
     rng: np.random.Generator,
 ) -> None:
@@ -276,6 +287,7 @@ def test_the_partial_form_on_a_whole_row_equals_the_complete_one(
         )
 
 
+@only_plain
 def test_a_row_without_inputs_leaves_the_premise_where_it_is(rng: np.random.Generator) -> None:
     made = filled_stack(rng, 3, 2, (1,))
     before = made.copy().layer()
@@ -285,6 +297,7 @@ def test_a_row_without_inputs_leaves_the_premise_where_it_is(rng: np.random.Gene
     np.testing.assert_allclose(made.layer().inverse_covs, before.inverse_covs, rtol=1e-9)
 
 
+@only_plain
 def test_an_input_switched_off_keeps_its_part_of_the_premise(rng: np.random.Generator) -> None:
     made = filled_stack(rng, 3, 2, (1,))
     layer = made.layer()
@@ -313,6 +326,7 @@ def with_rows(rows: Floats, weights: Floats | None = None) -> GaussianState:
     return layer
 
 
+@only_plain
 @pytest.mark.parametrize("n", [1, 2, 6])
 @pytest.mark.parametrize("has_constant", [False, True])
 def test_moments_and_data_quality_equal_the_direct_weighted_sum(
@@ -338,6 +352,7 @@ def test_moments_stay_exact_far_from_the_origin(rng: np.random.Generator) -> Non
     np.testing.assert_allclose(with_rows(rows).density_cov, np.cov(rows.T, bias=True), rtol=1e-6)
 
 
+@only_plain
 def test_quality_before_any_row_and_of_the_only_one_is_one() -> None:
     layer, row = stack(2, 2).layer(), np.array([0.3, 0.8])
     assert quality(layer, 30.0 * row, np.eye(2), everything(2)) == 1.0
@@ -348,11 +363,13 @@ def test_quality_before_any_row_and_of_the_only_one_is_one() -> None:
     assert (layer.density_cov == 0.0).all()
 
 
+@only_plain
 def test_quality_of_a_far_row_is_small_and_finite(rng: np.random.Generator) -> None:
     layer = with_rows(rng.random((50, 2)))
     assert 0.0 < quality(layer, np.full(2, 1e6), np.eye(2), everything(2)) < 2e-6
 
 
+@only_plain
 def test_the_axis_parallel_form_equals_the_diagonal_metric(rng: np.random.Generator) -> None:
     layer = with_rows(rng.random((100, 4)))
     for point in rng.random((10, 4)):
@@ -444,6 +461,7 @@ def test_the_nearest_rules_are_those_of_smallest_euclidean_distance(
         assert gaps[other] == pytest.approx(other_distance)
 
 
+@only_plain
 @pytest.mark.parametrize(
     ("rules", "labels", "width", "row", "label", "widths"),
     [
@@ -475,6 +493,7 @@ def test_a_row_clear_of_all_rules_becomes_the_centre(
     np.testing.assert_allclose(own_widths, widths)
 
 
+@only_plain
 @pytest.mark.parametrize(
     ("row", "pushed_by", "shrink"),
     [
@@ -490,12 +509,14 @@ def test_overlap_pushes_the_centre_away(row: list[float], pushed_by: float, shri
     np.testing.assert_allclose(widths, shrink * np.abs(center - pushed_by))
 
 
+@only_plain
 def test_an_overlapping_rule_shrinks_to_a_tenth_at_most() -> None:
     made = with_rules([[0.0, 0.0], [0.9, 0.9]], [0, 1], width=0.3)
     center, widths = sketched(made, np.array([0.85, 0.86]), 0)
     np.testing.assert_allclose(widths, np.maximum(0.1 * np.abs(center - 0.9), WIDTH_FLOOR))
 
 
+@only_plain
 def test_an_input_switched_off_is_taken_from_the_reference_rule() -> None:
     made = with_rules([[0.2, 0.3], [0.9, 0.9]], [0, 1], width=0.05)
     made.layer().input_mask[1] = False
@@ -504,6 +525,7 @@ def test_an_input_switched_off_is_taken_from_the_reference_rule() -> None:
     np.testing.assert_allclose(widths, [0.4, 0.05])
 
 
+@only_plain
 def test_sketches_equal_the_slow_twin(rng: np.random.Generator) -> None:
     for _ in range(20):
         made = filled_stack(rng, 3, 3, (5,))
@@ -535,6 +557,7 @@ def test_the_volume_check_compares_shares_of_the_whole_volume(
     assert holds_most_volume(layer, 0, np.log(0.9999))
 
 
+@only_plain
 def test_the_first_rule_has_the_configured_precision_and_no_opinion() -> None:
     made = stack(2, 3, first_precision=4.0, initial_gain=7.0)
     layer, work = made.layer(), made.work
@@ -574,6 +597,7 @@ def grown(made: Stack, row: Floats) -> tuple[int, int]:
     return grow_rule(made.layer(), 0, row, 0, made.params, measured(made, row))[:2]
 
 
+@only_plain
 def test_a_new_rule_starts_from_the_winners_consequents(rng: np.random.Generator) -> None:
     made, row = ready_to_grow(rng, later_gain=3.0)
     layer, work = made.layer(), measured(made, row)
@@ -593,6 +617,7 @@ def test_a_new_rule_starts_from_the_winners_consequents(rng: np.random.Generator
     assert numbers[3] == pytest.approx(work.distances[0])
 
 
+@only_plain
 def test_nothing_grows_during_warm_up(rng: np.random.Generator) -> None:
     made, row = ready_to_grow(rng)
     made.layer().counters[USED] = 5  # as many as the consequents have weights
@@ -601,6 +626,7 @@ def test_nothing_grows_during_warm_up(rng: np.random.Generator) -> None:
     assert grown(made, row)[0] == 1
 
 
+@only_plain
 @pytest.mark.parametrize("is_archived", [False, True], ids=["birth", "recall"])
 @pytest.mark.parametrize("obstacle", ["missing value", "amid the rules", "enough rules"])
 def test_what_keeps_a_row_from_founding_or_recalling_a_rule(
@@ -624,6 +650,7 @@ def test_growing_can_be_switched_off(rng: np.random.Generator) -> None:
     assert made.layer().status.tolist() == [ACTIVE, FREE, FREE]
 
 
+@only_plain
 def test_an_archived_rule_comes_back_with_identical_weights(rng: np.random.Generator) -> None:
     made, row = ready_to_grow(rng)
     archive_near(made, 1, row)
@@ -637,6 +664,7 @@ def test_an_archived_rule_comes_back_with_identical_weights(rng: np.random.Gener
     assert layer.counters[RECALLED] == 1
 
 
+@only_plain
 def test_of_two_archived_rules_the_one_of_higher_potential_returns(
     rng: np.random.Generator,
 ) -> None:
@@ -647,6 +675,7 @@ def test_of_two_archived_rules_the_one_of_higher_potential_returns(
     assert grown(made, row) == (2, RULE_RECALLED_EVENT)
 
 
+@only_plain
 @pytest.mark.parametrize("obstacle", ["low potential", "far away", "recall is off"])
 def test_an_archived_rule_that_does_not_fit_stays_away(
     rng: np.random.Generator, obstacle: str

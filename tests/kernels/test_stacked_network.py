@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from build import Stack, batch_of, blobs, changed, count, filled_stack, stack
+from build import Stack, batch_of, blobs, changed, filled_stack, stack
 from devfnn.arrays import Floats, Ints
 from devfnn.kernels.gaussian import decouple_input
 from devfnn.kernels.network import learn_rows
@@ -123,7 +123,7 @@ def test_learning_row_by_row_equals_the_slow_stack(
     rng: np.random.Generator, changes: dict[str, Any]
 ) -> None:
     made, slow = fresh_pair(2, 2, 3, **changes)
-    events = compare(made, slow, *blobs(rng, count(300, 150), 2, 2))
+    events = compare(made, slow, *blobs(rng, 150, 2, 2))
     assert events.errors.any() and not events.errors.all()
     if changes["training"] == "all":
         assert (made.gaussians.status == ACTIVE).any(axis=1).all()
@@ -134,7 +134,7 @@ def test_of_grown_layers_only_the_leading_one_learns(rng: np.random.Generator) -
     made.network.resize(layers=3)  # as a layer is added
     made.votes.kinds[2] = made.votes.kinds[1]
     slow = SlowStack(made)
-    compare(made, slow, *blobs(rng, count(300, 150), 2, 2))
+    compare(made, slow, *blobs(rng, 150, 2, 2))
     seen = [layer.seen for layer in slow.layers]
     assert seen[0] == seen[1] > seen[2]
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from build import only_plain
 from devfnn.arrays import Floats
 from devfnn.kernels._jit import held
 from devfnn.kernels.state import BOXES, INDEPENDENCE, LINE, NO_LAYER, SCORED, Params, State
@@ -79,6 +80,7 @@ def said(state: State, layer: int, is_right: bool) -> Floats:
     return outputs
 
 
+@only_plain
 @pytest.mark.parametrize(("independence", "n_rows"), [(1.0, 10), (0.5, 20)])
 def test_scores_are_means_since_the_drift_until_there_are_enough_rows(
     rng: np.random.Generator, independence: float, n_rows: int
@@ -101,6 +103,7 @@ def test_scores_are_means_since_the_drift_until_there_are_enough_rows(
     np.testing.assert_array_equal(layers.scores[silent], before[silent])
 
 
+@only_plain
 def test_how_often_kept_layers_differ_fades_by_the_rows_of_the_vote(
     rng: np.random.Generator,
 ) -> None:

@@ -249,8 +249,8 @@ def test_sections_come_and_go_with_their_layers() -> None:
 
 def learns(network: str, name: str, value: Any) -> None:
     """A network with this value learns and predicts, or is refused."""
-    X, y = rows(35 if name == "lags" else 120)  # the most lags are many features: slow
-    rows_between = {} if name == "chunk_rows" else {"chunk_rows": 30}
+    X, y = rows(15 if name == "lags" else 120)  # the most lags are many features: slow
+    rows_between = {} if name == "chunk_rows" else {"chunk_rows": 10 if name == "lags" else 30}
     try:
         model = DEVFNN(config_of(network, **{name: value, **rows_between}))
     except InputError as error:

@@ -300,8 +300,9 @@ def weather(load_stream):
     return model, np.asarray(X, np.float64)
 
 
-def test_every_row_of_weather_adds_up_to_what_is_decided(weather):
+def test_rows_of_weather_add_up_to_what_is_decided(weather):
     model, X = weather
+    X = X[::10]  # all of them would take a minute
     whys = [model.explain(x) for x in X]
     places = [layer.layer for layer in whys[0].layers if layer.state != "rests"]
     layers = [[why.layers[place] for place in places] for why in whys]
@@ -317,7 +318,7 @@ def test_every_row_of_weather_adds_up_to_what_is_decided(weather):
     assert np.abs(probabilities - outputs_of(model, X)[:, places]).max() < EXACT
     expected = model.predict_proba(X)
     assert np.abs(np.array([why.probabilities for why in whys]) - expected).max() < EXACT
-    for row in layers[::50]:
+    for row in layers[::5]:
         for layer in row:
             best = int(layer.probabilities.argmax())
             listed = layer.usually(best) + layer.against_the_others(best).sum()

@@ -133,7 +133,7 @@ def test_labels_that_are_not_taken_are_not_read(network: str, verb: str, lags: i
     """Whatever they are: no class is opened for them, and no lag remembers them."""
     config = bounded(network, lags=lags, labels__exploration=0.2)
     told, others = DEVFNN(config), DEVFNN(config)
-    for rows, labels in chunks(X[:1000], Y[:1000], 100):
+    for rows, labels in chunks(X[:400], Y[:400], 100):
         wanted = []
         for model, garbage in ((told, None), (others, "never")):
             before = model.n_labels_used

@@ -1,6 +1,8 @@
 """The named configurations: each is what it says, and every switch of `paper` is at work."""
 
 import functools
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -138,14 +140,11 @@ def changing_relevance() -> tuple[Floats, Ints]:
 Told = tuple[list[Event], Floats]
 
 
-def told(config: Config, X: Floats, y: Ints) -> Told:
-    """Events, and what was predicted of every chunk before it was learned."""
-    model, events, said = DEVFNN(config), list[Event](), []
+def told(config: Config, X: Floats, y: Ints) -> Iterator[Told]:
+    """Events of every chunk, and what is predicted of it once it is learned."""
+    model = DEVFNN(config)
     for rows, labels in chunks(X, y):
-        if model.n_rows:
-            said.append(model.predict_proba(rows))
-        events += model.learn(rows, labels)
-    return events, np.concatenate(said)
+        yield model.learn(rows, labels), model.predict_proba(rows)
 
 
 MASKED = presets.paper().replace(feature_mask__score="standardised")
@@ -160,23 +159,32 @@ SCENES = {
 
 
 @functools.cache
-def as_printed(scene: str) -> Told:
+def as_printed(scene: str) -> list[Told]:
     """What the network of a scene tells as it is."""
     config, stream = SCENES[scene]
-    return told(config, *stream)
+    return list(told(config, *stream))
+
+
+def events_of(scene: str) -> list[Event]:
+    """All events of a scene as it is."""
+    return [event for events, _ in as_printed(scene) for event in events]
 
 
 def changes_something(**changes: Any) -> bool:
-    """Whether predictions or events differ in a scene."""
-    for scene, (config, stream) in SCENES.items():
-        events, said = told(config.replace(**changes), *stream)
-        if events != as_printed(scene)[0] or not np.array_equal(said, as_printed(scene)[1]):
-            return True
-    return False
+    """Whether predictions or events differ in a scene; all are told side by side until then."""
+    pairs = [
+        zip(told(config.replace(**changes), *stream), as_printed(scene), strict=True)
+        for scene, (config, stream) in SCENES.items()
+    ]
+    return any(
+        own[0] != printed[0] or not np.array_equal(own[1], printed[1])
+        for chunk in itertools.zip_longest(*pairs)
+        for own, printed in filter(None, chunk)
+    )
 
 
 def test_on_streams_made_for_them_all_mechanisms_of_the_paper_are_at_work() -> None:
-    kinds = {event.kind for scene in SCENES for event in as_printed(scene)[0]}
+    kinds = {event.kind for scene in SCENES for event in events_of(scene)}
     assert kinds >= {
         "RuleBorn",
         "RulePruned",
@@ -266,5 +274,5 @@ def test_as_printed_the_feature_mask_never_acts(rng: np.random.Generator) -> Non
         rows, labels = spread * rng.standard_normal((500, 3)), rng.integers(0, 2, 500)
         scores = feature_scores(updated_stats(empty_stats(3, 2), rows, labels, 1.0), mask.score)
         assert (scores <= 0.25).all()
-    events = as_printed("bursts")[0]
+    events = events_of("bursts")
     assert not of_kind(events, FeatureOff)

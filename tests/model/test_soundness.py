@@ -69,13 +69,13 @@ def test_matrices_stay_positive_definite(
         "scaling": scaling,
     }
     config = stacked(chunk_rows=CHUNK, labels__choice="all", **changes)
-    assert_fed_safely(config, count(20_000, 800), verb)
+    assert_fed_safely(config, count(10_000, 800), verb)
 
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
 @each_network
 def test_a_long_nasty_stream_does_no_harm_and_is_learned(network: str, verb: str) -> None:
-    model = assert_fed_safely(config_of(network), count(300_000, 800), verb)
+    model = assert_fed_safely(config_of(network), count(60_000, 800), verb)
     X, y = nasty(4000, seed=1)
     last = slice(3200, None)  # as the long stream ended
     assert (model.predict(X[last]) == y[last]).mean() > 0.8
@@ -167,7 +167,9 @@ def test_an_outlier_among_the_first_rows_is_safe(
     model = DEVFNN(config_of(network, chunk_rows=100))
     for start in range(0, len(y), 10):
         getattr(model, verb)(X[start : start + 10], y[start : start + 10])
-        assert_sound(model)
+        if start <= row + 50 or start % 100 == 0:  # often until the outlier has been learned
+            assert_sound(model)
+    assert_sound(model)
 
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])

@@ -142,22 +142,26 @@ def test_one_row_at_a_time_with_a_save_after_every_row(config: Config) -> None:
     assert dump(saved) == dump(steady)
 
 
-@pytest.mark.parametrize("name", ["rows, deep", "rivals, masked"])
 def test_another_process_writes_the_same_bytes_and_goes_on_the_same(
-    name: str, tmp_path: pathlib.Path
+    tmp_path: pathlib.Path,
 ) -> None:
-    story = STORIES[name]
-    model = story.model(16)
-    model.save(tmp_path / "model")
-    code = (
-        "import sys, devfnn; from storage.stored import STORIES; model = devfnn.load(sys.argv[1]);"
-        f"STORIES[{name!r}].learn(model, 16, 20); model.save(sys.argv[1])"
-    )
+    models = {name: STORIES[name].model(16) for name in ("rows, deep", "rivals, masked")}
+    for name, model in models.items():
+        model.save(tmp_path / name)
+    code = """
+import pathlib, sys, devfnn
+from storage.stored import STORIES
+for path in pathlib.Path(sys.argv[1]).iterdir():
+    model = devfnn.load(path)
+    STORIES[path.name].learn(model, 16, 20)
+    model.save(path)
+"""
     paths = os.pathsep.join(path for path in sys.path if path)
     environment = {**os.environ, "PYTHONPATH": paths}
-    subprocess.run([sys.executable, "-c", code, tmp_path / "model"], env=environment, check=True)
-    story.learn(model, 16, 20)
-    assert (tmp_path / "model").read_bytes() == dump(model)
+    subprocess.run([sys.executable, "-c", code, tmp_path], env=environment, check=True)
+    for name, model in models.items():
+        STORIES[name].learn(model, 16, 20)
+        assert (tmp_path / name).read_bytes() == dump(model)
 
 
 @pytest.mark.parametrize("path", KEPT_FILES, ids=lambda path: path.stem)
