@@ -21,7 +21,7 @@ OPTIONS = {
     "capymoa-arf": {"ensemble_size": 3},
     "capymoa-srp": {"ensemble_size": 3},
     "capymoa-leveraging-bagging": {"ensemble_size": 3},
-    "capymoa-sgbt": {"boosting_iterations": 5},
+    "capymoa-sgbt": {"boosting_iterations": 10},
     "river-srp": {"n_models": 3},
     "river-leveraging-bagging": {"n_models": 3},
     "river-arf": {"n_models": 3},
@@ -30,7 +30,7 @@ OPTIONS = {
 }
 """What makes models fast, or quick learners, for so few rows."""
 
-N_ROWS = 300
+N_ROWS = 400
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import datetime
 import io
 import math
+import os
 import subprocess
 import sys
 import tracemalloc
@@ -119,7 +120,7 @@ def test_a_hash_is_the_same_in_every_process():
     found = [
         subprocess.run(
             [sys.executable, "-c", script],
-            env={"PYTHONHASHSEED": seed},
+            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
             capture_output=True,
             text=True,
             check=True,
