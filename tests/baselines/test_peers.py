@@ -18,9 +18,9 @@ RIVER = sorted(name for name in MODELS if name.startswith("river-"))
 SKLEARN = sorted(name for name in MODELS if name.startswith("sklearn-"))
 CAPYMOA = sorted(name for name in MODELS if name.startswith("capymoa-"))
 OPTIONS = {
-    "capymoa-arf": {"ensemble_size": 3},
-    "capymoa-srp": {"ensemble_size": 3},
-    "capymoa-leveraging-bagging": {"ensemble_size": 3},
+    "capymoa-arf": {"ensemble_size": 5},
+    "capymoa-srp": {"ensemble_size": 5},
+    "capymoa-leveraging-bagging": {"ensemble_size": 5},
     "capymoa-sgbt": {"boosting_iterations": 10},
     "river-srp": {"n_models": 3},
     "river-leveraging-bagging": {"n_models": 3},
@@ -30,7 +30,7 @@ OPTIONS = {
 }
 """What makes models fast, or quick learners, for so few rows."""
 
-N_ROWS = 400
+N_ROWS = 500
 
 
 @pytest.fixture
