@@ -5,6 +5,7 @@
 Figures of tutorials and guides are those that the code of the page itself saves (`pages.py`).
 """
 
+import functools
 import pathlib
 import sys
 import tempfile
@@ -56,6 +57,12 @@ def learned(stream: Stream, config: Config | None = None) -> tuple[DEVFNN, dict[
     return model, evaluate(model, stream)
 
 
+@functools.cache
+def default_run() -> dict[str, Any]:
+    """The result of the default on the stream that goes to and fro, which several figures show."""
+    return learned(recurring())[1]
+
+
 def axes(*shape: int, size: tuple[float, float], **options: Any) -> Any:
     """Axes of a new figure."""
     return plt.subplots(*shape, figsize=size, layout="constrained", **options)[1]
@@ -67,13 +74,13 @@ def axes(*shape: int, size: tuple[float, float], **options: Any) -> Any:
 @figure
 def drift() -> Axes:
     """How often it is right while two concepts come and go."""
-    return figures.rate_over_time(learned(recurring())[1])
+    return figures.rate_over_time(default_run())
 
 
 @figure
 def votes() -> Axes:
     """Which layers have a say meanwhile."""
-    return figures.voting_weights(learned(recurring())[1])
+    return figures.voting_weights(default_run())
 
 
 @figure
@@ -81,11 +88,10 @@ def growing_off() -> Axes:
     """The same stream with nothing kept, beside the default."""
     ax = axes(size=(7.0, 2.8))
     without = Config(drift=None, growing=None, merging=None)
-    for name, config, colour in (
-        ("default", Config(), BLUE),
-        ("growing off", without, ORANGE),
+    for name, result, colour in (
+        ("default", default_run(), BLUE),
+        ("growing off", learned(recurring(), without)[1], ORANGE),
     ):
-        result = learned(recurring(), config)[1]
         rows = np.array(result["per_chunk"]["rows"])
         rates = np.array(result["per_chunk"]["accuracy"], float)
         shown = (rows > 15_000) & (rows <= 28_000)
@@ -142,7 +148,7 @@ def layers() -> Any:
     """What every layer says over the plane, and the vote."""
     stream = waves()
     model = learned(stream)[0]
-    grid = np.linspace(0.0, 1.0, 60)
+    grid = np.linspace(0.0, 1.0, 30)
     rows = [[across, up] for up in grid for across in grid]
     reasons = [model.explain(row) for row in rows]
     place = model.classes.index(1)
@@ -153,7 +159,13 @@ def layers() -> Any:
     panels = axes(3, 3, size=(7.0, 7.4), sharex=True, sharey=True)
     for ax, (name, shares) in zip(panels.flat, [*said[1:], said[0]], strict=True):
         ax.imshow(
-            shares.reshape(60, 60), origin="lower", extent=(0, 1, 0, 1), cmap="RdBu", vmin=0, vmax=1
+            shares.reshape(30, 30),
+            origin="lower",
+            extent=(0, 1, 0, 1),
+            cmap="RdBu",
+            vmin=0,
+            vmax=1,
+            interpolation="bilinear",  # few points, since each is explained by all layers
         )
         ax.set_title(name, fontsize=8.5)
         ax.set(xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))

@@ -87,7 +87,9 @@ def in_one_process(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             known = cached_result(folder / cell.file, cell.settings)
             if known is None:
                 ran.append(cell.name)
-            yield grid.run_cell(cell, folder) if known is None else grid.Outcome(cell, known)
+                yield grid.run_cell(cell, folder)
+            else:
+                yield grid.Outcome(cell, known, was_there=True)
 
     monkeypatch.setattr("devfnn.cli.running.run_grid", run_grid)
     return ran

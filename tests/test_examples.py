@@ -2,33 +2,36 @@
 
 import pathlib
 import re
-import subprocess
-import sys
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 ROOT = pathlib.Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
+Run = Callable[[str], str]
 
-def run(code: str, folder: pathlib.Path) -> str:
-    """Run code in a folder of its own and return what it prints."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+
+@pytest.fixture
+def run(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> Run:
+    """Run code by itself in an empty folder and return what it prints; warnings are errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+
+    def runs(code: str) -> str:
+        capsys.readouterr()
+        exec(compile(code, "example", "exec"), {"__name__": "__main__"})
+        return capsys.readouterr().out
+
+    return runs
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_runs(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
+def test_an_example_runs(path: pathlib.Path, run: Run) -> None:
     code = path.read_text()
     assert len(code.splitlines()) <= 40
-    assert run(code, tmp_path)
+    assert run(code)
 
 
 def python_blocks(page: str) -> list[str]:
@@ -36,23 +39,23 @@ def python_blocks(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
 
 
-def test_the_code_of_the_readme_runs(tmp_path: pathlib.Path) -> None:
+def test_the_code_of_the_readme_runs(tmp_path: pathlib.Path, run: Run) -> None:
     first, *others = python_blocks("README.md")
-    assert "RuleSplit" in run(first, tmp_path)
+    assert "RuleSplit" in run(first)
     assert (tmp_path / "power.devfnn").is_file()
     for block in others:
-        run(block, tmp_path)
+        run(block)
 
 
-def test_the_code_of_the_page_on_streams_runs(tmp_path: pathlib.Path) -> None:
+def test_the_code_of_the_page_on_streams_runs(run: Run) -> None:
     blocks = [block for block in python_blocks("docs/streams.md") if "download=False" not in block]
     assert len(blocks) == 3
-    run("\n".join(blocks), tmp_path)
+    run("\n".join(blocks))
 
 
-def test_the_code_of_the_page_on_evaluation_runs(tmp_path: pathlib.Path) -> None:
+def test_the_code_of_the_page_on_evaluation_runs(tmp_path: pathlib.Path, run: Run) -> None:
     (block,) = python_blocks("docs/evaluation.md")
-    assert run(block, tmp_path)
+    assert run(block)
     assert (tmp_path / "run.png").is_file() and (tmp_path / "run.html").is_file()
 
 

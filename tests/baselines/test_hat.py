@@ -151,9 +151,8 @@ def test_what_is_used_only_grows(hard):
 def test_punished_use_is_less():
     shares = []
     for sparsity in (0.0, 0.1, 1.0):
-        models = [learned(seed=seed, sparsity=sparsity) for seed in range(3)]
-        masks = [torch.cat(model.tasks[0].masks(50.0)).mean().item() for model in models]
-        shares.append(np.mean(masks))
+        model = learned(sparsity=sparsity)
+        shares.append(torch.cat(model.tasks[0].masks(50.0)).mean().item())
     assert shares[0] > shares[1] > shares[2]
 
 

@@ -52,7 +52,7 @@ def modified(folder):
 # ---- what comes of it
 
 
-def test_a_comparison_is_run_told_and_written(invoke, here):
+def test_a_comparison_is_run_told_and_written(invoke, here, in_one_process):
     command = ("compare", "--models", "logistic,majority,no-change", "--streams", "sea,led")
     command += (*SMALL, "--seeds", 2, "--jobs", 2, "--output", "out")
     result = invoke(*command, "--json", "c.json", "--csv", "c.csv")
@@ -274,11 +274,11 @@ def test_results_of_other_settings_are_refused(invoke, here):
 # ---- stopped and gone on with
 
 LONG = ["compare", "--models", "majority,logistic", "--streams", "sea,sine,led"]
-LONG += ["--rows", "20000", "--jobs", "2", "--output", "out"]
+LONG += ["--rows", "20000", "--jobs", "1", "--output", "out"]
 
 
 def started(here):
-    """A comparison in a process group of its own, of which one run is done."""
+    """A comparison in a process group of its own, which has just finished a run."""
     process = subprocess.Popen(
         [sys.executable, "-m", "devfnn", *LONG],
         cwd=here,
@@ -288,25 +288,17 @@ def started(here):
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    while "rows/s" not in (line := process.stderr.readline()):
+    while "rows/s" not in (line := process.stderr.readline()) or "already there" in line:
         assert line, "it ended by itself"
     return process
 
 
-def check_gone_on(invoke, here, command):
-    """The same command finishes the rest, and comes to what nobody stopped."""
+def test_a_comparison_that_is_stopped_goes_on_with_the_same_command(invoke, here, ctrl_c, request):
     runs = here / "out" / "runs"
-    before = {name: time for name, time in modified(runs).items() if name.endswith(".json")}
-    assert 0 < len(before) < 6
-    result = invoke(*command)
-    assert result.exit_code == 0, result.output
-    assert result.stderr.count("already there") == len(before)
-    after = modified(runs)
-    assert {name: after[name] for name in before} == before
-    return timeless(json.loads((here / "out" / "comparison.json").read_text()))
 
+    def done():
+        return {name: time for name, time in modified(runs).items() if name.endswith(".json")}
 
-def test_a_comparison_that_is_stopped_goes_on_with_the_same_command(invoke, here, ctrl_c):
     # Ctrl-C on a terminal reaches all processes.
     process = started(here)
     os.killpg(process.pid, signal.SIGINT)
@@ -319,23 +311,38 @@ def test_a_comparison_that_is_stopped_goes_on_with_the_same_command(invoke, here
     assert partial["is_complete"] is False
     command = shlex.split(messages.split("To continue: ")[1].splitlines()[0])[1:]
     assert sorted(command) == sorted(LONG)
-    first = check_gone_on(invoke, here, command)
-    (here / "out").rename(here / "first")
+    by_ctrl_c = done()
+    assert 0 < len(by_ctrl_c) < 6
 
     # A kill leaves no process behind: they would keep the pipes open.
+    for file in sorted(by_ctrl_c)[1:]:
+        (runs / file).unlink()  # so that enough is left to be stopped again
+    by_ctrl_c = done()
     process = started(here)
     process.kill()
     process.communicate(timeout=60)
-    second = check_gone_on(invoke, here, LONG)
-    assert second == first
-    assert [pathlib.Path(cell["file"]).name for cell in first["cells"]] == [
+    by_kill = done()
+    assert 1 < len(by_kill) < 6
+    assert by_kill.items() >= by_ctrl_c.items()
+
+    # The same command finishes the rest, and comes to what nobody stopped.
+    result = invoke(*command)
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count("already there") == len(by_kill)
+    assert done().items() >= by_kill.items()
+    found = timeless(json.loads((here / "out" / "comparison.json").read_text()))
+    assert [pathlib.Path(cell["file"]).name for cell in found["cells"]] == [
         f"{model}__{stream}__0.json"
         for stream in ("sea", "sine", "led")
         for model in ("majority", "logistic")
     ]
+    (here / "out").rename(here / "stopped")
+    request.getfixturevalue("in_one_process")
+    assert invoke(*LONG).exit_code == 0
+    assert found == timeless(json.loads((here / "out" / "comparison.json").read_text()))
 
 
-def test_streams_have_options_of_their_own(invoke, tmp_path):
+def test_streams_have_options_of_their_own(invoke, tmp_path, in_one_process):
     file = tmp_path / "comparison.json"
     names = ("--models", "majority", "--streams", "sea,led", "--rows", 600, "--chunk-rows", 200)
     options = ("--with", "sea:noise=0.4", "--with", "sea:rows_per_concept=300")
@@ -351,7 +358,7 @@ def test_streams_have_options_of_their_own(invoke, tmp_path):
     assert "STREAM:NAME=VALUE is needed, with one of sea, led" in messages(refused)
 
 
-def test_only_files_are_told_their_label(invoke, tmp_path):
+def test_only_files_are_told_their_label(invoke, tmp_path, in_one_process):
     rows = "".join(f"{k % 7},{int(k % 7 < 3)},{k % 3}\n" for k in range(600))
     (tmp_path / "mine.csv").write_text("a,kind,b\n" + rows)
     names = ("--models", "majority", "--streams", f"sea,{tmp_path / 'mine.csv'}", "--rows", 600)

@@ -775,4 +775,6 @@ def test_the_loop_costs_a_twentieth_of_the_time_of_a_stacked_model_at_most():
         whole = time.perf_counter() - start
         model = sum(each.seconds_predict + each.seconds_learn for each in results)
         shares.append(whole / model - 1.0)
+        if shares[-1] < 0.05:
+            break
     assert min(shares) < 0.05, shares

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from devfnn.streams import Stream, sea
@@ -73,6 +73,7 @@ def test_plain_data_has_none_for_what_is_not_known():
     assert plain["features"]["b"]["missing"] == 1
 
 
+@settings(max_examples=30)
 @given(n_chunks=st.integers(1, 200), most=st.integers(2, 12))
 def test_an_overview_is_bounded_and_loses_no_row(n_chunks, most):
     overview = Overview(most)

@@ -252,9 +252,9 @@ def test_arrays_of_every_data_set_are_read(data_dir, name):
     assert stream.class_names == data_set.class_names
     assert stream.drift_positions == data_set.drift_positions
     with np.load(data_dir / f"{name}.npz", allow_pickle=False) as file:
-        X, y = gathered(stream)
-        np.testing.assert_array_equal(X, file["X"])
-        np.testing.assert_array_equal(y, file["y"])
+        X, y = gathered(stream.take(2000))  # `test_every_row.py` compares all
+        np.testing.assert_array_equal(X, file["X"][:2000])
+        np.testing.assert_array_equal(y, file["y"][:2000])
 
 
 def test_electricity_is_downloaded_and_read(data_dir, tmp_path, server, change):

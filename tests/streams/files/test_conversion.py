@@ -3,6 +3,7 @@
 import datetime
 import io
 import math
+import os
 import subprocess
 import sys
 import tracemalloc
@@ -119,7 +120,7 @@ def test_a_hash_is_the_same_in_every_process():
     found = [
         subprocess.run(
             [sys.executable, "-c", script],
-            env={"PYTHONHASHSEED": seed},
+            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
             capture_output=True,
             text=True,
             check=True,
@@ -135,11 +136,11 @@ def test_a_hash_is_the_same_in_every_process():
 @pytest.mark.parametrize("n_values", [3, 30])
 @pytest.mark.parametrize("inspect_rows", [1, 7, 1000])
 def test_rows_do_not_depend_on_how_they_are_cut(way, n_values, inspect_rows):
-    numbers = [n * n % n_values for n in range(1, 201)]
+    numbers = [n * n % n_values for n in range(1, 81)]
     text = b"x,label\n" + b"".join(b"%s,1\n" % (b"v%d" % n if n else b"") for n in numbers)
     options = {"categories": way, "inspect_rows": inspect_rows}
     expected = whole(read(io.BytesIO(text), **options)).X
-    assert len(expected) == 200
+    assert len(expected) == 80
     for n_bytes in (1, 13, 100):
         with cut_into(n_bytes, 3):
             found = whole(read(io.BytesIO(text), chunk_rows=n_bytes, **options)).X
