@@ -10,6 +10,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 DEVFNN_DATA ?= $(abspath $(wildcard ../shared/data))
 export DEVFNN_DATA
 
+# Where it is set, each of the many processes would compile all of NumPy, SciPy and Numba again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: install run test compiled test-plain test-streams test-most test-rest test-kernels check format cover bench flops fleet adapters select record results reading soak docs tutorials build clean help
 

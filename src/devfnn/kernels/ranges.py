@@ -88,11 +88,10 @@ def scale_rows(rows, low, width, clip, scaled):
     """
     for row in range(rows.shape[0]):
         for j in range(low.shape[0]):
-            unit = (rows[row, j] - low[j]) / width[j]
+            value = rows[row, j] - low[j]
             if width[j] == 0.0:
-                unit = 0.5 if rows[row, j] == rows[row, j] else np.nan
-            elif unit > 1.0 + clip:
-                unit = 1.0 + clip
-            elif unit < -clip:
-                unit = -clip
-            scaled[row, j] = unit
+                scaled[row, j] = 0.5 if value == value else np.nan
+            elif value != value:
+                scaled[row, j] = np.nan
+            else:
+                scaled[row, j] = min(max(value / width[j], -clip), 1.0 + clip)
