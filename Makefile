@@ -14,7 +14,7 @@ export DEVFNN_DATA
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: install run test compiled test-plain test-streams test-most test-rest test-kernels check format cover bench flops fleet adapters select record results reading soak docs tutorials build clean help
+.PHONY: install run test compiled test-plain test-streams test-model test-rest test-most test-kernels check format cover bench flops fleet adapters select record results reading soak docs tutorials build clean help
 
 install: $(TOOLS)  ## create .venv with the project and its tools, once and when pyproject.toml changes
 
@@ -34,28 +34,33 @@ $(TOOLS): $(RUNTIME)
 run: $(RUNTIME)  ## train on a stream with drift and show the result; options: make run ARGS="--rows 20000"
 	$(BIN)/python -m devfnn run $(ARGS)
 
-test: install  ## check, the whole suite, and the kernels once more as plain Python; on two cores
-	@$(MAKE) --no-print-directory --jobs 2 compiled check test-streams test-most test-kernels test-rest
+test: $(RUNTIME)  ## check, the whole suite, and the kernels once more as plain Python; on two cores
+	@$(MAKE) --no-print-directory --jobs 2 compiled check test-streams test-plain test-model test-rest test-most test-kernels
 
-compiled: install
-	$(BIN)/python -c "from devfnn.model import compiling as c; [c.ensure_compiled(p) for p in c.everything()]"
+# Begins while the tools are still being installed, so it takes the package from its folder.
+compiled: $(RUNTIME)
+	PYTHONPATH=src $(BIN)/python -c "from devfnn.model import compiling as c; [c.ensure_compiled(p) for p in c.everything()]"
 
-test-plain: check
+test-plain: $(TOOLS)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels
 
+MODEL := src tests/model tests/golden tests/storage tests/experiments
 REST := tests/cli tests/baselines tests/evaluation tests/adapters tests/test_examples.py tests/test_site.py tests/test_tutorials.py
-APART := tests/kernels tests/streams $(REST)
+APART := tests/kernels tests/streams $(MODEL) $(REST)
 
-test-streams: check
+test-streams: $(TOOLS)
 	$(BIN)/python -m pytest tests/streams
 
-test-most: compiled check
-	$(BIN)/python -m pytest $(APART:%=--ignore %)
+test-model: compiled $(TOOLS)
+	$(BIN)/python -m pytest $(MODEL)
 
-test-rest: compiled check
+test-rest: compiled $(TOOLS)
 	$(BIN)/python -m pytest $(REST)
 
-test-kernels: compiled test-plain
+test-most: compiled $(TOOLS)
+	$(BIN)/python -m pytest tests $(APART:%=--ignore %)
+
+test-kernels: compiled $(TOOLS)
 	$(BIN)/python -m pytest tests/kernels
 
 check: install  ## style, types and the direction of imports
