@@ -293,7 +293,7 @@ CASES: dict[str, Case] = {
     "brisk, masked": Case(
         P(brisk, feature_mask=True, feature_threshold=0.9, statistics_memory=0.5), eventful, mixed
     ),
-    "brisk, missing": Case(P(brisk, missing="skip"), P(eventful, 2000, 0.1), mixed),
+    "brisk, missing": Case(P(brisk, missing="skip"), P(eventful, 1200, 0.1), mixed),
     "brisk, widening": Case(narrow, P(eventful, 2000), widening),
     "brisk, lags": Case(P(brisk, lags=2), runs, mixed),
     "brisk, lags, budget": Case(P(brisk, lags=2, label_budget=0.3), runs, mixed),

@@ -1,12 +1,16 @@
 """The decorators: what a kernel writes into borrowed arrays arrives at the caller."""
 
+import copy
+import pickle
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+import pytest
 
 from devfnn.arrays import Floats, Ints
-from devfnn.kernels._jit import borrowed, view
+from devfnn.kernels._jit import borrowed, held, view
 
 
 class Arrays(NamedTuple):
@@ -88,3 +92,47 @@ def test_what_is_written_into_one_entry_of_nested_arrays_is_kept(rng: np.random.
     one = view(many, 1)
     assert one.absent is None and one.second.table is not many.second.table
     assert np.shares_memory(one.second.table, many.second.table)
+
+
+@numba.njit
+def write_into_both(parts: Any, value: Any) -> None:
+    """Write into all parts of a tuple that may be held."""
+    parts = borrowed(parts)
+    write_into(parts.first, value)
+    write_into(parts.absent, value)
+    write_into(parts.second, 2.0 * value)
+
+
+def zero_parts() -> Parts:
+    """Nothing written yet."""
+    zeros = (np.zeros(3, np.int64), np.zeros((3, 2)), np.zeros(1, np.int64))
+    return Parts(Arrays(*zeros), None, Arrays(*(each.copy() for each in zeros)))
+
+
+def test_what_is_written_into_held_arrays_is_kept_call_after_call() -> None:
+    parts = zero_parts()
+    known = held(parts)
+    write_into_both(parts, 0.5)
+    for _ in range(3):
+        write_into_both(known, 0.5)
+    assert parts.first.count[0] == parts.second.count[0] == 4
+    assert (parts.first.table[:, 0] == 2.0).all() and (parts.second.table[:, 0] == 4.0).all()
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda known: pickle.loads(pickle.dumps(known))])
+def test_a_copy_holds_copies(copied: Callable[[Any], Any]) -> None:
+    parts = zero_parts()
+    other = copied(held(parts))
+    write_into_both(other, 1.0)
+    assert not parts.first.count.any() and not parts.first.table.any()
+    assert getattr(other, "arrays", other).first.count[0] == 1
+
+
+def test_arrays_of_another_layout_are_held_as_what_they_are() -> None:
+    parts = zero_parts()
+    wide = np.zeros((3, 4))
+    other = parts._replace(second=parts.second._replace(table=wide[:, ::2]))
+    write_into_both(held(parts), 1.0)
+    write_into_both(held(other), 1.0)
+    np.testing.assert_array_equal(wide[:, 0], 2.0)
+    assert not wide[:, 1:].any()

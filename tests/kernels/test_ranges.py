@@ -10,6 +10,7 @@ from devfnn.kernels.ranges import (
     OUTSIDE_SHARE,
     WAKING_ROWS,
     WATCH_RATE,
+    scale_rows,
     watch,
 )
 
@@ -149,3 +150,21 @@ def test_a_feature_that_turns_back_in_time_is_no_clock() -> None:
 
 def test_no_rows_are_no_change() -> None:
     assert Watch([0.0], [1.0])(np.empty((0, 1))) == 0
+
+
+def test_rows_are_scaled_as_numpy_would(rng: np.random.Generator) -> None:
+    rows = rng.normal(scale=3.0, size=(40, 5))
+    rows[::7, 1], rows[3, 4], rows[5] = np.nan, 1e100, -1e100
+    low, width = rng.normal(size=5), rng.random(5) + 0.5
+    width[2] = 1e-300  # overflows, and is clipped
+    scaled = np.empty_like(rows)
+    with np.errstate(over="ignore"):
+        scale_rows(rows, low, width, 0.1, scaled)
+        expected = np.clip((rows - low) / width, -0.1, 1.1)
+    np.testing.assert_array_equal(scaled, expected)
+
+
+def test_a_feature_without_a_width_lies_in_the_middle_and_one_left_out_is_absent() -> None:
+    rows, scaled = np.array([[7.0, 1.0, np.nan], [8.0, 2.0, 3.0]]), np.empty((2, 3))
+    scale_rows(rows, np.zeros(3), np.array([0.0, np.nan, 0.0]), 0.1, scaled)
+    np.testing.assert_array_equal(scaled, [[0.5, np.nan, np.nan], [0.5, np.nan, 0.5]])

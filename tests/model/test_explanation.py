@@ -330,15 +330,17 @@ def test_rows_of_weather_add_up_to_what_is_decided(weather):
 
 
 def test_a_row_of_weather_takes_less_than_a_millisecond(weather):
+    """Where `predict_proba` of one row takes a fifteenth of that; slower machines take longer."""
     model, X = weather
-    model.explain(X[0])
-    spans = []
-    for start in range(0, 2000, 100):
-        begin = time.process_time()
-        for x in X[start : start + 100]:
-            model.explain(x)
-        spans.append((time.process_time() - begin) / 100)
-    assert min(spans) < 1e-3
+    ratios = []
+    for start in range(0, 1000, 50):
+        times = [time.process_time()]
+        for use in (model.predict_proba, model.explain):
+            for row in range(start, start + 50):
+                use(X[row : row + 1] if use == model.predict_proba else X[row])
+            times.append(time.process_time())
+        ratios.append((times[2] - times[1]) / (times[1] - times[0]))
+    assert min(ratios) < 15.0
 
 
 # ---- what a user sees

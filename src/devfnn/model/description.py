@@ -53,10 +53,10 @@ class Standing(NamedTuple):
 
 def standings_of(network: Network) -> list[Standing]:
     """All layers, in the order of their numbers."""
-    shares, kinds = network.shares / network.shares.sum(), network.state.layers.kinds
+    shares, kinds = network.shares, network.state.layers.kinds
     return [
         Standing(layer, _name_of(network, layer), _state_of(network, layer, share), share)
-        for layer, share in enumerate(shares.tolist())
+        for layer, share in enumerate((shares / shares.sum()).tolist())
         if kinds[layer] != NO_LAYER
     ]
 

@@ -310,7 +310,7 @@ class Network:
 
         n, n_rows, start = self.sizes.features, rows.labels.size, 0
         buffer = event_buffer(n_rows, n_rows + LINES_PER_CALL)
-        own, codes = self.held(batch, buffer), self._codes()
+        codes, own = self._codes(), self.held(batch, buffer)
         is_drift, n_taken, lead = kernels.assess_chunk(*own, outputs)
         if is_drift:
             start = n_rows // 2

@@ -41,7 +41,7 @@ class Units:
 
     def input_names(self, n_inputs: int) -> list[str]:
         """Names of features, then of what layers say."""
-        texts = formatting.distinct(self.labels)
+        texts = formatting.distinct(self.labels) if n_inputs > len(self.all_names) else []
         said = (f"layer {layer} says {text}" for layer in itertools.count() for text in texts)
         return list(itertools.islice(itertools.chain(self.all_names, said), n_inputs))
 

@@ -260,11 +260,9 @@ def _at_mean(
 
     is_there, is_curved: (n,) features whose line and curve count
     """
-    usual: Floats = 2.0 * np.clip(pool.means[rule], -CLIP, 1.0 + CLIP) - 1.0
-    line, curve = (
-        np.where(is_there, usual, 0.0),
-        np.where(is_curved, 2.0 * usual * usual - 1.0, 0.0),
-    )
+    usual: Floats = 2.0 * np.minimum(np.maximum(pool.means[rule], -CLIP), 1.0 + CLIP) - 1.0
+    line = np.where(is_there, usual, 0.0)
+    curve = np.where(is_curved, 2.0 * usual * usual - 1.0, 0.0)
     return usual, pool.weights[rule] @ np.concatenate([[1.0], line, curve])
 
 
@@ -295,6 +293,8 @@ def reasons_of(
 def holding_rule(pool: PoolState, layer: int, row: Floats) -> int:
     """The rule whose box holds the row; absent features lie in every box, as in the kernel."""
     members = pool.members[layer, : pool.n_members[layer]]
+    if members.size == 1:
+        return int(members[0])
     is_out = (row <= pool.lows[members]) | (row > pool.highs[members])
     return int(members[is_out.any(axis=1).argmin()])  # the first rule if there is none
 
