@@ -271,7 +271,6 @@ def test_rows_asked_for_are_all_learned(rng: np.random.Generator) -> None:
 # ---- forgetting
 
 
-@only_plain
 def test_forgetting_follows_the_local_density(rng: np.random.Generator) -> None:
     made = filled_stack(rng, 2, 2, (1,), local_forgetting=0.1, memory=0.999)
     layer, work = made.layer(), made.work

@@ -525,7 +525,6 @@ def test_an_input_switched_off_is_taken_from_the_reference_rule() -> None:
     np.testing.assert_allclose(widths, [0.4, 0.05])
 
 
-@only_plain
 def test_sketches_equal_the_slow_twin(rng: np.random.Generator) -> None:
     for _ in range(20):
         made = filled_stack(rng, 3, 3, (5,))
