@@ -1,9 +1,6 @@
 """Examples in docstrings are run too; those that need PyTorch, where it is installed."""
 
 import importlib.util
-import os
-
-os.environ.setdefault("DEVFNN_WRAP_KERNELS", "1")  # tests call parts of kernels from Python
 
 collect_ignore_glob: list[str] = []
 if importlib.util.find_spec("torch") is None:

@@ -9,8 +9,9 @@ import numba
 import numpy as np
 import pytest
 
+from build import only_compiled
 from devfnn.arrays import Floats, Ints
-from devfnn.kernels._jit import borrowed, held, view
+from devfnn.kernels._jit import borrowed, held, kernel, step, view
 
 
 class Arrays(NamedTuple):
@@ -136,3 +137,32 @@ def test_arrays_of_another_layout_are_held_as_what_they_are() -> None:
     write_into_both(held(other), 1.0)
     np.testing.assert_array_equal(wide[:, 0], 2.0)
     assert not wide[:, 1:].any()
+
+
+@step()
+def doubled(value):  # type: ignore[no-untyped-def]
+    return value + value
+
+
+@kernel(cache=False)
+def doubled_twice(value):  # type: ignore[no-untyped-def]
+    return doubled(doubled(value))
+
+
+@only_compiled
+def test_no_machine_code_is_made_of_a_function_that_only_kernels_call() -> None:
+    assert doubled_twice(3.0) == 12.0
+    for function, is_made in ((doubled, False), (doubled_twice, True)):
+        (code,) = (each.library for each in function.overloads.values())
+        assert (
+            code._codegen._engine.is_symbol_defined(
+                next(each.name for each in code.get_defined_functions() if "doubled" in each.name)
+            )
+            is is_made
+        )
+
+
+def test_a_function_that_only_kernels_call_can_be_tried_from_python() -> None:
+    assert doubled_twice(1.0) == 4.0  # compiled for kernels before Python calls it
+    assert doubled(1.0) == 2.0
+    assert doubled(3) == 6

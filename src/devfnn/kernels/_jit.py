@@ -16,30 +16,48 @@ from typing import Any
 import numba
 import numpy as np
 from numba.core import cgutils, types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.core.imputils import lower_builtin, lower_getattr_generic
-from numba.core.registry import cpu_target
+from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import NativeValue, intrinsic, models, register_model, type_callable, unbox
 from numba.np.arrayobj import make_array, populate_array
 
-_INNER = {
-    "error_model": "numpy",
-    "no_cpython_wrapper": "DEVFNN_WRAP_KERNELS" not in os.environ,
-    "no_cfunc_wrapper": True,
-}
-"""Functions that only kernels call need nothing that lets Python call them, which is half of what
-it takes to compile a small one. Tests call them from Python, and set DEVFNN_WRAP_KERNELS."""
 
+class _InnerCode(JITCodeLibrary):  # type: ignore[misc]
+    """The code of a function that only kernels call, left as it is until a kernel takes it in.
 
-def _compiled(**options):  # type: ignore[no-untyped-def]
-    """A decorator like Numba's, but a constant argument is an integer like any other.
-
-    Numba would compile a function again for every constant that it is called with.
+    Numba would optimise it and make machine code of it, and then do both again for each caller.
     """
+
+    codegen = property(lambda self: self)
+
+    def set_env(self, *_: Any) -> None:
+        """What lets Python call the function is not needed."""
+
+    def _optimize_final_module(self) -> None:
+        """The kernel does."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+
+class _InnerCompiler(Compiler):  # type: ignore[misc]
+    """Compiles to inner code."""
+
+    def __init__(self, typing, target, library, *more):  # type: ignore[no-untyped-def]
+        super().__init__(typing, target, _InnerCode(target.codegen(), "inner"), *more)
+
+
+def kernel(**options):  # type: ignore[no-untyped-def]
+    """Compile a function that Python calls."""
+    options = {"cache": True, "error_model": "numpy", "no_cfunc_wrapper": True} | options
 
     def decorate(function):  # type: ignore[no-untyped-def]
         compiled = numba.njit(**options)(function)
         if compiled is not function:
+            # Numba would compile a function again for every constant that it is called with.
             template = compiled.get_call_template
             compiled.get_call_template = lambda args, named: template(
                 [types.unliteral(each) for each in args],
@@ -50,18 +68,32 @@ def _compiled(**options):  # type: ignore[no-untyped-def]
     return decorate
 
 
-kernel = functools.partial(_compiled, cache=True, error_model="numpy", no_cfunc_wrapper=True)
-"""Compile a function that Python calls."""
+class _Inner(CPUDispatcher):  # type: ignore[misc]
+    """A function that only kernels call. Tests call it from Python, and get a kernel of its own."""
 
-step = functools.partial(_compiled, **_INNER)
-"""Compile a function of its own that only kernels call."""
+    def __call__(self, *args: Any) -> Any:
+        if "kernel" not in vars(self):
+            self.kernel = kernel(**self.options, cache=False)(self.py_func)
+        return self.kernel(*args)
 
-part = functools.partial(_compiled, **_INNER, forceinline=True)
+
+def step(**options):  # type: ignore[no-untyped-def]
+    """Compile a function of its own that only kernels call."""
+
+    def decorate(function):  # type: ignore[no-untyped-def]
+        inner = {"cache": False, "no_cpython_wrapper": True, "pipeline_class": _InnerCompiler}
+        compiled = kernel(**options, **inner)(function)
+        if compiled is not function:
+            compiled.__class__, compiled.options = _Inner, options
+        return compiled
+
+    return decorate
+
+
+part = functools.partial(step, forceinline=True)
 """Compile a small function that becomes part of the kernels that call it."""
 
-sum_part = functools.partial(
-    _compiled, **_INNER, forceinline=True, fastmath={"reassoc", "nsz", "contract"}
-)
+sum_part = functools.partial(part, fastmath={"reassoc", "nsz", "contract"})
 """The same for sums whose order does not matter, so that several terms are added at once."""
 
 
