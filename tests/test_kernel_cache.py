@@ -233,7 +233,7 @@ def counts():
     found = {}
     for module in pkgutil.iter_modules(devfnn.kernels.__path__, "devfnn.kernels."):
         for name, value in vars(importlib.import_module(module.name)).items():
-            if hasattr(value, "signatures"):
+            if not isinstance(value, type) and hasattr(value, "signatures"):
                 found[f"{value.py_func.__module__}.{name}"] = len(value.signatures)
     return found
 
