@@ -9,7 +9,6 @@ import numba
 import numpy as np
 import pytest
 
-from build import only_compiled
 from devfnn.arrays import Floats, Ints
 from devfnn.kernels._jit import borrowed, held, kernel, step, view
 
@@ -149,7 +148,7 @@ def doubled_twice(value):  # type: ignore[no-untyped-def]
     return doubled(doubled(value))
 
 
-@only_compiled
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 def test_no_machine_code_is_made_of_a_function_that_only_kernels_call() -> None:
     assert doubled_twice(3.0) == 12.0
     for function, is_made in ((doubled, False), (doubled_twice, True)):
