@@ -2,7 +2,7 @@
 
 import copy
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numba
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from devfnn.arrays import Floats, Ints
+from devfnn.kernels import _jit
 from devfnn.kernels._jit import borrowed, held, kernel, step, view
 
 
@@ -101,6 +102,15 @@ def write_into_both(parts: Any, value: Any) -> None:
     write_into(parts.first, value)
     write_into(parts.absent, value)
     write_into(parts.second, 2.0 * value)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _tuples_of_tests_stay_out_of_the_cache() -> Iterator[None]:
+    """A process that cannot import this module could not read it any more."""
+    before = _jit._store_fields
+    _jit._store_fields = kernel(cache=False)(getattr(before, "py_func", before))
+    yield
+    _jit._store_fields = before
 
 
 def zero_parts() -> Parts:
