@@ -91,9 +91,7 @@ def info(output: Output, chosen: inputs.StreamChoice) -> None:
 @data.command()
 @command
 def fetch(
-    output: Output,
-    name: str = typer.Argument(help="A data set."),
-    data_dir: inputs.DataDir = None,
+    output: Output, name: str = typer.Argument(help="A data set."), data_dir: inputs.DataDir = None
 ) -> None:
     """Download a data set, unless it is already here."""
     with output.files() as (result, table):

@@ -53,9 +53,6 @@ def in_shell_words(message: str) -> str:
     return _IN_PYTHON.sub(typed, message)
 
 
-# ---- Ctrl-C
-
-
 def interrupted() -> typer.Exit:
     """Say that Ctrl-C was pressed, and return the exception that ends the program."""
     typer.secho("Interrupted.", fg="yellow", err=True)

@@ -57,10 +57,7 @@ def run(
     with --resume, to the same result; also after a crash. The CSV file has a line for each chunk.
     """
     name, written = chosen.name, {"report": report, "save": save, "checkpoint": checkpoint}
-    with (
-        output.files({"STREAM": name}, **written) as (result, table),
-        text_file(report) as page,
-    ):
+    with output.files({"STREAM": name}, **written) as (result, table), text_file(report) as page:
         stream = how.of(chosen)
         inputs.check_has_labels(stream)
         _check_files(save, checkpoint, is_resumed)

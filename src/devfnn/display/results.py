@@ -73,9 +73,6 @@ def drifts_found(result: ChunkResult) -> list[int]:
     return [event.row for event in result.events if isinstance(event, DriftFound)]
 
 
-# ---- comparisons and tables of experiments
-
-
 def ranking_lines(comparison: Mapping[str, Any]) -> list[str]:
     """The results of the statistical tests, in sentences."""
     ranking = comparison["ranking"]

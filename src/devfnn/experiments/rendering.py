@@ -104,7 +104,8 @@ class Table:
         """A tabular; needs the package booktabs."""
 
         def line(cells: Iterable[str]) -> str:
-            return " & ".join(map(_in_latex, cells)) + r" \\"
+            plain = ("--" if text == NO_VALUE else " ".join(text.split()) for text in cells)
+            return " & ".join(text.translate(_LATEX) for text in plain) + r" \\"
 
         comments = ["Needs \\usepackage{booktabs}.", self.title, *self.notes]
         parts = [f"% {' '.join(comment.split())}" for comment in comments]
@@ -134,7 +135,3 @@ class Table:
 
 def _in_markdown(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", " ".join(text.split()))
-
-
-def _in_latex(text: str) -> str:
-    return "--" if text == NO_VALUE else " ".join(text.split()).translate(_LATEX)

@@ -43,11 +43,9 @@ class _InnerCode(JITCodeLibrary):  # type: ignore[misc]
         self._finalized = True
 
 
-class _InnerCompiler(Compiler):  # type: ignore[misc]
-    """Compiles to inner code."""
-
-    def __init__(self, typing, target, library, *more):  # type: ignore[no-untyped-def]
-        super().__init__(typing, target, _InnerCode(target.codegen(), "inner"), *more)
+def _inner_compiler(typing, target, library, *more):  # type: ignore[no-untyped-def]
+    """Numba's compiler, for inner code."""
+    return Compiler(typing, target, _InnerCode(target.codegen(), "inner"), *more)
 
 
 def kernel(**options):  # type: ignore[no-untyped-def]
@@ -81,7 +79,7 @@ def step(**options):  # type: ignore[no-untyped-def]
     """Compile a function of its own that only kernels call."""
 
     def decorate(function):  # type: ignore[no-untyped-def]
-        inner = {"cache": False, "no_cpython_wrapper": True, "pipeline_class": _InnerCompiler}
+        inner = {"cache": False, "no_cpython_wrapper": True, "pipeline_class": _inner_compiler}
         compiled = kernel(**options, **inner)(function)
         if compiled is not function:
             compiled.__class__, compiled.options = _Inner, options
@@ -269,7 +267,7 @@ class Held:
         self.type, size = _known_types[key]
         self._memory = np.empty(size, np.uint8)
         _store_fields(arrays, self._memory)
-        self.address = self._memory.ctypes.data
+        self.address = self._memory.__array_interface__["data"][0]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Held, (self.arrays,)  # a copy holds copies

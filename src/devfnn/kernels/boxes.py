@@ -463,13 +463,13 @@ def trust(said, label, noise):
 
 
 @part()
-def say_rules(layers, pool, layer, row, work):
+def say_rules(layers, pool, layer, row, work, output):
     """Class probabilities of a line, curve or boxes; `work.expanded` is the row's."""
     if pool is None:
         return
     rule = holding_rule(pool, layer, row)
     size = size_of(layers.kinds[layer], row)
-    class_shares(pool.weights[rule], work.expanded, size, work.outputs[layer])
+    class_shares(pool.weights[rule], work.expanded, size, output)
 
 
 @part()

@@ -40,7 +40,7 @@ def predict_groups(fleet, groups, rows, params, probabilities, work):
         kinds, soft = state.layers.kinds, params.soft_votes
         for place in range(groups.bounds[group], groups.bounds[group + 1]):
             index = groups.order[place]
-            say_all(state, rows[index], params, work)
+            say_all(state, rows[index], params, work, work.outputs)
             shares, said = work.shares, probabilities[index]
             combine_votes(kinds, work.outputs, shares, total, soft, said)
 

@@ -34,15 +34,7 @@ from devfnn.kernels.recursive import (
     softmax,
     update_consequent,
 )
-from devfnn.kernels.state import (
-    ACTIVE,
-    FREE,
-    OFFERED,
-    RULE_BORN_EVENT,
-    SEEN,
-    UNLABELLED,
-    USED,
-)
+from devfnn.kernels.state import ACTIVE, FREE, OFFERED, RULE_BORN_EVENT, SEEN, UNLABELLED, USED
 
 NEGLIGIBLE = 1e-4
 """Rules that fire less than this are not trained on the row: it would change nothing."""

@@ -6,7 +6,7 @@ the oldest of these lies a whole window back. Without room for rows there is no 
 counts.
 """
 
-from devfnn.kernels._jit import borrowed, kernel, part, step
+from devfnn.kernels._jit import borrowed, kernel, part
 from devfnn.kernels.state import (
     ALL_LABELS,
     ANSWERED,
@@ -104,7 +104,7 @@ def is_worth_a_label(progress, probabilities, draw, params):
     return draw < params.label_budget * wanted * min(max(3.0 - 2.0 * spent, 0.0), 2.0)
 
 
-@step()
+@part()
 def choose_label(progress, labelled, probabilities, draw, params):
     """Whether the label of a row is taken; keeps count of how many were, and how unsure rows are.
 

@@ -54,26 +54,26 @@ def expand_for_rules(pool, row, work):
     expand_blocks(row, work.expanded)
 
 
-@step()
-def say(state, layer, row, inputs, params, work):
-    """What one layer says, into `work.outputs`; `work.expanded` is the row's.
+@part()
+def say(state, layer, row, inputs, params, work, output):
+    """What one layer says; `work.expanded` is the row's. output: (m,)
 
     row: (n,) features · inputs: the same, then what other layers say, if some take that in
     """
-    kind, output = state.layers.kinds[layer], work.outputs[layer]
+    kind = state.layers.kinds[layer]
     if kind == GAUSSIAN:
         say_gaussian(state.gaussians, layer, inputs, params.gaussian, work.gaussian, output)
     elif kind == CLOUDS:
         say_clouds(state.clouds, row, params.clouds, work, output)
     else:
-        say_rules(state.layers, state.pool, layer, row, work)
+        say_rules(state.layers, state.pool, layer, row, work, output)
 
 
-@step()
-def say_all(state, row, params, work):
+@part()
+def say_all(state, row, params, work, outputs):
     """Outputs of all layers; NaN for idle ones. `work.inputs` ends as the inputs of all layers."""
     expand_for_rules(state.pool, row, work)
-    inputs, outputs, stacks = row, work.outputs, params.stacks
+    inputs, stacks = row, params.stacks
     n_layers, n_classes = outputs.shape
     if stacks:
         inputs = work.inputs
@@ -85,7 +85,7 @@ def say_all(state, row, params, work):
             for k in range(n_classes):
                 outputs[layer, k] = np.nan
         else:
-            say(state, layer, row, inputs, params, work)
+            say(state, layer, row, inputs, params, work, outputs[layer])
         if stacks:
             start = row.shape[0] + layer * n_classes
             for k in range(n_classes):
@@ -102,11 +102,7 @@ def forward(state, params, work, rows, outputs, stacked):
     state, params, work = borrowed(state), borrowed(params), borrowed(work)
     rows, outputs, stacked = borrowed((rows, outputs, stacked))
     for index in range(rows.shape[0]):
-        say_all(state, rows[index], params, work)
-        said, target = work.outputs, outputs[index]
-        for layer in range(said.shape[0]):
-            for k in range(said.shape[1]):
-                target[layer, k] = said[layer, k]
+        say_all(state, rows[index], params, work, outputs[index])
         if params.stacks:
             for j in range(stacked.shape[1]):
                 stacked[index, j] = work.inputs[j]
@@ -118,7 +114,7 @@ def predict_row(state, params, work, batch, probabilities):
     state, params, work, batch = borrowed(state), borrowed(params), borrowed(work), borrowed(batch)
     (probabilities,) = borrowed((probabilities,))
     total = share_votes(state, params, work.shares)
-    say_all(state, batch.rows[0], params, work)
+    say_all(state, batch.rows[0], params, work, work.outputs)
     kinds, soft = state.layers.kinds, params.soft_votes
     combine_votes(kinds, work.outputs, work.shares, total, soft, probabilities[0])
 
@@ -150,10 +146,10 @@ def say_before_learning(state, row, codes, params, work):
     for layer in range(codes.shape[0]):
         if state.layers.kinds[layer] != GAUSSIAN:
             if is_learning(state.layers, layer, leader, codes[layer]):
-                say(state, layer, row, row, params, work)
+                say(state, layer, row, row, params, work, work.outputs[layer])
 
 
-@step()
+@part()
 def train_layer(state, layer, index, batch, inputs, params, work, events):
     """One layer on one row; `work.outputs` is what it said."""
     kind = state.layers.kinds[layer]
@@ -382,7 +378,7 @@ def learn_rows(state, params, work, batch, events, outputs, start):
         if not has_room(state, state.gaussians, codes, params):
             return index
         row, label, said = batch.rows[index], batch.labels[index], work.probabilities
-        say_all(state, row, params, work)
+        say_all(state, row, params, work, work.outputs)
         total = share_votes(state, params, work.shares)
         kinds, soft = state.layers.kinds, params.soft_votes
         combine_votes(kinds, work.outputs, work.shares, total, soft, said)

@@ -6,7 +6,7 @@ by reward and punishment, as the paper has it; by the fading likelihood of the l
 
 import numpy as np
 
-from devfnn.kernels._jit import borrowed, kernel, part, step
+from devfnn.kernels._jit import borrowed, kernel, part
 from devfnn.kernels.state import (
     BY_ACCURACY,
     BY_LIKELIHOOD,
@@ -74,7 +74,7 @@ def head_start(state, pool, layer, params):
     return max(seen / (seen + wanted) / independence, 1.0)
 
 
-@step()
+@part()
 def share_votes(state, params, shares):
     """Voting weights of all layers into `shares`, 0 for idle ones; returns their sum.
 
@@ -220,7 +220,7 @@ def score_layers(state, outputs, label, params):
                 layers.compared[first, second] += 1.0
 
 
-@step()
+@part()
 def move_votes(state, outputs, label, params):
     """Let one row move the voting weights. outputs: (L, m)"""
     if params.votes == BY_ACCURACY:

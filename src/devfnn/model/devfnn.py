@@ -497,8 +497,10 @@ class DEVFNN:
         is_used = row_weights > 0.0
         has_label = is_used & (labelled != UNLABELLED)
         known = labels if has_label.all() else list(itertools.compress(labels, has_label))
-        codes = np.zeros(len(labels), np.int64)
-        codes[has_label], fresh = self._labels.encode(known)
+        codes, fresh = self._labels.encode(known)
+        if codes.size < len(labels):
+            given, codes = codes, np.zeros(len(labels), np.int64)
+            codes[has_label] = given
         if self._network is None:  # nothing can be done with rows before the first label
             is_used &= np.arange(len(labels)) >= (np.argmax(has_label) if known else len(labels))
         if self._network is None and names is None and hasattr(X, "columns") and is_used.any():

@@ -9,14 +9,7 @@ import numpy as np
 from devfnn.kernels import state as constants
 from devfnn.kernels.state import GaussianWork, Layers, Params, Progress, State, Work
 from devfnn.model import label_budget
-from devfnn.model.config import (
-    ByAccuracy,
-    ByLikelihood,
-    ByReward,
-    Config,
-    KeepLayers,
-    Weighted,
-)
+from devfnn.model.config import ByAccuracy, ByLikelihood, ByReward, Config, KeepLayers, Weighted
 from devfnn.model.layers import KINDS, STORES, gaussian
 from devfnn.model.layout import Field, carry_over, make, n_contrasts, numbers_for
 

@@ -73,10 +73,9 @@ def _in_order(X: Any, columns: list[str], names: Sequence[str]) -> Any:
 
 def check_values(rows: Floats, missing: str) -> None:
     """Refuse infinity, and NaN unless it stands for an absent feature."""
-    with np.errstate(invalid="ignore"):
-        if (np.abs(rows) <= LARGEST).all():
-            return
-        bad = np.abs(rows) > LARGEST
+    if not rows.size or (sizes := np.abs(rows)).max() <= LARGEST:
+        return
+    bad = sizes > LARGEST
     if bad.any():
         row, feature = np.argwhere(bad)[0]
         raise InputError(f"row {row}, feature {feature} is infinite or beyond {LARGEST:g}")
@@ -226,11 +225,11 @@ def exploration_draws(seed: int, first: int, count: int) -> Floats:
 
 def draws_of(seed: int, numbers: Ints) -> Floats:
     """The uniform numbers of rows by their number in the stream (splitmix64)."""
-    with np.errstate(over="ignore"):
-        z = numbers.astype(np.uint64) + np.uint64(1)
-        z = z * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z ^= z >> np.uint64(31)
-    draws: Floats = (z >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    z = (numbers.astype(np.uint64) + 1) * 0x9E3779B97F4A7C15 + seed
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        z ^= z >> shift
+        z *= factor
+    z ^= z >> 31
+    z >>= 11
+    draws: Floats = z.astype(np.float64) * 2.0**-53
     return draws

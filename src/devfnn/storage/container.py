@@ -71,8 +71,7 @@ def read_header(stream: BinaryIO, size: int) -> tuple[str, dict[str, Entry]]:
     require(size >= 8, f"not a devfnn model: the file has only {size} bytes")
     (length,) = struct.unpack("<Q", stream.read(8))
     require(
-        2 <= length <= MAX_HEADER_BYTES,
-        f"not a devfnn model: a header of {length} bytes cannot be",
+        2 <= length <= MAX_HEADER_BYTES, f"not a devfnn model: a header of {length} bytes cannot be"
     )
     require(
         length <= size - 8,

@@ -109,9 +109,6 @@ def _checksum(data: dict[str, Any], tensors: Mapping[str, Array]) -> str:
     return digest.hexdigest()
 
 
-# ---- files
-
-
 def save(model: DEVFNN, path: str | os.PathLike[str]) -> None:
     """Write a model to a file; a file that is already there stays whole if this fails.
 

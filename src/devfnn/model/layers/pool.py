@@ -1,6 +1,7 @@
 """Lines, curves and boxes: parameters, layout, widening, re-basing, rules and reasons."""
 
 import dataclasses
+import functools
 import math
 import sys
 from collections.abc import Iterator
@@ -143,9 +144,12 @@ def start_widened(fresh: State, old: State, config: "Config") -> None:
     pool.weights[:, m_old:, 0] = -np.log1p(rows)[:, None]
 
 
+_lower_half = functools.cache(np.tril_indices)
+
+
 def packed(matrices: Floats) -> Floats:
     """The lower halves (..., h) of symmetric matrices (..., p, p), row by row."""
-    rows, columns = np.tril_indices(matrices.shape[-1])
+    rows, columns = _lower_half(matrices.shape[-1])
     halves: Floats = np.ascontiguousarray(matrices[..., rows, columns])
     return halves
 
@@ -153,7 +157,7 @@ def packed(matrices: Floats) -> Floats:
 def unpacked(halves: Floats) -> Floats:
     """The symmetric matrices (..., p, p) of which `packed` gave the lower halves."""
     size = (math.isqrt(8 * halves.shape[-1] + 1) - 1) // 2
-    rows, columns = np.tril_indices(size)
+    rows, columns = _lower_half(size)
     matrices = np.empty((*halves.shape[:-1], size, size))
     matrices[..., rows, columns] = halves
     matrices[..., columns, rows] = halves

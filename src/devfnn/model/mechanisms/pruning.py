@@ -134,22 +134,22 @@ def alike_neighbours(
         return None
     limit = boxes.join_evidence * (pool.caps.size * (pool.weights.shape[1] - 1))
     pairs = neighbours(pool.lows[grown], pool.highs[grown])
-    differences = weight_differences(pool, *grown[pairs].T)
-    if not (differences < limit).any():
+    if not len(pairs):
         return None
+    differences = weight_differences(pool, *grown[pairs].T)
     best = int(np.argmin(differences))
+    if not differences[best] < limit:
+        return None
     return *grown[pairs[best]].tolist(), float(differences[best]), limit
 
 
 def neighbours(lows: Floats, highs: Floats) -> Ints:
     """Pairs of boxes that together are a box. lows, highs: (k, n) · returns (pairs, 2)"""
     differs = (lows[:, None] != lows) | (highs[:, None] != highs)
-    first, second = np.nonzero(np.triu(differs.sum(axis=2) == 1))
+    first, second = pairs = np.argwhere(differs.sum(axis=2) == 1).T
     axis = np.argmax(differs[first, second], axis=1)
-    touch = highs[first, axis] == lows[second, axis]
-    touch |= highs[second, axis] == lows[first, axis]
-    pairs: Ints = np.stack([first, second], axis=1)[touch]
-    return pairs
+    touch = highs[first, axis] == lows[second, axis]  # each pair from one of its sides
+    return np.sort(pairs.T[touch], axis=1)
 
 
 def weight_differences(pool: PoolState, first: Ints, second: Ints) -> Floats:
