@@ -2,7 +2,7 @@
 
 import copy
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numba
@@ -10,7 +10,18 @@ import numpy as np
 import pytest
 
 from devfnn.arrays import Floats, Ints
+from devfnn.kernels import _jit
 from devfnn.kernels._jit import borrowed, held, kernel, step, view
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _tuples_of_tests_are_not_in_the_cache() -> Iterator[None]:
+    """Processes that read the cache of kernels need not find the classes of this file."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not numba.config.DISABLE_JIT:
+            uncached = kernel(cache=False)(_jit._store_fields.py_func)
+            patch.setattr(_jit, "_store_fields", uncached)
+        yield
 
 
 class Arrays(NamedTuple):
