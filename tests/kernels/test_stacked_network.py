@@ -115,7 +115,10 @@ def test_outputs_reach_the_next_layer_clipped(rng: np.random.Generator) -> None:
         {"training": "all", "voting__ballots": "hard", "consequent": "least_squares"},
         pytest.param({"training": "leader", "voting": Equal()}, marks=only_compiled),
         pytest.param({"training": "all", "voting": ByLikelihood()}, marks=only_compiled),
-        {"training": "all", "labels__choice": "layer", "labels__exploration": 0.0},
+        pytest.param(
+            {"training": "all", "labels__choice": "layer", "labels__exploration": 0.0},
+            marks=only_compiled,
+        ),
     ],
     ids=str,
 )
@@ -149,6 +152,7 @@ def test_a_layer_of_a_single_rule_keeps_it(rng: np.random.Generator) -> None:
     assert n_rules[0] == 1 < n_rules[1]
 
 
+@only_compiled
 def test_learning_goes_on_past_a_merged_layer(rng: np.random.Generator) -> None:
     made, slow = fresh_pair(2, 2, 3, training="all")
     rows, labels = blobs(rng, 160, 2, 2)
