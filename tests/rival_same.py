@@ -23,7 +23,6 @@ from devfnn.kernels.state import (
     Progress,
     State,
 )
-from devfnn.model.layers.pool import unpacked
 from rival_build import members_of
 from rival_parts import Line, SlowBudget, SlowCloud, SlowErrors, SlowLayer, SlowRepeats, SlowRule
 from rival_twin import SlowRivals
@@ -47,6 +46,16 @@ def slow_rule(pool: PoolState, slot: int) -> SlowRule:
 
 
 _below_diagonal = functools.cache(functools.partial(np.tril_indices, k=-1))
+_lower_half = functools.cache(np.tril_indices)
+
+
+def unpacked(half: Floats) -> Floats:
+    """The symmetric matrix (p, p) of which this is the lower half, row by row."""
+    size = int((np.sqrt(8 * half.size + 1) - 1) / 2)
+    rows, columns = _lower_half(size)
+    matrix = np.empty((size, size))
+    matrix[rows, columns] = matrix[columns, rows] = half
+    return matrix
 
 
 def unpaired(crossings: Floats) -> Floats:
