@@ -19,7 +19,7 @@ from devfnn.model import compiling
 provide_java()
 
 # The time of a single example depends on what else the machine does; pytest limits that of a test.
-hypothesis.settings.register_profile("devfnn", deadline=None)
+hypothesis.settings.register_profile("devfnn", deadline=None, max_examples=50)
 hypothesis.settings.load_profile("devfnn")
 
 

@@ -22,7 +22,9 @@ Line = tuple[int, int, int, int, int, tuple[float, ...]]
 def halves(row: Floats) -> Floats:
     """[1, T1 of all features, T2 of all features] on [-1, 1]; absent features give 0. (p,)"""
     t = 2.0 * row - 1.0
-    return np.nan_to_num(np.concatenate([[1.0], t, 2.0 * t**2 - 1.0]), nan=0.0)
+    phi = np.concatenate([[1.0], t, 2.0 * t**2 - 1.0])
+    phi[np.isnan(phi)] = 0.0
+    return phi
 
 
 def implicit_shares(said: Floats, label: int, reach: float) -> Floats:

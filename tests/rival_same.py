@@ -1,6 +1,7 @@
 """From the arrays of the kernels to the slow twin, and whether both are the same."""
 
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,6 @@ from devfnn.kernels.state import (
     Progress,
     State,
 )
-from devfnn.model.layers.pool import unpacked
 from rival_build import members_of
 from rival_parts import Line, SlowBudget, SlowCloud, SlowErrors, SlowLayer, SlowRepeats, SlowRule
 from rival_twin import SlowRivals
@@ -45,11 +45,24 @@ def slow_rule(pool: PoolState, slot: int) -> SlowRule:
     )
 
 
+_below_diagonal = functools.cache(functools.partial(np.tril_indices, k=-1))
+_lower_half = functools.cache(np.tril_indices)
+
+
+def unpacked(half: Floats) -> Floats:
+    """The symmetric matrix (p, p) of which this is the lower half, row by row."""
+    size = int((np.sqrt(8 * half.size + 1) - 1) / 2)
+    rows, columns = _lower_half(size)
+    matrix = np.empty((size, size))
+    matrix[rows, columns] = matrix[columns, rows] = half
+    return matrix
+
+
 def unpaired(crossings: Floats) -> Floats:
     """Pairs of features (d, Q) as a symmetric table (n, n, Q)."""
     n = int((1 + np.sqrt(1 + 8 * len(crossings))) / 2)
     table = np.zeros((n, n, crossings.shape[1]))
-    table[np.tril_indices(n, -1)] = crossings
+    table[_below_diagonal(n)] = crossings
     return table + table.swapaxes(0, 1)
 
 

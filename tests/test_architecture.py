@@ -1,6 +1,7 @@
 """Rules about the code itself: honest exports, a light import, self-contained kernels."""
 
 import ast
+import functools
 import importlib
 import inspect
 import os
@@ -101,9 +102,13 @@ def is_kernel(value: object) -> bool:
     if function.__module__ == "devfnn.kernels._jit":
         return function.__name__ in ("borrowed", "view")
     source = pathlib.Path(function.__code__.co_filename)
-    return source.parent == PACKAGE / "kernels" and function.__name__ in kernel_names(
-        ast.parse(source.read_text())
-    )
+    return source.parent == PACKAGE / "kernels" and function.__name__ in kernels_in(source)
+
+
+@functools.cache
+def kernels_in(source: pathlib.Path) -> frozenset[str]:
+    """Names of the kernels in a file."""
+    return frozenset(kernel_names(ast.parse(source.read_text())))
 
 
 def is_constant(value: object) -> bool:

@@ -4,6 +4,7 @@ Protocol of the paper: chunks of floor(rows / folds); the first trains only, eve
 predicted, scored, then learned; a last chunk shorter than half is dropped.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -47,14 +48,27 @@ LEAST_SQUARES = {
     "electricity": 69.90,
 }
 """One global least-squares fit on the previous chunk, as a yardstick."""
-ROWS = [(model, stream) for model in TABLE for stream in FOLDS]
+ROWS = [
+    (model, stream)
+    for model in TABLE
+    for stream in FOLDS
+    if model != "stacked, online" or stream in ("weather", "electricity")  # whose ranges move
+]
 BARS = {"default": TABLE["stacked"], "online": TABLE["stacked, online"]}
 """What the default was when it was the stacked network: it may be better, but not worse."""
 BARS_ROWS = [(model, stream) for model in BARS for stream in FOLDS]
 Load = Callable[[str], tuple[Floats, Ints]]
+ChunksOf = Callable[[str, bool], list[Chunk]]
+Reached = Callable[[str, str], float]
 
 
-def chunks_of(load_stream: Load, stream: str, scaled: bool) -> list[Chunk]:
+@pytest.fixture(scope="module")
+def chunks_of(load_stream: Load) -> ChunksOf:
+    """Makes the chunks of a stream, once for all tests."""
+    return functools.cache(functools.partial(made_chunks, load_stream))
+
+
+def made_chunks(load_stream: Load, stream: str, scaled: bool) -> list[Chunk]:
     """A stream in chunks, scaled by the range of the whole data set if asked for."""
     X, y = load_stream(stream)
     if scaled:
@@ -81,6 +95,18 @@ def config_of(model: str, stream: str) -> Config:
     return config.replace(scaling="online" if is_online else "none")
 
 
+@pytest.fixture(scope="module")
+def reached(chunks_of: ChunksOf) -> Reached:
+    """Lets a network learn a stream, once for all tests; gives its accuracy."""
+
+    @functools.cache
+    def run(model: str, stream: str) -> float:
+        chunks = chunks_of(stream, not model.endswith("online"))
+        return accuracy(DEVFNN(config_of(model, stream)), chunks)
+
+    return run
+
+
 class PreviousChunk:
     """Least squares of one global Chebyshev expansion, on the chunk before alone."""
 
@@ -103,23 +129,20 @@ class PreviousChunk:
 
 
 @pytest.mark.parametrize(("model", "stream"), ROWS)
-def test_accuracy_is_what_was_measured(model: str, stream: str, load_stream: Load) -> None:
-    chunks = chunks_of(load_stream, stream, scaled=not model.endswith("online"))
-    reached = accuracy(DEVFNN(config_of(model, stream)), chunks)
-    assert reached == pytest.approx(TABLE[model][stream], abs=0.5)
+def test_accuracy_is_what_was_measured(model: str, stream: str, reached: Reached) -> None:
+    assert reached(model, stream) == pytest.approx(TABLE[model][stream], abs=0.5)
 
 
 @pytest.mark.parametrize(("model", "stream"), BARS_ROWS)
 def test_the_default_is_not_worse_than_the_one_before(
-    model: str, stream: str, load_stream: Load
+    model: str, stream: str, reached: Reached
 ) -> None:
-    chunks = chunks_of(load_stream, stream, scaled=model != "online")
-    assert accuracy(DEVFNN(config_of(model, stream)), chunks) > BARS[model][stream] - 0.5
+    assert reached(model, stream) > BARS[model][stream] - 0.5
 
 
 @pytest.mark.parametrize("stream", FOLDS)
-def test_the_baseline_is_what_it_was(stream: str, load_stream: Load) -> None:
-    reached = accuracy(PreviousChunk(), chunks_of(load_stream, stream, scaled=True))
+def test_the_baseline_is_what_it_was(stream: str, chunks_of: ChunksOf) -> None:
+    reached = accuracy(PreviousChunk(), chunks_of(stream, True))
     assert reached == pytest.approx(LEAST_SQUARES[stream], abs=0.5)
 
 
@@ -134,34 +157,41 @@ LAYER = stacked(
 """A single layer with the memory that suits least squares."""
 
 
+def first_half(chunks: list[Chunk]) -> list[Chunk]:
+    """Enough to compare two models with each other."""
+    return chunks[: len(chunks) // 2]
+
+
 @pytest.mark.parametrize("stream", FOLDS)
 @pytest.mark.parametrize(("memory", "slack"), [(0.8, 1.0), (0.0, 2.0)])
 def test_a_single_layer_is_not_far_below_least_squares(
-    stream: str, memory: float, slack: float, load_stream: Load
+    stream: str, memory: float, slack: float, chunks_of: ChunksOf
 ) -> None:
-    config = LAYER.replace(gaussian__chunk_memory=memory)
-    reached = accuracy(GClass(config), chunks_of(load_stream, stream, scaled=True))
-    assert reached > LEAST_SQUARES[stream] - slack
+    chunks = first_half(chunks_of(stream, True))
+    reached = accuracy(GClass(LAYER.replace(gaussian__chunk_memory=memory)), chunks)
+    assert reached > accuracy(PreviousChunk(), chunks) - slack
 
 
-def test_exploration_keeps_a_layer_from_locking_itself_out(load_stream: Load) -> None:
-    chunks = chunks_of(load_stream, "electricity", scaled=True)
+def test_exploration_keeps_a_layer_from_locking_itself_out(chunks_of: ChunksOf) -> None:
+    chunks = chunks_of("electricity", True)
     config = LAYER.replace(gaussian__growing=False, labels__certainty=0.9)
     config = config.replace(gaussian__initial_gain=1e5, gaussian__chunk_memory=1.0)
     assert accuracy(GClass(config.replace(labels__exploration=0.1)), chunks) > 70.0
     assert accuracy(GClass(config.replace(labels__exploration=0.0)), chunks) < 70.0
 
 
-def test_the_network_is_not_worse_than_its_simplest_parts(load_stream: Load) -> None:
+def test_the_network_is_not_worse_than_its_simplest_parts(
+    reached: Reached, chunks_of: ChunksOf
+) -> None:
     """Not more than 0.3 points below one global rule of either kind, on any of the four."""
     for stream in FOLDS:
-        chunks = chunks_of(load_stream, stream, scaled=True)
-        network = accuracy(DEVFNN(Config(scaling="none")), chunks)
+        network = reached("default", stream)
         for consequent in ("logistic", "least_squares"):
             alone = presets.stacked().replace(
                 scaling="none", gaussian__growing=False, labels__choice="all"
             )
-            single = accuracy(GClass(alone.replace(gaussian__consequent=consequent)), chunks)
+            model = GClass(alone.replace(gaussian__consequent=consequent))
+            single = accuracy(model, chunks_of(stream, True))
             assert network > single - 0.3, (stream, consequent)
 
 

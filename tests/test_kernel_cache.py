@@ -58,11 +58,13 @@ def package(tmp_path):
     return copy
 
 
-# Forks a process for each program that is asked for. Numba is there already, which takes seconds,
-# but nothing of the package, and nothing is compiled: what it has, it has from the disk.
+# Forks a process for each program that is asked for. Numba is there already and ready to compile,
+# which takes seconds, but nothing of the package: what is compiled of it comes from the disk.
 FORKING = """
 import json, os, sys, traceback
 import numba, scipy
+
+numba.njit(lambda: 1)()
 
 for line in sys.stdin:
     folder, program = json.loads(line)
@@ -223,6 +225,7 @@ def test_every_network_asks_for_the_kernels_of_its_kinds_of_layers(monkeypatch):
 # network has a process of its own, which starts with all modules and no kernels.
 LATER = """
 import importlib, json, multiprocessing, pkgutil
+import numba
 import numpy as np
 import devfnn.kernels
 from devfnn import DEVFNN, Fleet, presets
@@ -239,22 +242,22 @@ def counts():
 
 def use_all(what):
     rng = np.random.default_rng(0)
-    X = rng.random((4000, 3))
-    y = (X[:, 0] + X[:, 1] > 1.0) ^ (np.arange(4000) > 2000)
+    X = rng.random((2400, 3))
+    y = (X[:, 0] + X[:, 1] > 1.0) ^ (np.arange(2400) > 1200)
     if what == "fleet":
         config = presets.default().replace(scaling="none", missing="skip")
         fleet = Fleet(3, 3, [False, True], config)
-        fleet.learn(np.arange(4000) % 3, X, y)
-        fleet.predict_proba(np.arange(4000) % 3, X)
+        fleet.learn(np.arange(2400) % 3, X, y)
+        fleet.predict_proba(np.arange(2400) % 3, X)
         return
     if what == "nodes":
         model = DSSCN(rates=(0.9, 0.999))
-        for start in range(0, 4000, 400):
+        for start in range(0, 2400, 400):
             model.learn(X[start : start + 400], y[start : start + 400])
         return
     model = DEVFNN(known[what].replace(lags=1, missing="skip"))
     model.learn(X[:200], np.where(y[:200], "b", "a"))
-    for start in range(200, 4000, 200):
+    for start in range(200, 2400, 200):
         model.learn(X[start : start + 200], y[start : start + 200])
     model.learn_rows(X * 3.0, y)
     model.wants_label(X)
@@ -276,6 +279,7 @@ def later(what):
 
 if __name__ == "__main__":
     counts()
+    numba.njit(lambda: 1)()  # what Numba prepares for any function
     with multiprocessing.get_context("fork").Pool(1, maxtasksperchild=1) as pool:
         print(json.dumps(dict(zip(known, pool.map(later, known, chunksize=1)))))
 """

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from build import batch_of, count, only_compiled, only_plain
+from build import batch_of, only_compiled, only_plain
 from devfnn.arrays import Floats, Ints
 from devfnn.kernels.boxes import (
     best_crossing,
@@ -88,7 +88,8 @@ def holders(pool: PoolState, row: Floats) -> list[int]:
 # ---- which rule holds
 
 
-@settings(deadline=None, max_examples=count(60, 20))
+@only_plain
+@settings(deadline=None, max_examples=20)
 @given(st.integers(0, 10**6), st.integers(0, 12))
 def test_exactly_one_box_holds_a_row(seed: int, times: int) -> None:
     rng = np.random.default_rng(seed)
@@ -101,6 +102,7 @@ def test_exactly_one_box_holds_a_row(seed: int, times: int) -> None:
         assert holders(pool, row) == [holding_rule(pool, BOX_LAYER, row)]
 
 
+@only_plain
 def test_a_border_belongs_to_the_lower_box() -> None:
     pool = fresh_pool(2, 2)
     above = halve(pool, BOX_LAYER, 1, 0.5)
@@ -108,6 +110,7 @@ def test_a_border_belongs_to_the_lower_box() -> None:
     assert holding_rule(pool, BOX_LAYER, np.array([0.1, np.nextafter(0.5, 1.0)])) == above
 
 
+@only_plain
 def test_absent_features_lie_in_every_box() -> None:
     pool = fresh_pool(2, 2)
     right = halve(pool, BOX_LAYER, 0, 0.5)
@@ -118,6 +121,7 @@ def test_absent_features_lie_in_every_box() -> None:
     assert holding_rule(pool, BOX_LAYER, np.full(2, np.nan)) == BOX_LAYER
 
 
+@only_plain
 def test_the_first_rule_holds_what_no_box_does() -> None:
     pool = fresh_pool(2, 2)
     pool.highs[BOX_LAYER, 0] = 0.2
@@ -128,18 +132,21 @@ def test_the_first_rule_holds_what_no_box_does() -> None:
 # ---- evidence
 
 
+@only_plain
 def test_contrasts_are_the_bits_of_a_class() -> None:
     own = [[contrast(k, q) for k in range(8)] for q in range(3)]
     np.testing.assert_array_equal(own, contrasts_of(3, 8))
     assert len({tuple(column) for column in np.transpose(own)}) == 8  # tell all classes apart
 
 
+@only_plain
 def test_bins_lie_in_the_box_and_in_the_unit_interval() -> None:
     assert bin_bounds(-np.inf, np.inf) == (0.0, 1.0)
     assert bin_bounds(0.25, 0.5) == (0.25, 0.5)
     assert bin_bounds(-0.3, 1.2) == (0.0, 1.0)
 
 
+@only_plain
 @pytest.mark.parametrize("m", [2, 3, 6])
 def test_the_evidence_is_residuals_and_variances_by_bin(rng: np.random.Generator, m: int) -> None:
     pool = fresh_pool(2, m)
@@ -160,6 +167,7 @@ def test_the_evidence_is_residuals_and_variances_by_bin(rng: np.random.Generator
     assert (pool.evidence[:BOX_LAYER] == 0.0).all()
 
 
+@only_plain
 def test_absent_features_and_boxes_outside_gather_nothing() -> None:
     pool = fresh_pool(3, 2)
     pool.lows[BOX_LAYER, 2] = 1.0
@@ -168,6 +176,7 @@ def test_absent_features_and_boxes_outside_gather_nothing() -> None:
     np.testing.assert_array_equal(own, [2.0, 0.0, 0.0])
 
 
+@only_plain
 def test_the_evidence_of_a_cut_equals_the_direct_computation(rng: np.random.Generator) -> None:
     for n_contrasts in (1, 2, 3):
         bins = np.stack([rng.normal(scale=5.0, size=(8, n_contrasts))] * 2, axis=-1)
@@ -179,6 +188,7 @@ def test_the_evidence_of_a_cut_equals_the_direct_computation(rng: np.random.Gene
             assert gained > 0.0
 
 
+@only_plain
 def test_a_side_that_saw_little_is_no_evidence() -> None:
     bins = np.zeros((8, 1, 2), np.float32)
     bins[0, 0], bins[7, 0] = (15.0, 19.0), (-15.0, 200.0)
@@ -188,6 +198,7 @@ def test_a_side_that_saw_little_is_no_evidence() -> None:
     assert evidence_of_cut(bins, 0, LEAST_VARIANCE) > 5.0
 
 
+@only_plain
 def test_the_evidence_is_the_likelihood_that_a_step_gains(rng: np.random.Generator) -> None:
     labels = (rng.random(4000) < np.repeat([0.45, 0.55], 2000)).astype(np.int64)
     pool = fresh_pool(1, 2)
@@ -238,6 +249,7 @@ def crossing_of(pool: PoolState) -> tuple[int, int, float]:
     return best_crossing(pool.crossings[BOX_LAYER], pool.evidence[BOX_LAYER])
 
 
+@only_plain
 @pytest.mark.parametrize("m", [2, 3, 6])
 def test_crossings_are_residuals_times_both_sides(rng: np.random.Generator, m: int) -> None:
     pool = fresh_pool(4, m)
@@ -257,6 +269,7 @@ def test_crossings_are_residuals_times_both_sides(rng: np.random.Generator, m: i
             np.testing.assert_allclose(own[j, k], turned, atol=1e-3)
 
 
+@only_plain
 def test_a_single_feature_crosses_nothing() -> None:
     pool = fresh_pool(1, 2)
     gather_evidence(pool, BOX_LAYER, np.array([0.7]), 1, UNDECIDED)
@@ -264,6 +277,7 @@ def test_a_single_feature_crosses_nothing() -> None:
     assert crossing_of(pool) == (-1, -1, 0.0)
 
 
+@only_plain
 def test_the_pairs_of_a_feature_follow_each_other() -> None:
     crossings = np.zeros(6, np.float32)
     gather_crossings(crossings, np.array([0.9, 0.9, np.nan, 0.1]), np.full(4, 0.5), 2.0)
@@ -305,6 +319,7 @@ def test_a_feature_that_both_sides_have_hardly_seen_is_not_cut(rng: np.random.Ge
     assert best_cut(pool, BOX_LAYER, LEAST_VARIANCE) == step
 
 
+@only_plain
 def test_the_cut_lies_next_to_the_mean() -> None:
     pool = fresh_pool(2, 2)
     for mean, place in ((0.0, 0), (0.18, 0), (0.2, 1), (0.5, 3), (0.95, 6), (1.3, 6)):
@@ -316,6 +331,7 @@ def test_the_cut_lies_next_to_the_mean() -> None:
     assert middle_cut(pool, BOX_LAYER, 1) == 0
 
 
+@only_plain
 def test_more_pairs_have_to_show_more(rng: np.random.Generator) -> None:
     found = []
     for n in (2, 4, 12):
@@ -328,6 +344,7 @@ def test_more_pairs_have_to_show_more(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(found, 2.0 * np.log([1, 6, 66]), atol=1e-3)
 
 
+@only_plain
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_two_copies_of_a_feature_do_not_turn_a_bias_into_evidence(
     rng: np.random.Generator, sign: float
@@ -461,6 +478,7 @@ def test_kept_layers_make_way_for_a_rule_the_oldest_first(rng: np.random.Generat
     assert state.pool.owners[FIRST_FREE:].tolist() == [FIRST_KEPT, BOX_LAYER]
 
 
+@only_plain
 def test_a_rule_takes_the_first_free_slot() -> None:
     pool = fresh_pool(2, 2)
     add_rule(pool, BOX_LAYER)
@@ -469,6 +487,7 @@ def test_a_rule_takes_the_first_free_slot() -> None:
     assert free_rule(pool) == 2
 
 
+@only_plain
 def test_a_copy_is_the_same_in_all_but_its_owner(rng: np.random.Generator) -> None:
     pool = fresh_pool(2, 3)
     fill_rule(pool, BOX_LAYER, rng)
@@ -554,6 +573,7 @@ def test_without_splitting_there_is_one_rule_and_nothing_is_gathered() -> None:
     assert (pool.evidence == 0.0).all() and (pool.crossings == 0.0).all()
 
 
+@only_compiled
 def test_single_curves_stay_one_rule_where_the_boxes_split() -> None:
     pool = learned(*steps(np.random.default_rng(0), 1200), **EAGER).pool
     assert pool.n_members[BOX_LAYER] > 2
@@ -564,12 +584,14 @@ def test_single_curves_stay_one_rule_where_the_boxes_split() -> None:
         assert (pool.weights[curve] != 0.0).all()  # with the curves
 
 
+@only_compiled
 def test_no_more_rules_than_there_is_room_for() -> None:
     pool = learned(*steps(np.random.default_rng(0), 1200), **EAGER, boxes__max_rules=2).pool
     assert pool.n_members[BOX_LAYER] == 2
     assert np.count_nonzero(pool.owners == BOX_LAYER) == 2
 
 
+@only_plain
 def test_boxes_still_partition_the_space_after_learning(rng: np.random.Generator) -> None:
     pool = learned(*steps(rng, 1200), **EAGER).pool
     assert pool.n_members[BOX_LAYER] >= 4
@@ -580,6 +602,7 @@ def test_boxes_still_partition_the_space_after_learning(rng: np.random.Generator
 # ---- rows of a rule
 
 
+@only_plain
 def test_means_variances_and_classes_follow_the_rows(rng: np.random.Generator) -> None:
     pool = fresh_pool(3, 3)
     rows, labels = rng.random((200, 3)), rng.integers(0, 3, 200)
@@ -596,6 +619,7 @@ def test_means_variances_and_classes_follow_the_rows(rng: np.random.Generator) -
     np.testing.assert_allclose(pool.class_counts[QUICK_LINE], expected)
 
 
+@only_plain
 def test_the_mean_of_an_old_rule_still_moves() -> None:
     pool = fresh_pool(1, 2)
     pool.ages[QUICK_LINE], pool.means[QUICK_LINE] = 10**6, 0.0
@@ -604,6 +628,7 @@ def test_the_mean_of_an_old_rule_still_moves() -> None:
     assert pool.means[QUICK_LINE, 0] == pytest.approx(1.0 - 0.999**100)
 
 
+@only_plain
 def test_trust_is_the_probability_that_a_label_is_right() -> None:
     said = np.array([0.7, 0.2, 0.1])
     for label in range(3):
@@ -639,6 +664,7 @@ def seen(
     return state.pool, params.pool
 
 
+@only_plain
 def test_a_feature_that_varies_less_than_evenly_has_a_wider_prior() -> None:
     pool, params = seen([1.0 / 12.0, 1.0 / 36.0, 1e-4, 0.2, 0.0, 1e-7])
     for _ in range(4):
@@ -647,6 +673,7 @@ def test_a_feature_that_varies_less_than_evenly_has_a_wider_prior() -> None:
     np.testing.assert_allclose(pool.caps, 2.0 * np.array([1.0, *factors, *factors]))
 
 
+@only_plain
 @pytest.mark.parametrize(
     ("age", "reach", "widens"), [(0, 10, 0), (99, 10, 0), (100, 10, 1), (100, 1, 0)]
 )
@@ -658,6 +685,7 @@ def test_few_rows_say_nothing_about_a_variance_and_a_reach_of_one_widens_nothing
     np.testing.assert_array_equal(pool.caps > 2.0, [False] + [bool(widens)] * 4)
 
 
+@only_plain
 def test_caps_never_fall() -> None:
     pool, params = seen([1.0 / 18.0])
     pool.caps[1] = 50.0
@@ -667,6 +695,7 @@ def test_caps_never_fall() -> None:
         np.testing.assert_allclose(pool.caps, [2.0, 50.0, 3.0])
 
 
+@only_plain
 def test_caps_rise_step_by_step() -> None:
     """A feature that holds still for a step, or has just begun to vary, looks narrow."""
     pool, params = seen([1e-4])

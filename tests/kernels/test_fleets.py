@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from build import IS_COMPILED, batch_of, count
+from build import IS_COMPILED, batch_of, count, only_compiled
 from devfnn.kernels._jit import held, view
 from devfnn.kernels.fleets import Counts, Groups, learn_groups, predict_groups
 from devfnn.kernels.network import learn_rows
@@ -71,8 +71,15 @@ def learned_alone(state: State, batch: Batch, params: Params) -> tuple[int, int]
     return n_taken, n_drifts
 
 
-@pytest.mark.parametrize("choice", ["all", "vote"])
-@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize(
+    ("m", "choice"),
+    [
+        (2, "all"),
+        (3, "vote"),
+        pytest.param(2, "vote", marks=only_compiled),
+        pytest.param(3, "all", marks=only_compiled),
+    ],
+)
 def test_a_fleet_learns_mixed_rows_as_its_models_do_alone(
     rng: np.random.Generator, m: int, choice: str
 ) -> None:

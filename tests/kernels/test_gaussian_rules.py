@@ -216,6 +216,7 @@ def test_the_inverse_covariance_stays_sound_and_bounded(
         assert np.isfinite(layer.centers[0]).all() and np.isfinite(layer.log_volumes[0])
 
 
+@only_plain
 @pytest.mark.parametrize("n", [1, 3, 8])
 def test_inverting_equals_numpy_where_the_covariance_is_sound(
     rng: np.random.Generator, n: int
@@ -230,6 +231,7 @@ def test_inverting_equals_numpy_where_the_covariance_is_sound(
     assert is_sound(layer.inverse_covs[0])
 
 
+@only_plain
 @pytest.mark.parametrize(
     "cov",
     [
@@ -347,6 +349,7 @@ def test_moments_and_data_quality_equal_the_direct_weighted_sum(
         assert own == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
+@only_plain
 def test_moments_stay_exact_far_from_the_origin(rng: np.random.Generator) -> None:
     rows = 1e6 + rng.random((300, 2))
     np.testing.assert_allclose(with_rows(rows).density_cov, np.cov(rows.T, bias=True), rtol=1e-6)
@@ -378,6 +381,7 @@ def test_the_axis_parallel_form_equals_the_diagonal_metric(rng: np.random.Genera
         assert axis_quality(layer, point, widths, present) == pytest.approx(full, rel=1e-12)
 
 
+@only_plain
 def test_moments_with_missing_values_keep_the_covariance_semidefinite(
     rng: np.random.Generator,
 ) -> None:
@@ -391,6 +395,7 @@ def test_moments_with_missing_values_keep_the_covariance_semidefinite(
     np.testing.assert_array_equal(layer.density_cov, cov)
 
 
+@only_plain
 def test_class_moments_equal_the_batch_values(rng: np.random.Generator) -> None:
     layer, rows, labels = stack(3, 3).layer(), rng.random((200, 3)), rng.integers(0, 2, 200)
     weights = rng.uniform(0.1, 2.0, 200)
@@ -405,6 +410,7 @@ def test_class_moments_equal_the_batch_values(rng: np.random.Generator) -> None:
     assert layer.class_weights[2] == 0.0
 
 
+@only_plain
 def test_the_closest_class_is_the_densest_around_the_row(rng: np.random.Generator) -> None:
     layer = stack(2, 4).layer()
     assert closest_class(layer, np.zeros(2), everything(2)) == -1
@@ -444,6 +450,7 @@ def sketched(made: Stack, row: Floats, label: int) -> tuple[Floats, Floats]:
     return work.candidate_center.copy(), work.candidate_width.copy()
 
 
+@only_plain
 def test_the_nearest_rules_are_those_of_smallest_euclidean_distance(
     rng: np.random.Generator,
 ) -> None:
@@ -525,6 +532,7 @@ def test_an_input_switched_off_is_taken_from_the_reference_rule() -> None:
     np.testing.assert_allclose(widths, [0.4, 0.05])
 
 
+@only_plain
 def test_sketches_equal_the_slow_twin(rng: np.random.Generator) -> None:
     for _ in range(20):
         made = filled_stack(rng, 3, 3, (5,))
@@ -539,9 +547,33 @@ def test_sketches_equal_the_slow_twin(rng: np.random.Generator) -> None:
             np.testing.assert_allclose(sketched(made, row, label), expected, rtol=1e-10)
 
 
+def test_rules_that_rows_found_are_those_that_the_slow_twin_sketches(
+    rng: np.random.Generator,
+) -> None:
+    n_born = 0
+    for _ in range(60):
+        made = filled_stack(rng, 3, 3, (5,), vigilance=0.01)
+        layer, row, label = made.layer(), rng.uniform(-0.5, 1.5, (1, 3)), rng.integers(3)
+        layer.counters[USED] = 100  # past its warm-up
+        layer.density_weight[0], layer.density_mean[:] = 100.0, rng.random(3)
+        layer.density_cov[:] = 0.05 * np.eye(3)
+        layer.log_volumes[:] -= 5.0  # so that a new rule is among the largest
+        layer.class_weights[:] = [4.0, 0.0, 7.0]
+        layer.class_means[:] = rng.random((3, 3))
+        layer.class_variances[:] = 0.1 * rng.random((3, 3))
+        slow = slow_copy(layer, made.params)
+        sketch = slow.sketch(row[0], int(label), slow.distances(row[0]))
+        for event in made.learn(batch_of(row, label[None])):
+            center, widths = made.layer().centers[event.rule], made.layer().covs[event.rule]
+            np.testing.assert_allclose((center, np.sqrt(np.diag(widths))), sketch, rtol=1e-10)
+            n_born += 1
+    assert n_born > 10
+
+
 # ---- birth and recall
 
 
+@only_plain
 @pytest.mark.parametrize("level", [0.0, 800.0, -800.0])
 def test_the_volume_check_compares_shares_of_the_whole_volume(
     rng: np.random.Generator, level: float
@@ -689,6 +721,7 @@ def test_an_archived_rule_that_does_not_fit_stays_away(
     assert made.layer().status.tolist() == [ACTIVE, ARCHIVED, ACTIVE]
 
 
+@only_plain
 def test_the_potential_of_fresh_sums_is_one(rng: np.random.Generator) -> None:
     layer = filled_stack(rng, 2, 2, (1,)).layer()
     layer.potentials[0] = [1.0, 0.0]

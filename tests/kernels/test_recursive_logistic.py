@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from build import count
+from build import count, only_plain
 from devfnn.arrays import Floats
 from devfnn.kernels import recursive
 from devfnn.kernels.recursive import (
@@ -73,6 +73,7 @@ def plain(kernel: Callable[..., Any]) -> Callable[..., Any]:
 # ---- expansion and output
 
 
+@only_plain
 @pytest.mark.parametrize("n", [1, 2, 7])
 def test_the_expansion_is_chebyshevs_first_halves_first(rng: np.random.Generator, n: int) -> None:
     for row in rng.uniform(-0.5, 1.5, (20, n)):
@@ -83,6 +84,7 @@ def test_the_expansion_is_chebyshevs_first_halves_first(rng: np.random.Generator
         np.testing.assert_allclose(out, np.concatenate(expected), atol=1e-12)
 
 
+@only_plain
 def test_absent_features_expand_to_0() -> None:
     out = np.full(7, NAN)
     expand_blocks(np.array([0.25, NAN, 1.0]), out)
@@ -119,6 +121,7 @@ def test_two_classes_share_at_extreme_logits(logits: list[float], expected: list
     np.testing.assert_allclose(shares, expected, rtol=1e-14, atol=0.0)
 
 
+@only_plain
 @pytest.mark.parametrize("m", [2, 3])
 @pytest.mark.parametrize("size", [4, 7])
 def test_the_output_is_the_softmax_of_the_logits_it_uses(
@@ -154,7 +157,7 @@ def test_the_twin_solves_its_equation(rng: np.random.Generator) -> None:
 def test_a_step_of_any_reach_solves_its_equation(
     rng: np.random.Generator, m: int, spread: float
 ) -> None:
-    for reach in 10.0 ** rng.uniform(-3.0, 4.0, 200):
+    for reach in 10.0 ** rng.uniform(-3.0, 4.0, count(100, 40)):
         said, label = softmax(rng.normal(scale=spread, size=m)), int(rng.integers(m))
         learned = step(said, label, reach)
         np.testing.assert_allclose(learned, implicit_shares(said, label, reach), atol=1e-6)
@@ -164,7 +167,7 @@ def test_a_step_of_any_reach_solves_its_equation(
 
 @pytest.mark.parametrize("m", [2, 3, 20])
 def test_a_step_from_absurd_shares_still_gives_shares(rng: np.random.Generator, m: int) -> None:
-    for reach in 10.0 ** rng.uniform(-3.0, 9.0, 200):
+    for reach in 10.0 ** rng.uniform(-3.0, 9.0, count(200, 40)):
         said, label = softmax(rng.normal(scale=300.0, size=m)), int(rng.integers(m))
         learned = step(said, label, reach)
         assert learned.min() >= 0.0 and learned.sum() == pytest.approx(1.0)
@@ -219,6 +222,7 @@ def test_a_sure_row_and_no_reach_move_nothing() -> None:
 # ---- one recursive step
 
 
+@only_plain
 @pytest.mark.parametrize("size", [1, 3, 9])
 def test_the_gain_equals_the_dense_product(rng: np.random.Generator, size: int) -> None:
     matrix, phi = random_gain(rng, np.ones(9)), rng.normal(size=9)
@@ -288,7 +292,7 @@ def test_without_forgetting_it_comes_close_to_maximum_likelihood(
     rows = rng.random((150, 1))
     chances = np.stack([softmax(np.array([0.0, 3.0 * row[0] - 1.0])) for row in rows])
     labels = (rng.random(150) < chances[:, 1]).astype(np.int64)
-    weights, gains, passes = np.zeros((2, 3)), packed(2.0 * np.eye(3)), count(100, 30)
+    weights, gains, passes = np.zeros((2, 3)), packed(2.0 * np.eye(3)), count(60, 30)
     for _ in range(passes):
         for row, label in zip(rows, labels, strict=True):
             learn(weights, gains, row, int(label), (1.0, 1.0, 2.0))
@@ -301,6 +305,7 @@ def test_without_forgetting_it_comes_close_to_maximum_likelihood(
 # ---- caps and repair
 
 
+@only_plain
 def test_the_caps_bring_variances_back_and_keep_correlations(rng: np.random.Generator) -> None:
     matrix = random_gain(rng, np.full(6, 2.0))
     caps = np.diag(matrix) * [2.0, 0.5, 0.9, 3.0, 0.1, 1.0]
@@ -315,6 +320,7 @@ def test_the_caps_bring_variances_back_and_keep_correlations(rng: np.random.Gene
     )
 
 
+@only_plain
 def test_the_caps_touch_only_the_block_in_use(rng: np.random.Generator) -> None:
     matrix = random_gain(rng, np.full(5, 2.0))
     gains = packed(matrix)
@@ -323,6 +329,7 @@ def test_the_caps_touch_only_the_block_in_use(rng: np.random.Generator) -> None:
     np.testing.assert_array_equal(unpacked(gains)[3:], matrix[3:])
 
 
+@only_plain
 @pytest.mark.parametrize("place", range(7))
 @pytest.mark.parametrize("is_over", [False, True])
 def test_the_caps_are_held_if_one_variance_is_over_and_else_left_alone(
@@ -345,9 +352,6 @@ def test_the_caps_are_held_if_one_variance_is_over_and_else_left_alone(
     assert len(held) == int(is_over)
     np.testing.assert_allclose(own, moved, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(unpacked(gains), capped(free, caps), rtol=1e-6, atol=1e-6)
-    compiled = packed(matrix)
-    learn_logistic(weights, compiled, 7, said, lesson, caps, work_of(phi, 2))
-    np.testing.assert_allclose(compiled, gains, rtol=1e-10)
     held_always = gains.copy()
     hold_under_caps(held_always, 7, caps)
     np.testing.assert_allclose(held_always, gains, rtol=1e-12)
@@ -359,7 +363,7 @@ def test_forgetting_stays_definite_and_under_the_caps(
     rng: np.random.Generator, defect: str, m: int
 ) -> None:
     weights, gains = np.zeros((m, 7)), packed(0.5 * np.eye(7))
-    for index in range(count(4000, 300)):
+    for index in range(count(2000, 300)):
         row = rng.random(3)
         row[1] = {
             "none": row[1],
@@ -374,12 +378,12 @@ def test_forgetting_stays_definite_and_under_the_caps(
             matrix = unpacked(gains)
             assert np.diag(matrix).max() <= 0.5 * (1.0 + 1e-12)
             assert np.linalg.eigvalsh(matrix).min() > 0.0
-            assert is_definite(gains, 7)
     assert np.isfinite(weights).all() and np.abs(weights).max() < 100.0
     if defect in ("none", "binary"):
         assert np.linalg.eigvalsh(unpacked(gains)).max() < 0.5 * 7  # it has not lost what it knew
 
 
+@only_plain
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 10**6), st.integers(1, 7))
 def test_definite_is_what_numpy_says(seed: int, size: int) -> None:
@@ -390,11 +394,13 @@ def test_definite_is_what_numpy_says(seed: int, size: int) -> None:
     assert is_definite(packed(matrix), size) == (least > 0.0)
 
 
+@only_plain
 def test_neither_nothing_nor_nan_is_definite() -> None:
     assert not is_definite(packed(np.zeros((4, 4))), 4)
     assert not is_definite(packed(np.full((4, 4), NAN)), 4)
 
 
+@only_plain
 def test_repair_leaves_a_sound_matrix_and_mends_the_others(rng: np.random.Generator) -> None:
     gains = packed(random_gain(rng, np.ones(5)))
     kept = gains.copy()
@@ -409,6 +415,7 @@ def test_repair_leaves_a_sound_matrix_and_mends_the_others(rng: np.random.Genera
     np.testing.assert_array_equal(unpacked(lost), 2.0 * np.eye(3))
 
 
+@only_plain
 def test_repair_touches_only_the_block_in_use() -> None:
     broken = np.full((4, 4), 3.0)
     gains = packed(broken)
@@ -417,6 +424,7 @@ def test_repair_touches_only_the_block_in_use() -> None:
     np.testing.assert_array_equal(unpacked(gains)[2:], broken[2:])
 
 
+@only_plain
 def test_a_fresh_rule_has_the_prior_and_nothing_else(rng: np.random.Generator) -> None:
     caps, gains = rng.uniform(0.5, 2.0, 5), np.full(15, NAN)
     start_gains(gains, caps)

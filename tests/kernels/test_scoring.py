@@ -114,7 +114,7 @@ def test_the_most_probable_class_is_predicted_where_nothing_else_is_said():
     truth, predicted, probabilities = scene(np.random.default_rng(1), 100, 3)
     none = np.empty(0, np.int64)
     order = [2, 0, 1]
-    sums = summed(truth, none, probabilities[:, order], columns=order)
+    sums = summed(truth, none, np.ascontiguousarray(probabilities[:, order]), columns=order)
     np.testing.assert_array_equal(sums.confusion, metrics.confusion_matrix(truth, predicted))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from build import Stack, batch_of, blobs, changed, filled_stack, stack
+from build import Stack, batch_of, blobs, changed, filled_stack, only_compiled, stack
 from devfnn.arrays import Floats, Ints
 from devfnn.kernels.gaussian import decouple_input
 from devfnn.kernels.network import learn_rows
@@ -111,11 +111,14 @@ def test_outputs_reach_the_next_layer_clipped(rng: np.random.Generator) -> None:
     "changes",
     [
         {"training": "leader"},
-        {"training": "all"},
+        pytest.param({"training": "all"}, marks=only_compiled),
         {"training": "all", "voting__ballots": "hard", "consequent": "least_squares"},
-        {"training": "leader", "voting": Equal()},
-        {"training": "all", "voting": ByLikelihood()},
-        {"training": "all", "labels__choice": "layer", "labels__exploration": 0.0},
+        pytest.param({"training": "leader", "voting": Equal()}, marks=only_compiled),
+        pytest.param({"training": "all", "voting": ByLikelihood()}, marks=only_compiled),
+        pytest.param(
+            {"training": "all", "labels__choice": "layer", "labels__exploration": 0.0},
+            marks=only_compiled,
+        ),
     ],
     ids=str,
 )
@@ -123,7 +126,7 @@ def test_learning_row_by_row_equals_the_slow_stack(
     rng: np.random.Generator, changes: dict[str, Any]
 ) -> None:
     made, slow = fresh_pair(2, 2, 3, **changes)
-    events = compare(made, slow, *blobs(rng, 150, 2, 2))
+    events = compare(made, slow, *blobs(rng, 110, 2, 2))
     assert events.errors.any() and not events.errors.all()
     if changes["training"] == "all":
         assert (made.gaussians.status == ACTIVE).any(axis=1).all()
@@ -149,18 +152,19 @@ def test_a_layer_of_a_single_rule_keeps_it(rng: np.random.Generator) -> None:
     assert n_rules[0] == 1 < n_rules[1]
 
 
+@only_compiled
 def test_learning_goes_on_past_a_merged_layer(rng: np.random.Generator) -> None:
     made, slow = fresh_pair(2, 2, 3, training="all")
-    rows, labels = blobs(rng, 200, 2, 2)
+    rows, labels = blobs(rng, 160, 2, 2)
     compare(made, slow, rows[:80], labels[:80])
     made.votes.is_merged[1] = slow.is_merged[1] = True
     before = made.copy().layer(1)
-    compare(made, slow, rows[80:140], labels[80:140])
+    compare(made, slow, rows[80:120], labels[80:120])
     for axis in (4, 5):  # what the model does with the inputs of layer 2 that came from layer 1
         decouple_input(made.gaussians, 2, axis, made.params.width_floor)
         made.layer(2).input_mask[axis] = False
     slow.layers[2] = slow_copy(made.layer(2), made.params)
-    compare(made, slow, rows[140:], labels[140:])
+    compare(made, slow, rows[120:], labels[120:])
     assert not changed(before, made.layer(1))
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from build import stack
+from build import only_plain, stack
 from devfnn.arrays import Floats
 from devfnn.kernels.network import clip_unit
 from devfnn.kernels.state import Layers
@@ -125,6 +125,7 @@ def test_equal_votes_stay_equal(rng: np.random.Generator) -> None:
     np.testing.assert_array_equal(layers.voting_weights, 1.0)
 
 
+@only_plain
 @pytest.mark.parametrize(
     ("weights", "merged", "expected"),
     [

@@ -62,6 +62,7 @@ def test_single_curves_have_a_head_start_where_rows_repeat_each_other(
     assert shares.sum() == pytest.approx(1.0)
 
 
+@only_plain
 def test_a_curve_with_more_weights_than_rows_has_no_head_start(rng: np.random.Generator) -> None:
     state, params = random_network(rng, 30, 2, memories=(300.0, 200.0, 1e6))
     state.progress.signals[INDEPENDENCE] = 0.1

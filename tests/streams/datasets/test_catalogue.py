@@ -19,19 +19,6 @@ HAS_NUMBERS = ["weather", "sea-paper", "hyperplane-paper", "electricity"]
 """Data sets whose arrays number the classes."""
 
 
-@pytest.fixture
-def arrays(data_dir):
-    """The arrays of a data set; the test is skipped if they are not here."""
-
-    def load(name):
-        path = data_dir / f"{name}.npz"
-        if not path.is_file():
-            pytest.skip(f"needs {path.name} in the folder that DEVFNN_DATA names")
-        return np.load(path, allow_pickle=False)
-
-    return load
-
-
 def test_all_data_sets_are_there():
     assert sorted(DATA_SETS) == sorted(NAMES)
     assert all(name == each.name for name, each in DATA_SETS.items())
@@ -95,44 +82,44 @@ def test_what_is_checked_is_said():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_arrays_are_as_described(arrays, name):
+def test_arrays_are_as_described(arrays_of, name):
     data_set = DATA_SETS[name]
-    with arrays(name) as file:
-        assert file["X"].shape == (data_set.n_rows, len(data_set.feature_names))
-        assert tuple(file["feature_names"]) == data_set.feature_names
-        assert np.unique(file["y"]).tolist() == list(range(len(data_set.class_names)))
-        if name not in HAS_NUMBERS:
-            assert tuple(file["class_names"]) == data_set.class_names
+    file = arrays_of(name)
+    assert file["X"].shape == (data_set.n_rows, len(data_set.feature_names))
+    assert tuple(file["feature_names"]) == data_set.feature_names
+    assert np.unique(file["y"]).tolist() == list(range(len(data_set.class_names)))
+    if name not in HAS_NUMBERS:
+        assert tuple(file["class_names"]) == data_set.class_names
 
 
 @pytest.mark.parametrize("target", ["binary", "family"])
-def test_targets_of_kdd99_are_those_of_the_arrays(arrays, target):
+def test_targets_of_kdd99_are_those_of_the_arrays(arrays_of, target):
     chosen = DATA_SETS["kdd99"].targets[target]
-    with arrays("kdd99") as file:
-        assert tuple(file[f"y_{target}_names"]) == chosen.class_names
-        assert np.array_equal(np.array(chosen.groups)[file["y"]], file[f"y_{target}"])
+    file = arrays_of("kdd99")
+    assert tuple(file[f"y_{target}_names"]) == chosen.class_names
+    assert np.array_equal(np.array(chosen.groups)[file["y"]], file[f"y_{target}"])
 
 
-def test_texts_of_kdd99_are_those_of_the_arrays(arrays):
+def test_texts_of_kdd99_are_those_of_the_arrays(arrays_of):
     data_set = DATA_SETS["kdd99"]
-    with arrays("kdd99") as file:
-        values = json.loads(str(file["categories_json"]))
+    file = arrays_of("kdd99")
+    values = json.loads(str(file["categories_json"]))
     assert {name: tuple(texts) for name, texts in values.items()} == data_set.category_values
 
 
-def test_two_pressures_are_outliers(arrays):
+def test_two_pressures_are_outliers(arrays_of):
     column = DATA_SETS["weather"].feature_names.index("sea_level_pressure")
-    with arrays("weather") as file:
-        rows = np.flatnonzero(file["X"][:, column] > 5000) + 1
+    file = arrays_of("weather")
+    rows = np.flatnonzero(file["X"][:, column] > 5000) + 1
     assert rows.tolist() == [3596, 3597]
     assert "3596 and 3597" in DATA_SETS["weather"].notes[0]
 
 
-def test_concepts_of_sea_begin_where_it_is_said(arrays):
+def test_concepts_of_sea_begin_where_it_is_said(arrays_of):
     data_set = DATA_SETS["sea-paper"]
     bounds = [0, *data_set.drift_positions, data_set.n_rows]
-    with arrays("sea-paper") as file:
-        sums, y = file["X"][:, 0] + file["X"][:, 1], file["y"]
+    file = arrays_of("sea-paper")
+    sums, y = file["X"][:, 0] + file["X"][:, 1], file["y"]
     agreement = [
         np.mean((sums[start:end] <= threshold) == y[start:end])
         for start, end, threshold in zip(bounds, bounds[1:], [8, 9, 7, 9.5] * 2, strict=False)

@@ -30,7 +30,7 @@ def rows_of(text: str, **options):
     return chunk.X.tolist(), chunk.y.tolist()
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     table=tables(("number", "text", "time"), TEXTS),
     n_bytes=st.integers(1, 60),

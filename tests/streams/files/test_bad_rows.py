@@ -106,7 +106,7 @@ def options_for(kind: str, **more):
 
 
 @pytest.mark.parametrize("kind", FAULTS)
-@settings(max_examples=10)
+@settings(max_examples=7)
 @given(numbers=PLACES, n_bytes=st.integers(1, 120), n_rows=st.integers(1, 13))
 def test_bad_rows_are_left_out_and_counted_wherever_they_are(kind, numbers, n_bytes, n_rows):
     content = FAULTS[kind](numbers)
@@ -120,7 +120,7 @@ def test_bad_rows_are_left_out_and_counted_wherever_they_are(kind, numbers, n_by
 
 
 @pytest.mark.parametrize("kind", FAULTS)
-@settings(max_examples=8)
+@settings(max_examples=7)
 @given(numbers=PLACES, n_bytes=st.integers(1, 120), n_rows=st.integers(1, 13))
 def test_the_first_bad_row_is_refused_after_all_rows_before_it(kind, numbers, n_bytes, n_rows):
     seen = []

@@ -38,7 +38,7 @@ WRITERS = {
 }
 
 
-@settings(max_examples=25)
+@settings(max_examples=20)
 @pytest.mark.parametrize("kind", WRITERS)
 @given(table=tables(), n_rows=st.integers(1, 25), chunk_rows=st.integers(1, 25))
 def test_any_table_is_read_as_it_was_written(kind, table, n_rows, chunk_rows):

@@ -117,18 +117,17 @@ def test_a_hash_is_the_same_in_every_process():
         f"stream = read(io.BytesIO({TEXT!r}), categories='hash')\n"
         "print([int(row.argmax()) for chunk in stream for row in chunk.X])"
     )
-    found = [
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    ]
+    own = os.environ.get("PYTHONHASHSEED", "random")
+    other = {"PYTHONHASHSEED": "2" if own == "1" else "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    found = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | other,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     here = [int(row.argmax()) for row in whole(read(io.BytesIO(TEXT), categories="hash")).X]
-    assert found == [f"{here}\n"] * 2
+    assert found == f"{here}\n"
     assert len(set(here)) > 8
 
 
@@ -190,16 +189,16 @@ def test_a_million_values_take_bounded_memory():
     encoders = [numbered({}), Frequency(("x",)), one_hot("x", [], 12, True), hashed(16)]
 
     def feed(start):
-        values = [f"value {n}" for n in range(start, start + 20_000)]
+        values = [f"value {n}" for n in range(start, start + 10_000)]
         for encoder in encoders:
-            encoder.encode(np.arange(20_000), values, np.empty((20_000, len(encoder.names))))
+            encoder.encode(np.arange(10_000), values, np.empty((10_000, len(encoder.names))))
 
-    for block in range(5):  # all counters and codes are taken
-        feed(block * 20_000)
+    for block in range(7):  # all counters and codes are taken
+        feed(block * 10_000)
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
-    for block in range(5, 10):
-        feed(block * 20_000)
+    for block in range(7, 12):
+        feed(block * 10_000)
     grown = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
     assert grown < 100_000

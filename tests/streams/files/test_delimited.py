@@ -39,7 +39,7 @@ def test_any_table_is_read_as_it_was_written(
         assert_reads(stream, table)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(table=tables(), n_bytes=st.integers(1, 60), n_cut=st.integers(0, 2))
 def test_a_last_row_without_a_line_end_is_a_row(table, n_bytes, n_cut):
     text = csv_bytes(table)
@@ -195,7 +195,7 @@ def test_a_row_that_the_first_bytes_cut_off_is_not_looked_at(monkeypatch):
         assert whole(stream).X[:, 0].tolist() == [1.0, 2.0] * 20
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(table=tables(), n_bytes=st.integers(1, 40), encoding=st.sampled_from(["utf-16", "cp1252"]))
 def test_text_in_other_encodings_is_the_same(table, n_bytes, encoding):
     text = csv_bytes(table).decode().replace("日", "ä")

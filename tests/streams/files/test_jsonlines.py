@@ -20,7 +20,7 @@ def rows_of(text: str | bytes, **options):
     return chunk.X.tolist(), chunk.y.tolist()
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(table=tables(), n_bytes=st.integers(1, 80), chunk_rows=st.integers(1, 25))
 def test_any_table_is_read_as_it_was_written(table, n_bytes, chunk_rows):
     with cut_into(n_bytes, 3):

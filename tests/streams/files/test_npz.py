@@ -25,7 +25,7 @@ def read_arrays(_options=None, **arrays):
     return read(io.BytesIO(npz_bytes(**arrays)), **(_options or {}))
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     matrix=hnp.arrays(
         st.sampled_from(["<f8", ">f8", "<f4", "<i4", ">i8", "|u1", "|b1", "<u2"]),
