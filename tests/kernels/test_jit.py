@@ -115,15 +115,6 @@ def write_into_both(parts: Any, value: Any) -> None:
     write_into(parts.second, 2.0 * value)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _tuples_of_tests_stay_out_of_the_cache() -> Iterator[None]:
-    """A process that cannot import this module could not read it any more."""
-    before = _jit._store_fields
-    _jit._store_fields = kernel(cache=False)(getattr(before, "py_func", before))
-    yield
-    _jit._store_fields = before
-
-
 def zero_parts() -> Parts:
     """Nothing written yet."""
     zeros = (np.zeros(3, np.int64), np.zeros((3, 2)), np.zeros(1, np.int64))
