@@ -3,6 +3,8 @@
 import importlib.util
 import os
 import pathlib
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -41,12 +43,19 @@ def test_every_tutorial_is_run():
     assert set(TUTORIALS) <= set(pages.PAGES)
 
 
+@pytest.fixture(scope="module")
+def copies() -> Iterator[Any]:
+    """Runs pages in copies of one process, so that its imports are shared and nothing else."""
+    with pages.Copies() as running:
+        yield running
+
+
 @pytest.mark.parametrize("page", pages.PAGES)
-def test_a_page_prints_what_it_says(page: str, tmp_path: pathlib.Path) -> None:
+def test_a_page_prints_what_it_says(page: str, tmp_path: pathlib.Path, copies: Any) -> None:
     """When it does not, and should not: `make tutorials` writes down what it prints now."""
     check_needs(page)
     blocks = pages.blocks_of(page)
-    outputs = pages.outputs_of(page, tmp_path)
+    outputs = pages.outputs_of(page, tmp_path, copies.run)
     assert blocks
     for block, output in zip(blocks, outputs, strict=True):
         assert output == block.output, block.code
