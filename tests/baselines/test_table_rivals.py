@@ -107,5 +107,5 @@ def test_a_rival_is_as_large_as_in_the_table(load_stream, model, stream):
     if model in NETWORKS:
         pytest.importorskip("torch")
     settings = settings_of(model, stream)
-    short = dataclasses.replace(settings.stream, rows=2400, folds=None, chunk_rows=200)
+    short = dataclasses.replace(settings.stream, rows=1200, folds=None, chunk_rows=100)
     check_size(model, stream, result_of(dataclasses.replace(settings, stream=short)))
