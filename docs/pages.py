@@ -160,7 +160,9 @@ class Copies:
         assert given is not None and told is not None
         given.write(json.dumps([code, str(folder)]) + "\n")
         given.flush()
-        return Done(*json.loads(told.readline()))
+        if not (answer := told.readline()):
+            raise RuntimeError("the process that runs pages in copies of itself has ended")
+        return Done(*json.loads(answer))
 
 
 def outputs_of(page: str, folder: pathlib.Path, run: Runs = run_alone) -> list[str]:

@@ -75,8 +75,18 @@ def test_outputs_can_be_written_down():
     assert "drift at" not in other.replace('print("drift at', "")
 
 
-def test_code_that_fails_says_where(tmp_path, monkeypatch):
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_code_that_fails_says_where(tmp_path, monkeypatch, copies, is_alone):
     (tmp_path / "broken.md").write_text("```python\nprint(1)\n1 / 0\n```\n", encoding="utf-8")
     monkeypatch.setattr(pages, "FOLDER", tmp_path)
     with pytest.raises(RuntimeError, match=r"broken\.md fails[\s\S]*ZeroDivisionError"):
-        pages.outputs_of("broken.md", tmp_path)
+        pages.outputs_of("broken.md", tmp_path, pages.run_alone if is_alone else copies.run)
+
+
+def test_what_a_page_does_does_not_reach_the_next(tmp_path, copies):
+    before = "import matplotlib\nmatplotlib.rcParams['lines.linewidth'] = 33.0\nx = 1"
+    after = "import matplotlib\nprint(matplotlib.rcParams['lines.linewidth'], 'x' in globals())"
+    assert copies.run(before, tmp_path) == (0, "", "")
+    assert copies.run(after, tmp_path) == (0, "1.5 False\n", "")
+    assert "UserWarning: odd" in copies.run("import warnings; warnings.warn('odd')", tmp_path)[2]
+    assert copies.run("import warnings; warnings.warn('odd')", tmp_path)[0] == 1
