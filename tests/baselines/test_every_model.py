@@ -17,13 +17,13 @@ from devfnn.experiments import Run, RunSettings, StreamSettings
 from devfnn.streams import from_arrays
 
 SMALLER = {
-    "capymoa-arf": {"ensemble_size": 3},
-    "capymoa-srp": {"ensemble_size": 3},
-    "capymoa-leveraging-bagging": {"ensemble_size": 3},
+    "capymoa-arf": {"ensemble_size": 2},
+    "capymoa-srp": {"ensemble_size": 2},
+    "capymoa-leveraging-bagging": {"ensemble_size": 2},
     "capymoa-sgbt": {"boosting_iterations": 3},
-    "river-arf": {"n_models": 3},
-    "river-srp": {"n_models": 3},
-    "river-leveraging-bagging": {"n_models": 3},
+    "river-arf": {"n_models": 2},
+    "river-srp": {"n_models": 2},
+    "river-leveraging-bagging": {"n_models": 2},
 }
 """Fewer trees, for few rows."""
 
@@ -97,22 +97,25 @@ def accuracies(name, stream, seed=0):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_chunk_is_predicted_before_it_is_learned(name):
-    X, y = rows()
-    y[:200] ^= np.random.default_rng(1).random(200) < 0.1
-    turned = np.concatenate([y[:200], 1 - y[200:]])
-    straight = accuracies(name, stream_of(X, y))
-    assert accuracies(name, stream_of(X, turned)) == [straight[0], pytest.approx(1 - straight[1])]
+    X, y = rows(150)
+    y[:100] ^= np.random.default_rng(1).random(100) < 0.1
+    turned = np.concatenate([y[:100], 1 - y[100:]])
+    straight = accuracies(name, stream_of(X, y).chunks(rows=50))
+    assert accuracies(name, stream_of(X, turned).chunks(rows=50)) == [
+        straight[0],
+        pytest.approx(1 - straight[1]),
+    ]
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_it_learns(name):
-    X, y = rows(3000 if name in SLOW else 500)
+    X, y = rows(3000 if name in SLOW else 400)
     assert accuracies(name, stream_of(X, y))[-1] > (0.4 if name in BLIND else 0.75)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_class_may_come_later(name):
-    X, y = rows(900 if name in SLOW else 600)
+    X, y = rows(900 if name in SLOW else 450)
     third = len(X) // 3
     y[third:][X[third:, 2] > 0.5] = 2
     stream = stream_of(X, y, classes=[0, 1, 2])
@@ -121,12 +124,12 @@ def test_a_class_may_come_later(name):
     )
     for chunk in stream:
         learner.learn(chunk.X, chunk.y)
-    said = learner.predict(X[-200:])
+    said = learner.predict(X[-150:])
     labels = said.labels
     if labels is None:
         labels = np.array(said.classes)[said.probabilities.argmax(axis=1)]
     if name not in BLIND and not name.startswith("sklearn-"):  # these learn it slowly
-        right = np.mean([label == 2 for label in np.asarray(labels)[y[-200:] == 2]])
+        right = np.mean([label == 2 for label in np.asarray(labels)[y[-150:] == 2]])
         assert right > 0.5
     assert set(np.asarray(labels).tolist()) <= {0, 1, 2}
 
