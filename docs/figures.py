@@ -148,7 +148,7 @@ def layers() -> Any:
     """What every layer says over the plane, and the vote."""
     stream = waves()
     model = learned(stream)[0]
-    grid = np.linspace(0.0, 1.0, 30)
+    grid = np.linspace(0.0, 1.0, 20)
     rows = [[across, up] for up in grid for across in grid]
     reasons = [model.explain(row) for row in rows]
     place = model.classes.index(1)
@@ -159,7 +159,7 @@ def layers() -> Any:
     panels = axes(3, 3, size=(7.0, 7.4), sharex=True, sharey=True)
     for ax, (name, shares) in zip(panels.flat, [*said[1:], said[0]], strict=True):
         ax.imshow(
-            shares.reshape(30, 30),
+            shares.reshape(20, 20),
             origin="lower",
             extent=(0, 1, 0, 1),
             cmap="RdBu",

@@ -9,6 +9,7 @@ prints. Each page runs in a process and a folder of its own, and warnings are er
 
 import argparse
 import itertools
+import json
 import os
 import pathlib
 import re
@@ -16,7 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 
@@ -46,12 +48,63 @@ FIGURE = re.compile(r"!\[[^\]]*\]\((?:\.\./)?figures/([^)#]+)")
 
 MARK = "-- what block {} prints --"
 
+SHARED = """
+import contextlib, json, os, sys, tempfile, traceback, types
+import matplotlib.pyplot
+from devfnn import DEVFNN
+from devfnn.evaluation import Procedure
+from devfnn.experiments import evaluate
+from devfnn.streams import sea
+import devfnn.figures
+with contextlib.suppress(ImportError):
+    import river.evaluate
+    import sklearn.model_selection, sklearn.pipeline
+for rows in (Procedure(), Procedure(by_row=True)):
+    evaluate(DEVFNN(), sea(600), rows)  # reads the compiled kernels
+
+def run(code, folder, out, err):
+    os.chdir(folder)
+    os.dup2(out.fileno(), 1)
+    os.dup2(err.fileno(), 2)
+    sys.modules["__main__"] = page = types.ModuleType("__main__")
+    status = 0
+    try:
+        exec(compile(code, "page", "exec"), page.__dict__)
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+for line in sys.stdin:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        if not (process := os.fork()):
+            run(*json.loads(line), out, err)
+        status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        said = [stream.seek(0) or stream.read().decode() for stream in (out, err)]
+    print(json.dumps([status, *said]), flush=True)
+"""
+"""What a process does that runs pages in copies of itself."""
+
 
 class Block(NamedTuple):
     """Code of a page, and what the page says that it prints."""
 
     code: str
     output: str
+
+
+class Done(NamedTuple):
+    """What came of running code."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Runs = Callable[[str, pathlib.Path], Done]
+"""Runs code in a folder."""
 
 
 def blocks_of(page: str) -> list[Block]:
@@ -70,18 +123,53 @@ def needs_electricity(page: str) -> bool:
     return any('dataset("electricity")' in block.code for block in blocks_of(page))
 
 
-def outputs_of(page: str, folder: pathlib.Path) -> list[str]:
-    """What the blocks of a page print, run one after the other in a folder."""
-    blocks = blocks_of(page)
-    marked = (f'print("{MARK.format(i)}")\n{block.code}' for i, block in enumerate(blocks))
+def run_alone(code: str, folder: pathlib.Path) -> Done:
+    """Run code in a process of its own."""
     done = subprocess.run(
-        [sys.executable, *WARNINGS, "-c", "\n".join(marked)],
+        [sys.executable, *WARNINGS, "-c", code],
         cwd=folder,
         env=environment(),
         capture_output=True,
         encoding="utf-8",
         check=False,
     )
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+class Copies:
+    """Runs code in copies of a process that has imported before what most pages need."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, *WARNINGS, "-c", SHARED],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment(),
+            encoding="utf-8",
+        )
+
+    def __enter__(self) -> "Copies":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._process.communicate()  # at the end of its input it ends
+
+    def run(self, code: str, folder: pathlib.Path) -> Done:
+        """Run code in a copy, which nothing that another page did has reached."""
+        given, told = self._process.stdin, self._process.stdout
+        assert given is not None and told is not None
+        given.write(json.dumps([code, str(folder)]) + "\n")
+        given.flush()
+        if not (answer := told.readline()):
+            raise RuntimeError("the process that runs pages in copies of itself has ended")
+        return Done(*json.loads(answer))
+
+
+def outputs_of(page: str, folder: pathlib.Path, run: Runs = run_alone) -> list[str]:
+    """What the blocks of a page print, run one after the other in a folder."""
+    blocks = blocks_of(page)
+    marked = (f'print("{MARK.format(i)}")\n{block.code}' for i, block in enumerate(blocks))
+    done = run("\n".join(marked), folder)
     if done.returncode:
         raise RuntimeError(f"the code of {page} fails:\n{done.stderr}")
     outputs, rest = [], done.stdout

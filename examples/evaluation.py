@@ -10,7 +10,7 @@ from devfnn.figures import run_overview, save
 from devfnn.reports import run_report
 from devfnn.streams import sea
 
-stream = sea(4_000, rows_per_concept=2_000, noise=0.05)
+stream = sea(2_000, rows_per_concept=1_000, noise=0.05)
 
 result = evaluate(DEVFNN(), stream, name="sea")
 rival = evaluate(make_model("logistic", stream), stream, name="sea")

@@ -10,6 +10,8 @@ import torch
 
 from devfnn.baselines.networks.den import DEN
 
+torch.set_num_threads(1)  # such small networks gain nothing by more, which wait for each other
+
 PROBE = torch.from_numpy(np.random.default_rng(9).random((60, 4)))
 DEPTHS = pytest.mark.parametrize("depth", [1, 2, 3])
 ALONE = {"loss_limit": float("inf"), "split": False}
@@ -92,11 +94,16 @@ def check_shapes(model, n_inputs):
     assert not any(head.weights.requires_grad for head in model.heads[:-1])
 
 
-def grown(depth=2):
-    """A network with new units and copies."""
+@functools.cache
+def _grown(depth):
     growth = {"loss_limit": 0.0, "group_lasso": 0.0, "anchor": 0.0, "drift_limit": 0.2}
     model = learned(depth=depth, **growth)
     events = learn_second(model, 4)
     assert only(events, "UnitsAdded") and only(events, "UnitSplit")
     assert is_learning_all(model)
     return model
+
+
+def grown(depth=2):
+    """A network with new units and copies."""
+    return copy.deepcopy(_grown(depth))

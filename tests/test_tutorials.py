@@ -3,6 +3,8 @@
 import importlib.util
 import os
 import pathlib
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -41,12 +43,19 @@ def test_every_tutorial_is_run():
     assert set(TUTORIALS) <= set(pages.PAGES)
 
 
+@pytest.fixture(scope="module")
+def copies() -> Iterator[Any]:
+    """Runs pages in copies of one process, so that its imports are shared and nothing else."""
+    with pages.Copies() as running:
+        yield running
+
+
 @pytest.mark.parametrize("page", pages.PAGES)
-def test_a_page_prints_what_it_says(page: str, tmp_path: pathlib.Path) -> None:
+def test_a_page_prints_what_it_says(page: str, tmp_path: pathlib.Path, copies: Any) -> None:
     """When it does not, and should not: `make tutorials` writes down what it prints now."""
     check_needs(page)
     blocks = pages.blocks_of(page)
-    outputs = pages.outputs_of(page, tmp_path)
+    outputs = pages.outputs_of(page, tmp_path, copies.run)
     assert blocks
     for block, output in zip(blocks, outputs, strict=True):
         assert output == block.output, block.code
@@ -66,8 +75,18 @@ def test_outputs_can_be_written_down():
     assert "drift at" not in other.replace('print("drift at', "")
 
 
-def test_code_that_fails_says_where(tmp_path, monkeypatch):
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_code_that_fails_says_where(tmp_path, monkeypatch, copies, is_alone):
     (tmp_path / "broken.md").write_text("```python\nprint(1)\n1 / 0\n```\n", encoding="utf-8")
     monkeypatch.setattr(pages, "FOLDER", tmp_path)
     with pytest.raises(RuntimeError, match=r"broken\.md fails[\s\S]*ZeroDivisionError"):
-        pages.outputs_of("broken.md", tmp_path)
+        pages.outputs_of("broken.md", tmp_path, pages.run_alone if is_alone else copies.run)
+
+
+def test_what_a_page_does_does_not_reach_the_next(tmp_path, copies):
+    before = "import matplotlib\nmatplotlib.rcParams['lines.linewidth'] = 33.0\nx = 1"
+    after = "import matplotlib\nprint(matplotlib.rcParams['lines.linewidth'], 'x' in globals())"
+    assert copies.run(before, tmp_path) == (0, "", "")
+    assert copies.run(after, tmp_path) == (0, "1.5 False\n", "")
+    assert "UserWarning: odd" in copies.run("import warnings; warnings.warn('odd')", tmp_path)[2]
+    assert copies.run("import warnings; warnings.warn('odd')", tmp_path)[0] == 1

@@ -28,8 +28,8 @@ def rows_of(seed, n_rows=320, n_features=3):
 def answers(model, strange):
     """What is said of each chunk before it is learned; the labels of one chunk are permuted."""
     said = []
-    for seed in range(8):
-        X, y = rows_of(seed)
+    for seed in range(6):
+        X, y = rows_of(seed, 160)
         if seed:
             said.append(model.predict_proba(X))
         model.learn(X, np.random.default_rng(seed).permutation(y) if seed == strange else y)
@@ -42,7 +42,7 @@ def test_labels_of_the_chunk_that_is_predicted_are_never_read(kind, block_chunks
     plain = answers(kind(block_chunks=block_chunks), strange=None)
     permuted = answers(kind(block_chunks=block_chunks), strange=4)
     is_same = [np.array_equal(*pair) for pair in zip(plain, permuted, strict=True)]
-    assert is_same[:5] == [True] * 4 + [False]  # chunks 1 to 5
+    assert is_same == [True] * 4 + [False]  # chunks 1 to 5
 
 
 @ALL

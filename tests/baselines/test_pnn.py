@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
@@ -76,12 +77,19 @@ def test_a_column_reads_those_before_it():
     assert torch.equal(model.task_logits(PROBE, 1), moved.task_logits(PROBE, 1))
 
 
+@functools.cache
+def one_column(seed):
+    """A network that knows a task well."""
+    model = PNN(seed, max_tasks=2, batch_rows=320, epochs=600)
+    model.learn(*rows_of(seed))
+    return model
+
+
 @one_thread()
 def steps_to_flip(seed, is_cut):
     """Steps that a new column takes until it knows that the labels are flipped."""
     X, y = rows_of(seed)
-    model = PNN(seed, max_tasks=2, batch_rows=len(X), epochs=600)
-    model.learn(X, y)
+    model = copy.deepcopy(one_column(seed))
     model.settings = dataclasses.replace(model.settings, epochs=1)
     model._start_task(3)
     if is_cut:

@@ -37,6 +37,12 @@ def unstarted(monkeypatch):
     monkeypatch.setattr("devfnn.cli.running.run_grid", run_grid)
 
 
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave out the page, where only what is around it matters."""
+    monkeypatch.setattr("devfnn.reports.comparison_report", lambda comparison, results: "a page")
+
+
 def rows_file(path, *, gap=None, step=7):
     path.parent.mkdir(exist_ok=True)
     rows = [f"{'' if k == gap else k % step},{k % 3},{int(k % step < 3)}\n" for k in range(600)]
@@ -52,7 +58,7 @@ def modified(folder):
 # ---- what comes of it
 
 
-def test_a_comparison_is_run_told_and_written(invoke, here, in_one_process):
+def test_a_comparison_is_run_told_and_written(invoke, here, in_one_process, request):
     command = ("compare", "--models", "logistic,majority,no-change", "--streams", "sea,led")
     command += (*SMALL, "--seeds", 2, "--jobs", 2, "--output", "out")
     result = invoke(*command, "--json", "c.json", "--csv", "c.csv")
@@ -99,6 +105,7 @@ def test_a_comparison_is_run_told_and_written(invoke, here, in_one_process):
         assert taken.exit_code == 0, (words, taken.output)
 
     # The same command runs nothing again.
+    request.getfixturevalue("undrawn")
     before = modified(here / "out" / "runs")
     again = invoke(*command, "--json", "d.json")
     assert again.exit_code == 0, again.output
@@ -108,7 +115,7 @@ def test_a_comparison_is_run_told_and_written(invoke, here, in_one_process):
     assert {**other, "command": 0} == {**found, "command": 0}
 
 
-def test_what_failed_is_told_and_the_others_finish(invoke, here, in_one_process):
+def test_what_failed_is_told_and_the_others_finish(invoke, here, in_one_process, undrawn):
     rows_file(here / "gappy.csv", gap=430)
     command = ("compare", "--models", "devfnn,majority", "--streams", "gappy.csv,sea", *SMALL)
     result = invoke(*command, "--output", "out")
@@ -130,7 +137,7 @@ def test_nothing_but_failures_is_a_comparison_too(invoke, here, in_one_process):
     assert read_either("out/comparison.json")["cells"] == []
 
 
-def test_parameters_are_set_by_model(invoke, here, in_one_process):
+def test_parameters_are_set_by_model(invoke, here, in_one_process, undrawn):
     sets = (
         "--set",
         "devfnn@static:gaussian.max_rules=2",
@@ -150,7 +157,7 @@ def test_parameters_are_set_by_model(invoke, here, in_one_process):
     assert plain["settings"]["changes"] == {}
 
 
-def test_what_is_said_of_streams_holds_for_all(invoke, here, in_one_process):
+def test_what_is_said_of_streams_holds_for_all(invoke, here, in_one_process, undrawn):
     words = ("--models", "majority,logistic", "--streams", "sea", "--rows", 600, "--folds", 4)
     words += ("--delay-labels", 200, "--hide-labels", 0.5, "--scaling", "dataset")
     assert invoke("compare", *words, "--output", "out").exit_code == 0
@@ -162,7 +169,7 @@ def test_what_is_said_of_streams_holds_for_all(invoke, here, in_one_process):
         assert (stream["folds"], stream["delay_labels"], stream["hide_labels"]) == (4, 200, 0.5)
 
 
-def test_files_of_the_same_name_do_not_clash(invoke, here, in_one_process):
+def test_files_of_the_same_name_do_not_clash(invoke, here, in_one_process, undrawn):
     for place, folder in enumerate("ab"):
         rows_file(here / folder / "rows.csv", step=7 + place)
     words = ("--models", "majority", "--streams", "a/rows.csv,b/rows.csv", "--output", "out")
@@ -176,7 +183,7 @@ def test_files_of_the_same_name_do_not_clash(invoke, here, in_one_process):
 
 
 def test_rows_may_come_one_by_one_and_models_be_scaled_as_each_is_used_to(
-    invoke, here, in_one_process
+    invoke, here, in_one_process, undrawn
 ):
     words = ("--models", "majority,logistic", "--streams", "sea", *SMALL, "--by-row")
     assert invoke("compare", *words, "--delay-labels", 200, "--output", "out").exit_code == 0
@@ -189,7 +196,7 @@ def test_rows_may_come_one_by_one_and_models_be_scaled_as_each_is_used_to(
         assert each["per_chunk"]["labels"][:4] == [0, 0, 100, 100]
 
 
-def test_only_files_have_to_be_told_their_label(invoke, here, in_one_process):
+def test_only_files_have_to_be_told_their_label(invoke, here, in_one_process, undrawn):
     rows_file(here / "rows.csv")
     words = ("--models", "majority", "--streams", "sea,rows.csv", "--label", "b", *SMALL)
     result = invoke("compare", *words, "--output", "out")
@@ -254,7 +261,7 @@ def test_a_folder_that_cannot_take_the_results_is_refused_first(invoke, here, un
     assert result.exit_code == 2, result.output
 
 
-def test_results_of_other_settings_are_refused(invoke, here):
+def test_results_of_other_settings_are_refused(invoke, here, undrawn):
     (here / "out" / "runs").mkdir(parents=True)
     cells = cells_of(
         ["majority"],
@@ -274,11 +281,14 @@ def test_results_of_other_settings_are_refused(invoke, here):
 # ---- stopped and gone on with
 
 LONG = ["compare", "--models", "majority,logistic", "--streams", "sea,sine,led"]
-LONG += ["--rows", "20000", "--jobs", "1", "--output", "out"]
+LONG += ["--rows", "10000", "--jobs", "1", "--output", "out"]
 
 
 def started(here):
-    """A comparison in a process group of its own, which has just finished a run."""
+    """A comparison in a process group of its own, which has just finished a run.
+
+    And how many it found already there.
+    """
     process = subprocess.Popen(
         [sys.executable, "-m", "devfnn", *LONG],
         cwd=here,
@@ -288,19 +298,24 @@ def started(here):
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
+    n_there = 0
     while "rows/s" not in (line := process.stderr.readline()) or "already there" in line:
         assert line, "it ended by itself"
-    return process
+        n_there += "already there" in line
+    return process, n_there
 
 
-def test_a_comparison_that_is_stopped_goes_on_with_the_same_command(invoke, here, ctrl_c, request):
+def test_a_comparison_that_is_stopped_goes_on_with_the_same_command(
+    invoke, here, ctrl_c, in_one_process, undrawn
+):
     runs = here / "out" / "runs"
 
     def done():
         return {name: time for name, time in modified(runs).items() if name.endswith(".json")}
 
     # Ctrl-C on a terminal reaches all processes.
-    process = started(here)
+    process, n_there = started(here)
+    assert n_there == 0
     os.killpg(process.pid, signal.SIGINT)
     output, messages = process.communicate(timeout=60)
     assert process.returncode == 130, messages
@@ -318,7 +333,8 @@ def test_a_comparison_that_is_stopped_goes_on_with_the_same_command(invoke, here
     for file in sorted(by_ctrl_c)[1:]:
         (runs / file).unlink()  # so that enough is left to be stopped again
     by_ctrl_c = done()
-    process = started(here)
+    process, n_there = started(here)
+    assert n_there == len(by_ctrl_c)
     process.kill()
     process.communicate(timeout=60)
     by_kill = done()
@@ -329,6 +345,7 @@ def test_a_comparison_that_is_stopped_goes_on_with_the_same_command(invoke, here
     result = invoke(*command)
     assert result.exit_code == 0, result.output
     assert result.stderr.count("already there") == len(by_kill)
+    assert len(in_one_process) == 6 - len(by_kill)
     assert done().items() >= by_kill.items()
     found = timeless(json.loads((here / "out" / "comparison.json").read_text()))
     assert [pathlib.Path(cell["file"]).name for cell in found["cells"]] == [
@@ -337,12 +354,11 @@ def test_a_comparison_that_is_stopped_goes_on_with_the_same_command(invoke, here
         for model in ("majority", "logistic")
     ]
     (here / "out").rename(here / "stopped")
-    request.getfixturevalue("in_one_process")
     assert invoke(*LONG).exit_code == 0
     assert found == timeless(json.loads((here / "out" / "comparison.json").read_text()))
 
 
-def test_streams_have_options_of_their_own(invoke, tmp_path, in_one_process):
+def test_streams_have_options_of_their_own(invoke, tmp_path, in_one_process, undrawn):
     file = tmp_path / "comparison.json"
     names = ("--models", "majority", "--streams", "sea,led", "--rows", 600, "--chunk-rows", 200)
     options = ("--with", "sea:noise=0.4", "--with", "sea:rows_per_concept=300")
@@ -358,7 +374,7 @@ def test_streams_have_options_of_their_own(invoke, tmp_path, in_one_process):
     assert "STREAM:NAME=VALUE is needed, with one of sea, led" in messages(refused)
 
 
-def test_only_files_are_told_their_label(invoke, tmp_path, in_one_process):
+def test_only_files_are_told_their_label(invoke, tmp_path, in_one_process, undrawn):
     rows = "".join(f"{k % 7},{int(k % 7 < 3)},{k % 3}\n" for k in range(600))
     (tmp_path / "mine.csv").write_text("a,kind,b\n" + rows)
     names = ("--models", "majority", "--streams", f"sea,{tmp_path / 'mine.csv'}", "--rows", 600)

@@ -232,12 +232,12 @@ def test_a_run_that_is_interrupted_from_outside_goes_on_to_the_same_result(
     invoke, tmp_path, monkeypatch, ctrl_c
 ):
     monkeypatch.chdir(tmp_path)
-    run = ["run", "sea", "--rows", "100000", "--delay-labels", "700"]
+    run = ["run", "sea", "--rows", "60000", "--delay-labels", "700"]
     files = ["--json", "a result.json", "--checkpoint", "point"]
     command = [sys.executable, "-m", "devfnn", *run, *files]
     pipes = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
     with subprocess.Popen(command, text=True, encoding="utf-8", **pipes) as process:
-        while "10,000 rows" not in (line := process.stderr.readline()):
+        while "6,000 rows" not in (line := process.stderr.readline()):
             assert line, "the run ended by itself"
         process.send_signal(signal.SIGINT)
         output, messages = process.communicate(timeout=60)
@@ -246,7 +246,7 @@ def test_a_run_that_is_interrupted_from_outside_goes_on_to_the_same_result(
     assert "Traceback" not in messages
     partial = json.loads((tmp_path / "a result.json").read_text())
     assert partial["is_complete"] is False
-    assert 10_000 <= partial["rows"] < 100_000
+    assert 6_000 <= partial["rows"] < 60_000
 
     assert invoke(*to_go_on(messages)).exit_code == 0
     assert invoke(*run, "--json", "whole.json").exit_code == 0

@@ -25,10 +25,16 @@ def file(tmp_path):
     return written(tmp_path / "result.json", SMALL)
 
 
+@pytest.fixture(scope="module")
+def comparison():
+    """Models that were compared and ranked."""
+    return ranked(made_comparison())
+
+
 @pytest.fixture
-def compared(tmp_path):
+def compared(tmp_path, comparison):
     """A comparison in a file."""
-    return written(tmp_path / "comparison.json", ranked(made_comparison()))
+    return written(tmp_path / "comparison.json", comparison)
 
 
 def written(path, data):

@@ -102,7 +102,7 @@ def test_predictions_need_not_be_the_most_probable_classes(rng, n_classes):
         max_size=30,
     )
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_labels_alone_give_the_measures_of_scikit_learn(pairs):
     truth, predicted = np.array(pairs).T
     found = measures(tally_of(truth, predicted, n_classes=5))

@@ -716,7 +716,8 @@ def test_a_loop_that_is_restored_goes_on_identically(procedure):
         whole.append(result)
         plain, arrays = loop.state()
         states.append((json.dumps(plain), arrays, pickle.dumps(loop.model)))
-    for n_done, (plain, arrays, model) in enumerate(states, start=1):
+    for n_done in (1, 4, 7):  # at the start, at the drift, with a class that came late
+        plain, arrays, model = states[n_done - 1]
         other = Prequential(pickle.loads(model), stream, procedure)
         other.restore(json.loads(plain), arrays)
         assert other.n_chunks == n_done
