@@ -11,6 +11,7 @@ import pytest
 from devfnn import DEVFNN, Config
 from devfnn.arrays import Floats, Ints
 from devfnn.events import Event
+from devfnn.kernels.state import NO_LAYER, NO_OWNER, STEPS
 from devfnn.model import presets
 from devfnn.model.config import Layer
 from devfnn.parameters import Section
@@ -76,6 +77,27 @@ def change(model: DEVFNN, **changes: Any) -> None:
     """Let a model go on with other parameters, which users cannot."""
     model.config = model._known().config = model.config.replace(**changes)
     model._known()._fit_params()
+
+
+def keep_copy(model: DEVFNN, source: int) -> int:
+    """Keep a layer of lines or boxes as after a drift, and say where; compiles nothing."""
+    state = model._known().state
+    layers, pool = state.layers, state.pool
+    assert pool is not None
+    place = int(np.flatnonzero(layers.kinds == NO_LAYER)[0])
+    pool.n_members[place] = pool.n_members[source]
+    for number, rule in enumerate(pool.members[source, : pool.n_members[source]]):
+        copy = int(np.flatnonzero(pool.owners == NO_OWNER)[0])
+        for name in pool._fields:
+            if name not in ("owners", "members", "n_members", "caps"):
+                getattr(pool, name)[copy] = getattr(pool, name)[rule]
+        pool.owners[copy] = place
+        pool.members[place, number] = copy
+    for array in (layers.kinds, layers.origins, layers.scores):
+        array[place] = array[source]
+    layers.rests[place] = 0
+    layers.last_wins[place] = state.progress.counts[STEPS]
+    return place
 
 
 def chunks(X: Floats, y: Any, size: int = CHUNK) -> Iterator[tuple[Floats, Any]]:
