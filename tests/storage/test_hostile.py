@@ -150,7 +150,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=120, deadline=None, derandomize=True)
 @given(st.data())
 def test_a_signed_header_with_anything_in_it_is_refused_or_read(data: st.DataObject) -> None:
     header, tensors = opened(data.draw(st.sampled_from(FILES)))
@@ -168,7 +168,7 @@ def test_a_signed_header_with_anything_in_it_is_refused_or_read(data: st.DataObj
     assert opened(again)[0] == signed(header | {"library": __version__}, tensors)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=120, deadline=None, derandomize=True)
 @given(st.data())
 def test_signed_tensors_with_any_numbers_are_refused_or_read(data: st.DataObject) -> None:
     header, tensors = opened(data.draw(st.sampled_from(FILES)))
