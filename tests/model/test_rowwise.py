@@ -16,7 +16,7 @@ from devfnn.model.config import ByReward
 from devfnn.storage import dump
 from scenes import EAGER, count, default, eventful, stack_of, stacked
 
-N_ROWS = 700
+N_ROWS = 480
 
 
 @dataclasses.dataclass(frozen=True)

@@ -143,9 +143,10 @@ def test_noise_is_refused(data: bytes) -> None:
     unharmed(struct.pack("<Q", len(data)) + data, b"")
 
 
+texts = st.text(st.characters(), max_size=3)
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner),
     max_leaves=5,
 )
 
