@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from build import count, only_plain
-from devfnn import DEVFNN, Config
+from build import count
 from devfnn.arrays import Floats
 from devfnn.kernels.clouds import (
     REFRESH_ROWS,
@@ -18,8 +17,6 @@ from devfnn.kernels.clouds import (
     set_height,
 )
 from devfnn.kernels.state import CloudState
-from devfnn.model.config import Labels, Layer
-from devfnn.storage import dump, parse
 from rival_build import copied, dirty_work, fill_clouds, fresh
 from rival_parts import SlowCloud
 from rival_same import assert_same_clouds, slow_clouds, slow_copy
@@ -267,31 +264,3 @@ def test_learning_equals_the_twin_and_heights_always_match(
                 cloud.mass = max(cloud.mass * params.memory**64, 1e-3)
         assert_same_clouds(scene.clouds, slow.clouds, 1e-8)
     assert births > 12 and scene.clouds.count[0] == 5
-
-
-@only_plain
-def test_a_network_of_clouds_alone_learns_and_goes_on_after_loading(
-    rng: np.random.Generator,
-) -> None:
-    config = Config(
-        layers=(Layer("clouds"),),
-        labels=Labels(budget=0.5),
-        chunk_rows=70,
-        drift=None,
-        growing=None,
-        merging=None,
-    )
-    y = rng.integers(0, 2, 600)
-    X = np.where(y, 0.8, 0.2)[:, None] + 0.1 * rng.standard_normal((600, 3))
-    model = DEVFNN(config)
-    for start in range(0, 500, 50):
-        learn = model.learn_rows if start >= 300 else model.learn
-        learn(X[start : start + 50], y[start : start + 50])
-    assert 50 < model.n_labels_used <= 250
-    assert (model.predict(X[500:]) == y[500:]).mean() > 0.9
-    loaded = parse(dump(model))
-    for verb in ("learn", "learn_rows"):
-        own, other = (getattr(each, verb)(X[500:], y[500:]) for each in (model, loaded))
-        assert own == other
-    assert dump(loaded) == dump(model)
-    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))

@@ -249,8 +249,8 @@ def test_sections_come_and_go_with_their_layers() -> None:
 
 def learns(network: str, name: str, value: Any) -> None:
     """A network with this value learns and predicts, or is refused."""
-    X, y = rows(15 if name == "lags" else 120)  # the most lags are many features: slow
-    others: dict[str, Any] = {"chunk_rows": 10 if name == "lags" else 30}
+    X, y = rows(6 if name == "lags" else 120)  # the most lags are many features: slow
+    others: dict[str, Any] = {"chunk_rows": 4 if name == "lags" else 30}
     if name in ("lags", "rules__max_rules"):  # so many weights are slow to carry over to a new map
         others["scaling"] = "none"
     try:

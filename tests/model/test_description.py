@@ -176,7 +176,7 @@ def test_what_speaks_for_a_class_as_it_grows():
 @each_network
 def test_slopes_are_what_moving_a_feature_over_its_range_adds(network):
     X, _ = flipped(5)
-    config = default(boxes__splitting=False, clouds=None)
+    config = default(boxes__splitting=False)
     if network == "stacked":
         config = config_of(network, layers=stack_of(1), gaussian__growing=False)
     model = DEVFNN(config.replace(scaling="none"))

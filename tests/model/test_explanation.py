@@ -212,9 +212,9 @@ def test_lags_and_features_that_come_later(network):
     assert why.features[-1] == "late"
 
 
-def test_no_clouds_and_a_single_class():
+def test_a_single_class():
     X, _ = flipped(2)
-    model = DEVFNN(default(clouds=None))
+    model = DEVFNN()
     model.learn(X, ["only"] * len(X))
     check(model, X[:5])
     assert model.explain(X[0]).probabilities.tolist() == pytest.approx([1.0])

@@ -70,7 +70,7 @@ WAYS = {
     "rivals, few kept": Way(
         RIVALS.replace(growing__max_kept=1, merging__share=1.0, voting__rows=30.0)
     ),
-    "rivals, never forgetting": Way(RIVALS.replace(memory=None, clouds=None)),
+    "rivals, never forgetting": Way(RIVALS.replace(memory=None)),
     "rivals, budget": Way(RIVALS.replace(labels__budget=0.3)),
     "rivals, missing": Way(RIVALS.replace(missing="skip"), missing=True),
     "rivals, weighted": Way(RIVALS, weighted=True),

@@ -116,7 +116,7 @@ STORIES = {
     ),
     "rivals, lags": Story(quick(lags=2, active_learning=True), late_class, row_wise_from=12),
     "rivals, unscaled": Story(quick(scaling="none", label_budget=0.5, active_learning=True)),
-    "rivals, bare": Story(quick(rule_growing=False, growing=False, max_kept=0, forgetting=False)),
+    "rivals, still": Story(quick(growing=False, max_kept=0, forgetting=False)),
     "gaussians, vote": Story(
         plain(chunk_rows=70).replace(labels__choice="vote", labels__budget=0.5), row_wise_from=9
     ),
