@@ -65,17 +65,20 @@ LABELS = [
 
 
 @functools.cache
-def told(name: str) -> tuple[tuple[list[Event], ...], DEVFNN]:
-    """The events of every part of a story, and the model at its end, which was never saved."""
+def told(name: str) -> tuple[list[list[Event]], bytes, DEVFNN]:
+    """The events of every part of a story, the file after 17, and the model, never loaded."""
     story = STORIES[name]
     model = story.model(0)
-    return tuple(story.learn(model, part, part + 1) for part in range(20)), model
+    events = [story.learn(model, part, part + 1) for part in range(17)]
+    data = dump(model)
+    events += [story.learn(model, part, part + 1) for part in range(17, 20)]
+    return events, data, model
 
 
 @pytest.mark.parametrize("name", STORIES)
 def test_learning_goes_on_bit_for_bit_after_loading(name: str) -> None:
     """What is lost by loading once is lost by loading again, so that one model shows all cuts."""
-    story, (events, model) = STORIES[name], told(name)
+    story, (events, _, model) = STORIES[name], told(name)
     loaded = story.model(1)
     for start, stop in itertools.pairwise([1, 9, 13, 17, 20]):
         loaded = parse(dump(loaded))
@@ -192,7 +195,7 @@ def test_files_of_this_format_stay_the_same_byte_for_byte(
 @pytest.mark.parametrize("name", STORIES)
 def test_the_same_state_gives_the_same_bytes(name: str) -> None:
     data = dump(STORIES[name].known(17))
-    assert dump(STORIES[name].model(17)) == data
+    assert told(name)[1] == data
     assert dump(parse(data)) == data
 
 
