@@ -11,6 +11,7 @@ import pytest
 from devfnn import DEVFNN, Config
 from devfnn.arrays import Floats, Ints
 from devfnn.events import Event
+from devfnn.kernels.state import NO_LAYER, NO_OWNER, STEPS
 from devfnn.model import presets
 from devfnn.model.config import Layer
 from devfnn.parameters import Section
@@ -20,6 +21,8 @@ IS_COMPILED = not numba.config.DISABLE_JIT
 CHUNK = 200
 EAGER: dict[str, Any] = {"drift__significance": 1e-2, "drift__warning": 0.1, "drift__horizon": 1.0}
 """Parameters with which a stacked network grows soon."""
+ONE_CLOUD: dict[str, Any] = {"clouds__max_rules": 1}
+"""Clouds that can tell nothing: instead of none, for which other kernels would be compiled."""
 NETWORKS = {"default": presets.default(), "stacked": presets.stacked()}
 """Networks of all kinds of layers."""
 each_network = pytest.mark.parametrize("network", NETWORKS)
@@ -76,6 +79,27 @@ def change(model: DEVFNN, **changes: Any) -> None:
     """Let a model go on with other parameters, which users cannot."""
     model.config = model._known().config = model.config.replace(**changes)
     model._known()._fit_params()
+
+
+def keep_copy(model: DEVFNN, source: int) -> int:
+    """Keep a layer of lines or boxes as after a drift, and say where; compiles nothing."""
+    state = model._known().state
+    layers, pool = state.layers, state.pool
+    assert pool is not None
+    place = int(np.flatnonzero(layers.kinds == NO_LAYER)[0])
+    pool.n_members[place] = pool.n_members[source]
+    for number, rule in enumerate(pool.members[source, : pool.n_members[source]]):
+        copy = int(np.flatnonzero(pool.owners == NO_OWNER)[0])
+        for name in pool._fields:
+            if name not in ("owners", "members", "n_members", "caps"):
+                getattr(pool, name)[copy] = getattr(pool, name)[rule]
+        pool.owners[copy] = place
+        pool.members[place, number] = copy
+    for array in (layers.kinds, layers.origins, layers.scores):
+        array[place] = array[source]
+    layers.rests[place] = 0
+    layers.last_wins[place] = state.progress.counts[STEPS]
+    return place
 
 
 def chunks(X: Floats, y: Any, size: int = CHUNK) -> Iterator[tuple[Floats, Any]]:

@@ -22,6 +22,8 @@ from devfnn.experiments.checkpoint import (
 from timeless import timeless
 
 LABELS = {"hide_labels": 0.4, "delay_labels": 130}
+SHORT = {"rows": 600, "chunk_rows": 50, "options": {"rows_per_concept": 200}}
+"""Also 12 chunks, for runs row by row."""
 
 
 def settings(stream=None, **changes):
@@ -77,11 +79,11 @@ def path(tmp_path):
         settings(),
         settings(LABELS),
         settings({"shuffle": 300, "skip": 50}),
-        settings(LABELS, procedure=Procedure(by_row=True)),
+        settings(SHORT | LABELS, procedure=Procedure(by_row=True)),
         settings({"delay_labels": 130}, procedure=Procedure(label_budget=0.3)),
-        settings(procedure=Procedure(delay=250, by_row=True)),
+        settings(SHORT, procedure=Procedure(delay=130, by_row=True)),
         settings(procedure=Procedure(warm_up_chunks=2, holdout_every=3, window_chunks=2)),
-        settings(procedure=Procedure(label_budget=0.2, by_row=True)),
+        settings(SHORT, procedure=Procedure(label_budget=0.2, by_row=True)),
         settings(preset="static", scaling="dataset"),
         settings(model="gclass"),
         settings(model="logistic"),
@@ -90,11 +92,16 @@ def path(tmp_path):
     ],
 )
 def test_a_run_that_was_stopped_goes_on_to_the_same_result(path, chosen):
-    expected = finished(chosen)
-    for n_chunks in (1, 5, 11):
-        stopped(chosen, path, n_chunks)
-        assert resumed(chosen, path) == expected
-        path.unlink()
+    for first, last in ((0, 1), (1, 5), (5, 11)):
+        run = Run(chosen)
+        if first:
+            resume(run, path)
+        assert len(run.results) == first
+        following = Checkpoint(path).follow(run)
+        for _ in range(first, last):
+            next(following)
+        following.close()
+    assert resumed(chosen, path) == finished(chosen)
 
 
 def test_a_run_may_be_stopped_again_and_again(path):
@@ -135,7 +142,7 @@ def test_labels_of_any_plain_type_are_kept(tmp_path, path, labels):
 DRIVER = """
 import json, pathlib, sys
 from devfnn.experiments import Checkpoint, Run, RunSettings, StreamSettings, resume
-stream = StreamSettings(name="sea", rows=8000, chunk_rows=100, hide_labels=0.3,
+stream = StreamSettings(name="sea", rows=4000, chunk_rows=100, hide_labels=0.3,
                         delay_labels=150, options={"rows_per_concept": 1000})
 run = Run(RunSettings(stream=stream))
 path = pathlib.Path(sys.argv[1])
@@ -162,7 +169,7 @@ def test_a_run_that_is_killed_at_any_moment_goes_on_to_the_same_result(path):
             if n_kills == 2:
                 output = "".join(numbers)
                 break
-            for _ in range(chance.randrange(5, 30)):
+            for _ in range(chance.randrange(5, 15)):
                 last = int(next(numbers))
             process.kill()
             rest = [int(line) for line in numbers if line.endswith("\n")]
@@ -172,7 +179,7 @@ def test_a_run_that_is_killed_at_any_moment_goes_on_to_the_same_result(path):
     chosen = RunSettings(
         stream=StreamSettings(
             name="sea",
-            rows=8000,
+            rows=4000,
             chunk_rows=100,
             hide_labels=0.3,
             delay_labels=150,

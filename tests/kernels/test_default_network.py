@@ -582,7 +582,7 @@ def test_clouds_that_come_to_rest_equal_the_twin(rng: np.random.Generator, is_ch
     assert rests == [0, 4, 3, 2, 1, 0, 4]
 
 
-@pytest.mark.skipif(IS_COMPILED, reason="compiles all anew; golden results have such networks")
+@only_plain
 @pytest.mark.parametrize("is_chunk", [False, True])
 def test_a_network_without_clouds_equals_the_twin(rng: np.random.Generator, is_chunk: bool) -> None:
     state, params = random_network(rng, 2, 2, clouds=None)

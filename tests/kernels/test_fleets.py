@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from build import IS_COMPILED, batch_of, count, only_compiled
+from build import IS_COMPILED, batch_of, count, only_compiled, only_plain
 from devfnn.kernels._jit import held, view
 from devfnn.kernels.fleets import Counts, Groups, learn_groups, predict_groups
 from devfnn.kernels.network import learn_rows
@@ -64,7 +64,7 @@ def learned_alone(state: State, batch: Batch, params: Params) -> tuple[int, int]
         events = events_for(len(part.rows), 500)
         own = map(held, (state, params, dirty_work(state), part, events))
         done += learn_rows(*own, not_kept(state), 0)
-        if counts[STEPS] > steps:
+        if counts[STEPS] > steps and state.clouds is not None:
             counts[TOLD] = state.clouds.count[0]
         n_taken += int(events.taken.sum())
         n_drifts += sum(kind == DRIFT_EVENT for _, kind, *_ in lines_of(events))
@@ -83,8 +83,21 @@ def learned_alone(state: State, batch: Batch, params: Params) -> tuple[int, int]
 def test_a_fleet_learns_mixed_rows_as_its_models_do_alone(
     rng: np.random.Generator, m: int, choice: str
 ) -> None:
+    learns_as_alone(rng, m, choice, EVENTFUL)
+
+
+@only_plain
+def test_a_fleet_without_clouds_learns_mixed_rows_as_its_models_do_alone(
+    rng: np.random.Generator,
+) -> None:
+    others = {name: value for name, value in EVENTFUL.items() if not name.startswith("clouds")}
+    learns_as_alone(rng, 2, "vote", others | {"clouds": None})
+
+
+def learns_as_alone(rng: np.random.Generator, m: int, choice: str, changes: dict[str, Any]) -> None:
+    """Five models learn rows in which drifts are found, in a fleet and each alone."""
     n_models, n_rows = 5, count(3000, 1200)
-    alone, params = fresh(2, m, labels__choice=choice, labels__certainty=0.9, **EVENTFUL)
+    alone, params = fresh(2, m, labels__choice=choice, labels__certainty=0.9, **changes)
     fleet = together([alone] * n_models)
     ids = rng.choice(n_models, n_rows, p=[0.5, 0.3, 0.15, 0.05, 0.0])
     rows, labels = turning_stream(rng, n_rows, m, n_rows // 4)

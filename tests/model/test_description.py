@@ -11,12 +11,10 @@ import pytest
 from devfnn import DEVFNN
 from devfnn.events import Event, LayerDropped, RulePruned
 from devfnn.formatting import label_from_json
-from devfnn.kernels.drift import keep_layer
 from devfnn.model.description import MOST_MERGERS, leaning, mergers_in, table_of
 from devfnn.model.explanation import plain
 from devfnn.model.history import Logbook
 from devfnn.model.mechanisms.merging import merge_layers
-from devfnn.model.network import event_buffer
 from devfnn.model.rules import TERMS, Rule
 from scenes import (
     BOX_LAYER,
@@ -29,6 +27,7 @@ from scenes import (
     each_network,
     eventful,
     flipped,
+    keep_copy,
     run,
     stack_of,
     stacked,
@@ -177,7 +176,7 @@ def test_what_speaks_for_a_class_as_it_grows():
 @each_network
 def test_slopes_are_what_moving_a_feature_over_its_range_adds(network):
     X, _ = flipped(5)
-    config = default(boxes__splitting=False, clouds=None)
+    config = default(boxes__splitting=False)
     if network == "stacked":
         config = config_of(network, layers=stack_of(1), gaussian__growing=False)
     model = DEVFNN(config.replace(scaling="none"))
@@ -303,11 +302,7 @@ def test_a_stacked_layer_is_said_to_be_merged_into_which_and_when():
 def test_a_kept_layer_that_says_the_same_is_said_to_be_merged():
     model = learned("default")
     network, first, second = model._network, FIRST_KEPT, FIRST_KEPT + 1
-    places = [
-        keep_layer(network.state, STEADY_LINE, 0, network.params, event_buffer(1, 9))
-        for _ in range(2)
-    ]
-    assert places == [first, second]
+    assert [keep_copy(model, STEADY_LINE) for _ in range(2)] == [first, second]
     network.state.layers.scores[[first, second]] = 0.9, 0.8
     network.state.layers.compared[first, second] = 1e6
     (event,) = merge_layers(network, np.empty((0, 0, 0)))

@@ -1,15 +1,16 @@
 """Which labels are worth having: how many are taken, and of which rows."""
 
+import functools
+
 import numpy as np
 import pytest
 
 from devfnn import DEVFNN, Config, GClass
-from devfnn.arrays import Ints
 from devfnn.kernels.state import USED
 from scenes import CHUNK, chunks, config_of, default, each_network, noisy, run, sloped, stacked
 
 X, Y = sloped(60)
-HARD = noisy(Y, 0.3)
+LABELS = {"easy": Y, "hard": noisy(Y, 0.3)}
 CONFIG = default(chunk_rows=CHUNK)
 VERBS = ["learn", "learn_rows"]
 WARMUP = 2 * 3 + 1
@@ -19,54 +20,55 @@ SURE = stacked(labels__certainty=0.5, gaussian__growing=False)
 each_config = pytest.mark.parametrize("config", [CONFIG, stacked()], ids=["default", "one layer"])
 
 
-def share_used(config: Config, y: Ints, verb: str = "learn") -> float:
-    """Labels used by row."""
+@functools.cache
+def share_used(config: Config, labels: str, verb: str = "learn") -> float:
+    """Labels used by row, of an easy or a hard stream."""
     model = (GClass if config.has("gaussian") else DEVFNN)(config)
-    run(model, X, y, verb)
+    run(model, X, LABELS[labels], verb)
     return model.n_labels_used / model.n_rows
 
 
 @pytest.mark.parametrize("verb", VERBS)
 @each_config
 def test_an_easy_stream_needs_fewer_labels_than_a_hard_one(config: Config, verb: str) -> None:
-    assert share_used(config, Y, verb) < 0.75 < 0.9 < share_used(config, HARD, verb)
+    assert share_used(config, "easy", verb) < 0.75 < 0.9 < share_used(config, "hard", verb)
 
 
 @pytest.mark.parametrize("verb", VERBS)
 @each_config
 def test_without_active_learning_every_label_is_used(config: Config, verb: str) -> None:
-    assert share_used(config.replace(labels__choice="all"), Y, verb) == 1.0
+    assert share_used(config.replace(labels__choice="all"), "easy", verb) == 1.0
 
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("exploration", [0.0, 0.1, 0.5])
 def test_a_share_of_rows_is_learned_whatever_the_certainty(verb: str, exploration: float) -> None:
-    used = share_used(SURE.replace(labels__exploration=exploration), Y, verb)
+    used = share_used(SURE.replace(labels__exploration=exploration), "easy", verb)
     assert used == pytest.approx(exploration + WARMUP / len(Y), abs=0.02 if exploration else 1e-9)
     sure = CONFIG.replace(labels__certainty=0.5, labels__exploration=exploration)
-    assert share_used(sure, Y, verb) == pytest.approx(exploration, abs=0.03)
+    assert share_used(sure, "easy", verb) == pytest.approx(exploration, abs=0.03)
 
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("budget", [0.05, 0.1, 0.3])
-@pytest.mark.parametrize("y", [Y, HARD], ids=["easy", "hard"])
+@pytest.mark.parametrize("labels", LABELS)
 def test_the_share_of_labels_is_near_the_budget_and_hardly_above(
-    verb: str, budget: float, y: Ints
+    verb: str, budget: float, labels: str
 ) -> None:
-    wanted = share_used(CONFIG, y, verb)  # without a budget
-    used = share_used(CONFIG.replace(labels__budget=budget), y, verb)
+    wanted = share_used(CONFIG, labels, verb)  # without a budget
+    used = share_used(CONFIG.replace(labels__budget=budget), labels, verb)
     assert 0.5 * min(budget, wanted) < used < 1.15 * budget
 
 
-@pytest.mark.parametrize("y", [Y, HARD], ids=["easy", "hard"])
-def test_asking_first_takes_as_many_labels_as_offering_all(y: Ints) -> None:
+@pytest.mark.parametrize("labels", LABELS)
+def test_asking_first_takes_as_many_labels_as_offering_all(labels: str) -> None:
     """What is known of the usual uncertainty must not hang on who offers the labels."""
     config = CONFIG.replace(labels__budget=0.1)
     model = DEVFNN(config)
-    for rows, labels in chunks(X, y):
-        model.learn(rows, labels, chosen=model.wants_label(rows))
+    for rows, own in chunks(X, LABELS[labels]):
+        model.learn(rows, own, chosen=model.wants_label(rows))
     used = model.n_labels_used / model.n_rows
-    assert used == pytest.approx(share_used(config, y), rel=0.35)
+    assert used == pytest.approx(share_used(config, labels), rel=0.35)
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -16,7 +16,7 @@ from devfnn.storage import dump, parse
 from devfnn.streams import from_arrays
 from scenes import config_of, count, each_network, of_kind
 
-N_ROWS = count(600, 300)
+N_ROWS = count(400, 300)
 NAMES = ("calm", "rough", "storm")
 
 
@@ -330,7 +330,7 @@ def test_events_name_the_labels_before(network: str) -> None:
 
 def rate(model: DEVFNN, **changes: Any) -> float:
     """Accuracy of a model row by row."""
-    X, y = stretches(count(1500, 300), **changes)
+    X, y = stretches(count(500, 300), **changes)
     stream = from_arrays(X, np.array(y), chunk_rows=100)
     return float(evaluate(model, stream, Procedure(by_row=True))["accuracy_overall"])
 

@@ -25,7 +25,7 @@ def stretched(n_chunks: int, factor: float, offset: float) -> tuple[Floats, Ints
 def test_a_feature_that_leaves_its_range_is_followed(
     network: str, verb: str, change: tuple[float, float]
 ) -> None:
-    model, (X, y) = DEVFNN(config_of(network, chunk_rows=CHUNK)), stretched(60, *change)
+    model, (X, y) = DEVFNN(config_of(network, chunk_rows=CHUNK)), stretched(30, *change)
     changed = of_kind(run(model, X, y, verb), RangeChanged)
     assert {event.feature for event in changed} == ({"x1"} if change != (1.0, 0.0) else set())
     scaler = model._known().scaler

@@ -208,8 +208,6 @@ def flips() -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {
         "layers": {"layers": ours.layers},
         "voting": {"voting": ours.voting},
-        "ballots": {"voting__ballots": ours.voting.ballots},
-        "reset_winner": {"voting__reset_winner": ours.voting.reset_winner},
         "no mask": {"feature_mask": None},
         "augmentation": {"layers__inputs": "features", "growing__inputs": "features"},
     }

@@ -290,7 +290,7 @@ def ringed_model(**changes):
     """A default network on a ring, which only curves can tell."""
     X, _ = sloped(20)
     y = np.abs(X[:, 0] - 0.5) < 0.25
-    model = DEVFNN(default(clouds=None, **changes), ["a", "b", "c"])
+    model = DEVFNN(default(**changes), ["a", "b", "c"])
     run(model, units_of(X), np.where(y, "inside", "outside"))
     return model
 

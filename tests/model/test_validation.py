@@ -85,7 +85,7 @@ def test_labels_are_numbered_in_the_order_they_come() -> None:
     assert codes.tolist() == [2, 3, 1, 3] and fresh == ["d"]
 
 
-@given(st.lists(st.integers(0, 20) | st.text(max_size=2) | st.tuples(st.integers(0, 3))))
+@given(st.lists(st.integers(0, 20) | st.text("ab1é", max_size=2) | st.tuples(st.integers(0, 3))))
 @settings(max_examples=50)
 def test_decoding_gives_the_labels_back(values: list[Any]) -> None:
     labels = Labels()

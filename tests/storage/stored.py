@@ -18,7 +18,7 @@ from build import count
 from devfnn import DEVFNN, Config, GClass, StorageError
 from devfnn.arrays import Floats, Ints
 from devfnn.events import Event
-from devfnn.model.config import ByAccuracy, Labels, Layer
+from devfnn.model.config import ByAccuracy
 from devfnn.model.rows import Rows
 from devfnn.storage import dump, parse
 from golden.flat import flat
@@ -57,6 +57,7 @@ class Story:
     missing: float = 0.0  # share of missing values
     n_chunks: int = 20
 
+    @functools.cache  # noqa: B019 - the stories are few, and live as long as the tests
     def parts(self) -> list[tuple[Floats, Any]]:
         """The stream, in pieces that are not the chunks of the row-wise mode."""
         X, y = turning_rows(self.n_chunks)
@@ -80,6 +81,11 @@ class Story:
         self.learn(model, 0, n_parts)
         return model
 
+    @functools.cache  # noqa: B019 - as above
+    def known(self, n_parts: int) -> DEVFNN:
+        """The same for tests that only look at it: it is made once."""
+        return self.model(n_parts)
+
 
 def plain(**changes: Any) -> Config:
     """A stacked network that starts with one layer and grows soon, whatever the defaults."""
@@ -98,9 +104,6 @@ def quick(**changes: Any) -> Config:
     return flat(**{**start, **sizes, **memory, **votes, **rows, **changes})
 
 
-STILL: dict[str, Any] = {"drift": None, "growing": None, "merging": None}
-"""A network whose layers are those of the configuration."""
-
 STORIES = {
     "default": Story(Config()),
     "rivals": Story(quick()),
@@ -113,11 +116,7 @@ STORIES = {
     ),
     "rivals, lags": Story(quick(lags=2, active_learning=True), late_class, row_wise_from=12),
     "rivals, unscaled": Story(quick(scaling="none", label_budget=0.5, active_learning=True)),
-    "rivals, bare": Story(quick(rule_growing=False, growing=False, max_kept=0, forgetting=False)),
-    "clouds alone": Story(
-        Config(layers=(Layer("clouds"),), labels=Labels(budget=0.5), chunk_rows=70, **STILL),
-        row_wise_from=9,
-    ),
+    "rivals, still": Story(quick(growing=False, max_kept=0, forgetting=False)),
     "gaussians, vote": Story(
         plain(chunk_rows=70).replace(labels__choice="vote", labels__budget=0.5), row_wise_from=9
     ),

@@ -55,8 +55,8 @@ class Fleet:
     >>> rng = np.random.default_rng(0)
     >>> ids, X = rng.integers(0, 10, 5000), rng.random((5000, 2))
     >>> y = X[:, 0] > ids / 10  # every stream has a threshold of its own
-    >>> small = presets.default().replace(clouds=None)
-    >>> small = small.replace(rules__max_rules=8, boxes__max_rules=4, growing__max_kept=2)
+    >>> small = presets.default().replace(rules__max_rules=8, boxes__max_rules=4)
+    >>> small = small.replace(clouds__max_rules=4, growing__max_kept=2)
     >>> fleet = Fleet(10, 2, [False, True], small)
     >>> fleet.learn(ids[:4000], X[:4000], y[:4000])
     >>> bool((fleet.predict(ids[4000:], X[4000:]) == y[4000:]).mean() > 0.95)

@@ -9,6 +9,7 @@ from devfnn.events import RuleSplit
 from scenes import (
     BOX_LAYER,
     CHUNK,
+    ONE_CLOUD,
     STEADY_LINE,
     default,
     noisy,
@@ -19,8 +20,8 @@ from scenes import (
 
 VERBS = ["learn", "learn_rows"]
 CONFIG = default(chunk_rows=CHUNK, labels__choice="all")
-ALONE = CONFIG.replace(clouds=None)
-"""Without clouds, so that boxes must see what a line cannot."""
+ALONE = CONFIG.replace(**ONE_CLOUD)
+"""As without clouds, so that boxes must see what a line cannot."""
 
 
 def crossed(n_chunks: int, seed: int = 1) -> tuple[Floats, Ints]:

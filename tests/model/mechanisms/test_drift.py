@@ -78,7 +78,7 @@ def test_the_level_rises_with_the_chunks_up_to_its_cap() -> None:
 
 
 @given(zeros_and_ones, st.sampled_from([1e-8, 1e-3, 0.08, 0.5]))
-@settings(deadline=None, derandomize=True, max_examples=300)
+@settings(deadline=None, derandomize=True, max_examples=150)
 def test_the_printed_test_equals_its_definition(values: list[int], significance: float) -> None:
     errors = np.array(values, np.int64)
     verdict = drift_in_chunk(errors, significance, 0.5, False)
@@ -93,7 +93,7 @@ def test_the_printed_test_equals_its_definition(values: list[int], significance:
 
 
 @given(zeros_and_ones, st.floats(1e-12, 0.5), st.floats(1e-12, 0.5))
-@settings(deadline=None, derandomize=True, max_examples=500)
+@settings(deadline=None, derandomize=True, max_examples=200)
 def test_the_printed_cut_never_lets_the_one_sided_test_fire(
     values: list[int], drift: float, warning: float
 ) -> None:

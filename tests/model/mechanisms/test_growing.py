@@ -22,6 +22,7 @@ from scenes import (
     CALM_CURVE,
     CHUNK,
     FIRST_KEPT,
+    ONE_CLOUD,
     QUICK_LINE,
     STEADY_LINE,
     count,
@@ -104,7 +105,7 @@ def test_without_growing_no_drift_is_found_and_concepts_that_return_are_learned_
     for growing in (True, False):
         changes = {} if growing else NO_GROWING
         config = CONFIG.with_layer("quick line", memory=2000.0)
-        model = DEVFNN(config.replace(memory__longest=2000.0, clouds=None, **changes))
+        model = DEVFNN(config.replace(memory__longest=2000.0, **ONE_CLOUD, **changes))
         accuracies, events = [], []
         for start in range(0, len(y), CHUNK):
             rows, labels = X[start : start + CHUNK], y[start : start + CHUNK]
@@ -216,7 +217,7 @@ def test_after_a_drift_memory_is_short_again() -> None:
 def test_a_network_that_never_forgets_follows_steady_drift_worse() -> None:
     X, y = turning(60, 2.0)
     means = [
-        prequential(DEVFNN(CONFIG.replace(clouds=None, **NO_GROWING, **changes)), X, y)[20:].mean()
+        prequential(DEVFNN(CONFIG.replace(**ONE_CLOUD, **NO_GROWING, **changes)), X, y)[20:].mean()
         for changes in ({}, {"memory": None})
     ]
     assert means[0] > means[1] + 0.05

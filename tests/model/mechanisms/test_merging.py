@@ -9,7 +9,6 @@ import reference
 from devfnn import DEVFNN
 from devfnn.arrays import Floats, Ints
 from devfnn.events import LayerDropped, LayersMerged
-from devfnn.kernels.drift import keep_layer
 from devfnn.kernels.state import NO_LAYER
 from devfnn.model.config import ByReward
 from devfnn.model.mechanisms.merging import (
@@ -20,8 +19,18 @@ from devfnn.model.mechanisms.merging import (
     resized_output_stats,
     update_output_stats,
 )
-from devfnn.model.network import event_buffer
-from scenes import CHUNK, FIRST_KEPT, default, flipped, of_kind, run, sloped, stack_of, stacked
+from scenes import (
+    CHUNK,
+    FIRST_KEPT,
+    default,
+    flipped,
+    keep_copy,
+    of_kind,
+    run,
+    sloped,
+    stack_of,
+    stacked,
+)
 
 VERBS = ["learn", "learn_rows"]
 NO_OUTPUTS = np.empty((0, 0, 0))
@@ -198,9 +207,7 @@ def twins(**changes: Any) -> DEVFNN:
     """A network after two concepts, with the same kept layer twice."""
     model = DEVFNN(default(chunk_rows=CHUNK, **changes))
     run(model, *flipped(40))
-    network = model._known()
-    buffer = event_buffer(1, 9)
-    assert keep_layer(network.state, FIRST_KEPT, 0, network.params, buffer) == FIRST_KEPT + 1
+    assert keep_copy(model, FIRST_KEPT) == FIRST_KEPT + 1
     return model
 
 

@@ -16,7 +16,18 @@ from devfnn.model.mechanisms.pruning import (
     rule_significance,
 )
 from devfnn.model.network import Network
-from scenes import BOX_LAYER, CHUNK, change, default, of_kind, run, sloped, stack_of, stacked
+from scenes import (
+    BOX_LAYER,
+    CHUNK,
+    ONE_CLOUD,
+    change,
+    default,
+    of_kind,
+    run,
+    sloped,
+    stack_of,
+    stacked,
+)
 
 VERBS = ["learn", "learn_rows"]
 BOTH_SEEN = np.array([True, True])
@@ -252,8 +263,8 @@ def test_what_went_is_an_event_with_its_numbers() -> None:
 
 # ---- boxes that say the same become one
 
-ALONE = default(chunk_rows=CHUNK, labels__choice="all", clouds=None)
-"""Without clouds, so that boxes must see what a line cannot."""
+ALONE = default(chunk_rows=CHUNK, labels__choice="all", **ONE_CLOUD)
+"""As without clouds, so that boxes must see what a line cannot."""
 
 
 def likely(n_chunks: int, seed: int) -> tuple[Floats, Ints]:
