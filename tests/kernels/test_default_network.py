@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from build import IS_COMPILED, batch_of, count, only_compiled, only_plain
+from build import batch_of, count, only_compiled, only_plain
 from devfnn.arrays import Floats
 from devfnn.kernels.boxes import memory_of
 from devfnn.kernels.network import adapt_memory, rest_clouds
