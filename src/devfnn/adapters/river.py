@@ -391,7 +391,7 @@ class HoeffdingErrorDrift(base.DriftAndWarningDetector):
         """Take in whether the model was wrong: 1 for an error, 0 for none, or a loss between."""
         if not 0.0 <= x <= 1.0:
             raise InputError(f"an error is between 0 and 1, not {x!r}")
-        if self._drift_detected:
+        if self.drift_detected:
             self._reset()
         track = self._track
         track[TRACK_ROWS] += 1.0

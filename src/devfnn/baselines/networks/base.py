@@ -190,7 +190,9 @@ class TaskNetwork(ChunkClassifier):
     @one_thread()
     def _probabilities(self, rows: Floats) -> Floats:
         with torch.no_grad():
-            return self.task_logits(torch.from_numpy(rows), self.n_tasks - 1).softmax(dim=1).numpy()
+            logits = self.task_logits(torch.from_numpy(rows), self.n_tasks - 1)
+        probabilities: Floats = logits.softmax(dim=1).numpy()
+        return probabilities
 
     @one_thread()
     def _learn(self, rows: Floats, codes: Ints, fresh: list[Hashable]) -> list[Event]:
@@ -248,7 +250,7 @@ class TaskNetwork(ChunkClassifier):
     def _step(self, batch: Batch) -> None:
         assert self._optimizer is not None
         self._optimizer.zero_grad()
-        self._loss(batch).backward()  # type: ignore[no-untyped-call]
+        self._loss(batch).backward()
         self._adjust_gradients(batch)
         if self.settings.optimizer == "sgd":
             torch.nn.utils.clip_grad_norm_(self._trainable(), LARGEST_GRADIENT)
