@@ -107,7 +107,7 @@ def test_a_chunk_is_predicted_before_it_is_learned(name):
     ]
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", NATIVE)  # for those of libraries, test_peers.py shows it
 def test_it_learns(name):
     X, y = rows(3000 if name in SLOW else 400)
     assert accuracies(name, stream_of(X, y))[-1] > (0.4 if name in BLIND else 0.75)
