@@ -329,6 +329,16 @@ def test_the_caps_touch_only_the_block_in_use(rng: np.random.Generator) -> None:
     np.testing.assert_array_equal(unpacked(gains)[3:], matrix[3:])
 
 
+def test_a_compiled_step_holds_the_caps_as_plain_python_does(rng: np.random.Generator) -> None:
+    matrix, phi, weights = random_gain(rng, np.ones(7)), halves(rng.random(3)), rng.random((2, 7))
+    said, caps, lesson = softmax(weights @ phi), 0.5 * np.diag(matrix), (1, 0.7, 0.9)
+    compiled, gains = packed(matrix), packed(matrix)
+    learn_logistic(weights.copy(), compiled, 7, said, lesson, caps, work_of(phi, 2))
+    plain(learn_logistic)(weights.copy(), gains, 7, said, lesson, caps, work_of(phi, 2))
+    assert (np.diag(unpacked(compiled)) <= caps * (1.0 + 1e-12)).all()
+    np.testing.assert_allclose(compiled, gains, rtol=1e-10)
+
+
 @only_plain
 @pytest.mark.parametrize("place", range(7))
 @pytest.mark.parametrize("is_over", [False, True])
@@ -378,6 +388,7 @@ def test_forgetting_stays_definite_and_under_the_caps(
             matrix = unpacked(gains)
             assert np.diag(matrix).max() <= 0.5 * (1.0 + 1e-12)
             assert np.linalg.eigvalsh(matrix).min() > 0.0
+            assert is_definite(gains, 7)
     assert np.isfinite(weights).all() and np.abs(weights).max() < 100.0
     if defect in ("none", "binary"):
         assert np.linalg.eigvalsh(unpacked(gains)).max() < 0.5 * 7  # it has not lost what it knew
