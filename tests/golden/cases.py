@@ -383,9 +383,6 @@ CASES: dict[str, Case] = {
 PLAIN = [name for name in CASES if name.startswith("small")]
 """Cases that are also tested without compilation."""
 
-ALONE = ["brisk, bare", "brisk, no rule growing"]
-"""Cases for which kernels would be compiled that no other has: tests/kernels has them, as plain."""
-
 FILES: dict[str, Case] = {
     "default": Case(P(preset, presets.default()), P(turning, 1400, 2, 600)),
     "brisk": Case(P(brisk, lags=1, feature_mask=True, max_pool=10), P(runs, 1000), mixed),

@@ -4,12 +4,12 @@ import numba
 import pytest
 
 from golden import results
-from golden.cases import ALONE, CASES, EVERY_KIND, FILES, PLAIN
+from golden.cases import CASES, EVERY_KIND, FILES, PLAIN
 
 IS_COMPILED = not numba.config.DISABLE_JIT
 
 RECORDED = results.read()
-NAMES = [name for name in results.NAMES if name not in ALONE] if IS_COMPILED else PLAIN
+NAMES = results.NAMES if IS_COMPILED else PLAIN
 
 
 @pytest.mark.parametrize("name", NAMES)

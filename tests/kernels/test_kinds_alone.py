@@ -1,6 +1,7 @@
-"""Networks of fewer kinds of layers than the presets have, as plain Python.
+"""Networks of fewer kinds of layers than the presets have.
 
-Kernels would be compiled for each of these networks alone.
+Without clouds they use the kernels of the default. For clouds alone kernels would be compiled, so
+they are tested as plain Python.
 """
 
 from typing import Any
@@ -10,10 +11,10 @@ import pytest
 
 from build import only_plain
 from devfnn import DEVFNN, Config
+from devfnn.model.compiling import name_of
 from devfnn.model.config import Labels, Layer
+from devfnn.model.network import Network
 from devfnn.storage import dump, parse
-from golden import results
-from golden.cases import ALONE
 from storage.stored import quick
 
 STILL: dict[str, Any] = {"drift": None, "growing": None, "merging": None}
@@ -25,8 +26,9 @@ CONFIGS = {
 }
 
 
-@only_plain
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=only_plain if name == "clouds" else ()) for name in CONFIGS]
+)
 def test_a_network_learns_and_goes_on_bit_for_bit_after_loading(
     name: str, rng: np.random.Generator
 ) -> None:
@@ -46,9 +48,9 @@ def test_a_network_learns_and_goes_on_bit_for_bit_after_loading(
     assert "IF" in model.rules()[0].text() and model.explain(X[0]).text()
 
 
-@only_plain
-@pytest.mark.parametrize("name", ALONE)
-def test_results_are_as_recorded(name: str) -> None:
-    found = results.recorded(results.results_of(name))
-    assert results.differences(results.read()[name], found) == []
-    assert results.halves_differ(name) == []
+def test_networks_with_and_without_clouds_share_their_kernels() -> None:
+    names = {name: name_of(config) for name, config in CONFIGS.items()}
+    assert names.pop("clouds") == "clouds"
+    assert set(names.values()) == {name_of(Config())}
+    state = Network.empty(2, 2, CONFIGS["a line"]).state
+    assert state.clouds is not None and state.clouds.labels.size == 0

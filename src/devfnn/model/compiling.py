@@ -6,7 +6,7 @@ import numpy as np
 
 from devfnn.arrays import Floats, Ints
 from devfnn.model.config import Config
-from devfnn.model.layers import STORES
+from devfnn.model.state import compiled_stores
 
 _ready: set[str] = set()
 """What this process need not look at again."""
@@ -39,14 +39,14 @@ def everything() -> list[Config | str]:
 
 
 def name_of(config: Config | str) -> str:
-    """What is compiled together: kernels for the kinds of layers that a network has, and no others.
+    """What is compiled together: kernels for the kinds of layers that a network has.
 
     >>> name_of(Config())
     'pool+clouds'
     """
     if isinstance(config, str):
         return config
-    return "+".join(store.NAME for store in STORES if config.has(*store.KINDS))
+    return "+".join(store.NAME for store in compiled_stores(config))
 
 
 def use_kernels(config: Config | str) -> None:

@@ -10,7 +10,7 @@ from devfnn.kernels import state as constants
 from devfnn.kernels.state import GaussianWork, Layers, Params, Progress, State, Work
 from devfnn.model import label_budget
 from devfnn.model.config import ByAccuracy, ByLikelihood, ByReward, Config, KeepLayers, Weighted
-from devfnn.model.layers import KINDS, STORES, gaussian
+from devfnn.model.layers import KINDS, STORES, clouds, gaussian, pool
 from devfnn.model.layout import Field, carry_over, make, n_contrasts, numbers_for
 
 LAYERS_LAYOUT = {
@@ -85,14 +85,18 @@ def stores_of(config: Config) -> list[Any]:
     return [store for store in STORES if config.has(*store.KINDS)]
 
 
+def compiled_stores(config: Config) -> list[Any]:
+    """Those that kernels are compiled for: networks without clouds use the ones with clouds."""
+    beside_rules = clouds if config.has(*pool.KINDS) else None
+    return [store for store in STORES if config.has(*store.KINDS) or store is beside_rules]
+
+
 def empty_state(sizes: Sizes, config: Config) -> State:
     """Arrays of a network that has learned nothing."""
     lengths = sizes.lengths(config)
-    present = stores_of(config)
-    made = {
-        store.NAME: store.ARRAYS(**make(store.LAYOUT, lengths)) if store in present else None
-        for store in STORES
-    }
+    made: dict[str, Any] = {store.NAME: None for store in STORES}
+    for store in compiled_stores(config):
+        made[store.NAME] = store.ARRAYS(**make(store.LAYOUT, lengths))
     layers = Layers(**make(LAYERS_LAYOUT, lengths))
     state = State(layers=layers, progress=Progress(**make(PROGRESS_LAYOUT, lengths)), **made)
     layers.kinds[: len(config.layers)] = [KINDS[layer.kind] for layer in config.layers]
@@ -101,7 +105,7 @@ def empty_state(sizes: Sizes, config: Config) -> State:
         layers.voting_weights[:] = config.voting.newborn_weight
         layers.decays[:] = getattr(config.voting, "decay", 1.0)
     state.progress.signals[[constants.UNCERTAINTY, constants.INDEPENDENCE]] = 1.0
-    for store in present:
+    for store in stores_of(config):
         store.start(state, config)
     return state
 
@@ -183,11 +187,10 @@ def kernel_params(config: Config, n_inputs: int) -> Params:
     accuracy = config.voting if isinstance(config.voting, ByAccuracy) else ByAccuracy()
     likelihood = config.voting if isinstance(config.voting, ByLikelihood) else ByLikelihood()
     reward = config.voting if isinstance(config.voting, ByReward) else ByReward()
-    own = {
-        store.PARAMS: store.params(config, n_inputs) if config.has(*store.KINDS) else None
-        for store in STORES
-    }
-    pool = own["pool"]
+    own: dict[str, Any] = {store.PARAMS: None for store in STORES}
+    for store in compiled_stores(config):
+        own[store.PARAMS] = store.params(config, n_inputs)
+    rules = own["pool"]
     drift_test = constants.NO_DRIFT_TEST
     if config.drift is not None and growing is not None:
         drift_test = (
@@ -212,7 +215,7 @@ def kernel_params(config: Config, n_inputs: int) -> Params:
         n_configured=len(config.layers),
         chunk_rows=int(config.chunk_rows),
         stacks=config.has("gaussian"),
-        first_leader=max(pool.long_line, 0) if pool is not None else 0,
+        first_leader=max(rules.long_line, 0) if rules is not None else 0,
         training=["leader", "configured", "all"].index(config.training),
         label_choice=choice,
         label_budget=float(labels.budget),
@@ -228,7 +231,7 @@ def kernel_params(config: Config, n_inputs: int) -> Params:
         drift_test=drift_test,
         drift_significance=float(config.drift.significance) if config.drift is not None else 0.5,
         drift_every=int(config.drift.every) if config.drift is not None else 1,
-        weighs_repeats=bool(pool is not None and (config.drift is None or config.drift.repeats)),
+        weighs_repeats=bool(rules is not None and (config.drift is None or config.drift.repeats)),
         keeps_layers=isinstance(growing, KeepLayers) and growing.max_kept > 0,
         **own,
     )

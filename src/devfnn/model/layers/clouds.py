@@ -183,12 +183,12 @@ def problems_of(state: State, config: "Config") -> Iterator[tuple[Any, str]]:
 
 
 def params(config: "Config", n_inputs: int) -> CloudParams:
-    """What kernels need."""
-    resting = config.resting or Resting()
+    """What kernels need; of a network without clouds they use nothing."""
+    own, resting = config.clouds or Clouds(), config.resting or Resting()
     numbers: CloudParams = numbers_for(
         CloudParams,
-        (config.clouds,),
-        memory=float(config.clouds.memory) if config.memory or config.rules is None else 1.0,
+        (own,),
+        memory=float(own.memory) if config.memory or config.rules is None else 1.0,
         rest_share=float(resting.share),
         rest_steps=int(resting.steps),
         grace_rows=int(resting.grace_rows) if config.resting is not None else NEVER_RESTS,
