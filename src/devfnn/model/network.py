@@ -22,7 +22,7 @@ from devfnn.model.mechanisms import feature_mask as masking
 from devfnn.model.mechanisms import merging
 from devfnn.model.mechanisms.drift import Level
 from devfnn.model.mechanisms.fixed_rules import fill_up, founding_params
-from devfnn.model.mechanisms.growing import layers_to_train, react_to_errors
+from devfnn.model.mechanisms.growing import Reaction, layers_to_train, react_to_errors
 from devfnn.model.mechanisms.pruning import join_rules, prune_rules
 from devfnn.model.reported import events_of
 from devfnn.model.rows import Gathered, Rows
@@ -290,8 +290,16 @@ class Network:
         self.n_rows += n_rows
         self.n_chunks += 1
         if not self.is_stepwise:
-            events += self._steps_after_training(names)
+            events += self._change_structure(self._taken_gathered(), batch.draws, names).events
         return events
+
+    def _change_structure(self, since: Gathered, draws: Floats, names: list[str]) -> Reaction:
+        """The structural step between kernel calls, on the rows since the last one."""
+        events = masking.mask_features(self, since.rows, names)
+        events += self._tell_clouds() + join_rules(self)
+        events += merging.merge_layers(self, since.outputs)
+        reaction = react_to_errors(self, since.rows, since.errors, draws)
+        return reaction._replace(events=events + reaction.events)
 
     def _batch(self, inputs: Floats, rows: Rows, labelled: Ints) -> Batch:
         """Rows as kernels take them."""
@@ -370,12 +378,11 @@ class Network:
         voting, votes = self.config.voting, self.params.votes
         if votes == constants.BY_REWARD:
             move_votes_by_rows(*self.held()[:2], outputs, rows.labels, has_label)
-        events = masking.mask_features(self, known, names)
-        events += merging.merge_layers(self, said)
-        reaction = react_to_errors(self, known, buffer.errors[has_label], batch.draws[has_label])
+        since = Gathered(known, said, buffer.errors[has_label])
+        reaction = self._change_structure(since, batch.draws[has_label], names)
         trained = layers_to_train(self, reaction.level)
         new, learned, taken = self.train(batch, trained)
-        events += reaction.events + new
+        events = reaction.events + new
         for layer in trained:
             fill_up(self, layer, batch.rows)
             if isinstance(voting, Weighted) and voting.reset_winner:
@@ -499,23 +506,22 @@ class Network:
 
     def close_step(self, names: list[str]) -> list[Event]:
         """The structural step on the rows since the last one."""
-        if not self.is_stepwise:
-            self.n_chunks += 1
-            return self._steps_after_training(names)
-        gathered, self.gathered, self.said = self.gathered, self._nothing_gathered(), None
-        self.state.progress.n_open[0], rows = 0, gathered.rows
-        events = masking.mask_features(self, rows, names)
-        events += merging.merge_layers(self, gathered.outputs)
+        since, self.said = self._taken_gathered(), None
+        self.state.progress.n_open[0], rows = 0, since.rows
         draws = exploration_draws(self.config.seed + 2, self.n_rows, len(rows))
-        events += react_to_errors(self, rows, gathered.errors, draws).events
-        events += prune_rules(self, layers_to_train(self, Level.STABLE), rows.labels)
-        if self.config.gaussian is not None and self.config.gaussian.rules == "fixed":
+        events = self._change_structure(since, draws, names).events
+        self.n_chunks += 1
+        return events + self._tend_gaussians(rows) if self.is_stepwise else events
+
+    def _tend_gaussians(self, rows: Rows) -> list[Event]:
+        """The end of a structural step of gaussian layers that learned row by row."""
+        events = prune_rules(self, layers_to_train(self, Level.STABLE), rows.labels)
+        if self.config.gaussian.rules == "fixed":
             _, stacked = self.forward(self.inputs_of(rows.X))
             for layer in range(self.n_layers):
                 fill_up(self, layer, stacked)
         for layer in self.live_layers:
             self._refresh_gain(layer)
-        self.n_chunks += 1
         return events
 
     def close(self, names: list[str]) -> list[Event]:
@@ -523,17 +529,6 @@ class Network:
         if self.is_stepwise and len(self.gathered.rows):
             return self.close_step(names)
         return []
-
-    def _steps_after_training(self, names: list[str]) -> list[Event]:
-        """Structural steps of a network without gaussian layers, between kernel calls."""
-        events, rows = list[Event](), self.gathered.rows
-        if rows.labels.size:
-            self.gathered = self._nothing_gathered()
-            events += masking.mask_features(self, rows, names)
-        events += self._tell_clouds() + join_rules(self)
-        if self.n_layers > len(self.config.layers) + 1:  # two kept layers or more
-            events += merging.merge_layers(self, self.gathered.outputs)
-        return events
 
     def _tell_clouds(self) -> list[Event]:
         """That the number of clouds has changed, if it has."""
@@ -544,8 +539,12 @@ class Network:
         layer = int(np.argmax(self.state.layers.kinds == constants.CLOUDS))
         return [CloudsChanged(self.n_rows, layer, before, after)] if after != before else []
 
-    def _nothing_gathered(self) -> Gathered:
-        return Gathered.none(self.n_features, self.sizes.layers, self.n_classes)
+    def _taken_gathered(self) -> Gathered:
+        """What was gathered since the last structural step; gathering starts anew."""
+        since = self.gathered
+        if since.rows.labels.size:
+            self.gathered = Gathered.none(self.n_features, self.sizes.layers, self.n_classes)
+        return since
 
     # ---- scaling
 

@@ -129,8 +129,9 @@ def _merge_kept(network: "Network", merging: ByDisagreement) -> list[Event]:
 
     layers, pool = network.state.layers, network.state.pool
     events, rows = list[Event](), 2.0 * network.params.vote_rows
-    kept = range(len(network.config.layers), layers.kinds.size)
-    for first, second in itertools.combinations(kept, 2):
+    n_configured = len(network.config.layers)
+    kept = n_configured + np.flatnonzero(layers.kinds[n_configured:] != NO_LAYER)
+    for first, second in itertools.combinations(kept.tolist(), 2):
         share, are_there = float(layers.disagreements[first, second]), layers.kinds != NO_LAYER
         is_known = are_there[[first, second]].all() and layers.compared[first, second] >= rows
         if is_known and share < merging.share:
