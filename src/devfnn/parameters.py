@@ -50,7 +50,8 @@ def check_parameters(settings: Any) -> None:
         value = getattr(settings, field.name)
         is_union = get_origin(field.type) in (Union, types.UnionType)
         kinds = get_args(field.type) if is_union else (field.type,)
-        if field.metadata and not (value is None and types.NoneType in kinds):
+        is_listed = isinstance(value, tuple) and any(get_origin(kind) is tuple for kind in kinds)
+        if field.metadata and not is_listed and not (value is None and types.NoneType in kinds):
             _check(field.name, value, kinds[0], field.metadata)
 
 
@@ -78,6 +79,8 @@ class Section:
 
     form: ClassVar[str] = ""
     """Which form of a mechanism this is, if there are several."""
+    idle: ClassVar[Mapping[str, tuple[str, Any]]] = {}
+    """Parameters that do nothing while another one has this value."""
 
     def __post_init__(self) -> None:
         check_parameters(self)

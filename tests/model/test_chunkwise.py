@@ -1,15 +1,17 @@
 """The order of the steps on a chunk, which layers learn it, and what later layers take in."""
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 
 from contract import ROWS, rows
-from devfnn import DEVFNN
+from devfnn import DEVFNN, Config
+from devfnn.errors import InputError
 from devfnn.events import LayerAdded, RangeChanged
 from devfnn.kernels.state import SEEN
-from devfnn.model.config import ByReward, Equal
+from devfnn.model.config import ByReward, Equal, Layer
 from scenes import (
     CHUNK,
     EAGER,
@@ -129,6 +131,20 @@ def test_later_layers_take_in_the_outputs_of_the_configuration(
     layers = model._known().state.gaussians
     assert model.n_layers >= 3 and layers.n_inputs[:3, 0].tolist() == [3, 5, 7]
     assert layers.input_mask[2, :7].tolist() == [True] * 3 + np.repeat(outputs, 2).tolist()
+
+
+def test_a_layer_names_the_layers_whose_outputs_it_takes_in() -> None:
+    layers = (*stack_of(2), Layer("gaussian", inputs=(1,)), Layer("gaussian", inputs=(0, 2)))
+    config = stacked(layers=layers, training="all", merging=None)
+    model = DEVFNN(Config.from_dict(json.loads(json.dumps(config.to_dict()))))
+    run(model, *sloped(5))
+    mask = model._known().state.gaussians.input_mask[:, 3:]
+    assert mask[2].tolist() == [False, False, True, True, False, False]
+    assert mask[3].tolist() == [True, True, False, False, True, True]
+    for inputs in ((1,), (-1,), (True,), ("all",)):
+        first = Layer("gaussian"), Layer("gaussian", inputs=inputs)
+        with pytest.raises(InputError, match="inputs of layer 1 must be numbers of layers before"):
+            stacked(layers=first)
 
 
 def test_a_later_layer_sees_the_outputs_of_those_before_or_not() -> None:

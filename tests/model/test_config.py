@@ -6,7 +6,7 @@ import functools
 import math
 import types
 from collections.abc import Iterator
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
 import pytest
@@ -46,7 +46,8 @@ for _field in dataclasses.fields(Layer):
 
 def kinds_of(field: Any) -> tuple[Any, ...]:
     """The types that a parameter may have."""
-    return get_args(field.type) if get_origin(field.type) is types.UnionType else (field.type,)
+    is_union = get_origin(field.type) in (types.UnionType, Union)
+    return get_args(field.type) if is_union else (field.type,)
 
 
 def names_of(is_one: Any) -> list[str]:
@@ -57,7 +58,7 @@ def names_of(is_one: Any) -> list[str]:
 NUMBERS = names_of(lambda field: "low" in field.metadata)
 WHOLE = names_of(lambda field: field.type is int)
 SWITCHES = names_of(lambda field: field.type is bool)
-CHOICES = names_of(lambda field: get_origin(field.type) is Literal)
+CHOICES = names_of(lambda field: get_origin(kinds_of(field)[0]) is Literal)
 CASES = [
     pytest.param(network, name, id=f"{network}-{name}")
     for network, config in NETWORKS.items()
@@ -120,7 +121,7 @@ def test_switches_are_true_or_false(name: str, wrong: Any) -> None:
 @pytest.mark.parametrize("name", CHOICES)
 def test_choices_are_listed_when_one_is_wrong(name: str) -> None:
     owner, field = FIELDS[name]
-    for choice in get_args(field.type):
+    for choice in get_args(kinds_of(field)[0]):
         assert getattr(owner(**{field.name: choice}), field.name) == choice
     refused(name, "nonsense", "one of '.*', not 'nonsense'")
     refused(name, ["a"], "one of")
@@ -363,21 +364,26 @@ def story(config: Config) -> Iterator[str]:
 
 
 @functools.cache
-def as_it_is() -> list[str]:
-    """The story of the brisk network."""
-    return list(story(BRISK))
+def as_it_is(base: Config) -> list[str]:
+    """The story of a network as it is."""
+    return list(story(base))
 
 
-def acts(config: Config) -> bool:
-    """Whether the story of a network is another; it is told until then."""
-    return any(own != usual for own, usual in zip(story(config), as_it_is(), strict=True))
+def acts(base: Config, name: str) -> bool:
+    """Whether another value of a parameter makes another story, which is told until then."""
+    for value in others(base, name):
+        with contextlib.suppress(InputError):  # what does not go together
+            told = story(base.replace(**{name: value}))
+            if any(own != usual for own, usual in zip(told, as_it_is(base), strict=True)):
+                return True
+    return False
 
 
-def others(name: str) -> Iterator[Any]:
-    """Other values of a parameter of the default."""
-    about = fields_of(BRISK)[name]
+def others(base: Config, name: str) -> Iterator[Any]:
+    """Other values of a parameter."""
+    about = fields_of(base)[name]
     section, _, own = name.partition("__")
-    now = getattr(getattr(BRISK, section), own) if own else getattr(BRISK, section)
+    now = getattr(getattr(base, section), own) if own else getattr(base, section)
     if about.type is bool:
         yield not now
     elif get_origin(about.type) is Literal:
@@ -388,7 +394,7 @@ def others(name: str) -> Iterator[Any]:
             value = type(now)(min(max(factor * now, low), high))
             if value != now:
                 yield value
-        yield now + 1 if now < high else low
+        yield type(now)(min(now + 1, high)) if now < high else low
 
 
 LATE = {
@@ -414,11 +420,84 @@ def test_every_parameter_of_the_default_acts(name: str) -> None:
         with pytest.raises(InputError, match="is NaN"):
             DEVFNN(default()).learn(X, y)
         return
-    for value in others(name):
-        with contextlib.suppress(InputError):  # what does not go together
-            if acts(BRISK.replace(**{name: value})):
-                return
-    pytest.fail(f"{name} does nothing")
+    assert acts(BRISK, name)
+
+
+GAUSSIAN = stacked(
+    chunk_rows=100, drift__significance=0.3, drift__warning=0.45, growing__max_layers=3
+)
+LATE_GAUSSIAN = {
+    "missing",
+    "gaussian__recall_margin",
+    "drift__horizon",
+    "drift__one_sided",
+    "drift__warning",
+    "growing__buffer_rows",
+    "growing__train_on_warning",
+    "merging__threshold",
+    "merging__memory",
+}
+"""As LATE, of stacked layers."""
+
+
+@pytest.mark.parametrize("name", [n for n in flat_parameters(GAUSSIAN) if n not in LATE_GAUSSIAN])
+def test_every_parameter_of_stacked_layers_acts_or_is_refused(name: str) -> None:
+    if name in IDLE:
+        for value in others(GAUSSIAN, name):
+            with pytest.raises(InputError, match=f"{name} has no effect with this {IDLE[name]}"):
+                GAUSSIAN.replace(**{name: value})
+    else:
+        assert acts(GAUSSIAN, name)
+
+
+IDLE = {
+    "gaussian__density_memory": "gaussian__local_forgetting",
+    "labels__window": "labels__budget",
+    "drift__repeats": "growing",
+    "drift__every": "growing",
+}
+"""Parameters that do nothing in these layers as they are, and what would make them act."""
+
+
+@pytest.mark.parametrize(
+    ("base", "off", "name", "value"),
+    [
+        ("default", {"labels__choice": "all"}, "labels__certainty", 0.5),
+        ("default", {"labels__choice": "all"}, "labels__exploration", 0.5),
+        ("default", {"memory": None}, "clouds__memory", 0.5),
+        ("default", {"memory": None}, "layers__memory", 50.0),
+        ("stacked", {"growing__newborn": "scratch"}, "growing__newborn_doubt", 2.0),
+        ("stacked", {"drift__warning": None}, "growing__buffer_rows", 7),
+        ("stacked", {"drift__warning": None}, "growing__train_on_warning", False),
+        ("stacked", {"gaussian__pruning": False}, "gaussian__prune_margin", 2.0),
+        ("stacked", {"gaussian__recall": False}, "gaussian__recall_margin", 2.0),
+        ("stacked", {"gaussian__recall": False}, "gaussian__archive_size", 2),
+        (
+            "stacked",
+            {"gaussian__consequent": "least_squares"},
+            "gaussian__curvature_floor",
+            0.1,
+        ),
+    ],
+)
+def test_a_parameter_that_another_one_makes_idle_is_refused(
+    base: str, off: dict[str, Any], name: str, value: Any
+) -> None:
+    config = config_of(base).replace(**off)
+    with pytest.raises(InputError, match=f"{name} has no effect with this {next(iter(off))}"):
+        config.replace(**{name: value})
+    same = {name: getattr(getattr(config, name.partition("__")[0]), name.partition("__")[2], value)}
+    assert name == "layers__memory" or config.replace(**same) == config  # changes nothing
+
+
+def test_a_layer_of_fixed_memory_has_no_share_of_the_adaptive_one() -> None:
+    with pytest.raises(InputError, match="a share of the adaptive memory"):
+        Layer("line", memory=300.0, memory_share=0.5)
+
+
+def test_gaussian_layers_choose_rows_themselves() -> None:
+    with pytest.raises(InputError, match='use Labels\\(choice="layer"\\), or "all"'):
+        stacked(labels__choice="vote")
 
 
 @pytest.mark.parametrize("name", INERT)

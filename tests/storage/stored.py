@@ -118,7 +118,7 @@ STORIES = {
     "rivals, unscaled": Story(quick(scaling="none", label_budget=0.5, active_learning=True)),
     "rivals, still": Story(quick(growing=False, max_kept=0, forgetting=False)),
     "gaussians, vote": Story(
-        plain(chunk_rows=70).replace(labels__choice="vote", labels__budget=0.5), row_wise_from=9
+        plain(chunk_rows=70).replace(labels__choice="all", labels__budget=0.5), row_wise_from=9
     ),
     "gaussians, accuracy": Story(
         plain(chunk_rows=70).replace(voting=ByAccuracy()), row_wise_from=9

@@ -53,7 +53,7 @@ HEADERS: dict[str, tuple[Change, str]] = {
     "a version of another type": (put("library", value=1), "library version"),
     "an unknown parameter": (put("config", "hook", value=1), "hook"),
     "a missing parameter": (drop("config", "gaussian", "memory"), "'config' in the header is not"),
-    "a missing section": (drop("config", "labels"), "tensor .* is missing"),
+    "a missing section": (drop("config", "labels"), "gaussian layers choose rows"),
     "an unknown section": (put("config", "labels", "hook", value=1), "hook"),
     "an unknown form": (put("config", "voting", "form", value="x"), "voting has no form 'x'"),
     "a form of another type": (put("config", "voting", "form", value=[]), "voting has no form"),

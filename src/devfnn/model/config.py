@@ -7,7 +7,7 @@ parameters is refused. Mechanisms with several forms have a class for each form.
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from devfnn.errors import InputError
 from devfnn.model.layers import KINDS, STORES
@@ -31,12 +31,14 @@ class Layer(Section):
     memory: float = number(0.0, 0.0, 1e12, "rows that it rests on; 0: the adaptive memory")
     memory_share: float = number(1.0, 1e-3, 1.0, "of the adaptive memory")
     label_noise: float = number(0.0, 0.0, 0.9, "share of labels that it expects to be wrong")
-    inputs: Literal["features", "settled", "all"] = choice(
-        "features", "features; also what settled layers before it say; or what all before it say"
+    inputs: Literal["features", "settled", "all"] | tuple[int, ...] = choice(
+        "features", "features; also outputs of settled layers before it, of all, or of these"
     )
     single_rule: bool = choice(False, "a gaussian layer that never has a second rule")
 
     def __post_init__(self) -> None:
+        if isinstance(self.inputs, list):  # of a file
+            object.__setattr__(self, "inputs", tuple(self.inputs))
         super().__post_init__()
         if not isinstance(self.name, str):
             raise InputError(f"the name of a layer must be a text, not {self.name!r}")
@@ -48,6 +50,8 @@ class Layer(Section):
         for field in dataclasses.fields(self)[2:]:
             if getattr(self, field.name) != field.default and field.name not in own:
                 raise InputError(f"a layer of {self.kind} has no {field.name!r}: it {has}")
+        if self.memory and self.memory_share < 1.0:
+            raise InputError("memory_share is a share of the adaptive memory; set memory=0")
         if 0.0 < self.memory < 2.0:
             raise InputError(f"memory must be 0 or at least 2 rows, not {self.memory:g}")
 
@@ -70,6 +74,11 @@ DEFAULT_LAYERS = (
 class Labels(Section):
     """Which rows are learned."""
 
+    idle: ClassVar = {
+        "certainty": ("choice", "all"),
+        "exploration": ("choice", "all"),
+        "window": ("budget", 1),
+    }
     choice: Literal["vote", "layer", "all"] = choice(
         "vote", "the network learns rows it is unsure of; every layer those of its own; or all rows"
     )
@@ -162,6 +171,7 @@ class AddLayers(Section):
     """After a drift a layer is added on top (paper: Hidden Layer Growing Mechanism)."""
 
     form = "add"
+    idle: ClassVar = {"newborn_doubt": ("newborn", "scratch")}
     max_layers: int = number(6, 1, 50, "layers at most, merged ones included")
     inputs: Literal["features", "settled", "all"] = choice(
         "settled", "what a new layer takes in besides features, as of Layer"
@@ -344,7 +354,13 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
             if is_inner:
                 inner.setdefault(section, {})[name] = value
         changed = {name: config._changed(name, values) for name, values in inner.items()}
-        return dataclasses.replace(config, **changed)
+        config = dataclasses.replace(config, **changed)
+        idle = _idle_parameters(config)
+        for path in changes.keys() & idle.keys():
+            section, _, name = path.partition("__")
+            if getattr(getattr(self, section), name, None) != changes[path]:
+                raise InputError(f"{path} has no effect with this {idle[path]}; change that too")
+        return config
 
     def _changed(self, name: str, values: dict[str, Any]) -> Any:
         """A section with other values; says where a parameter belongs that it does not have."""
@@ -458,16 +474,41 @@ def _check_together(config: Config) -> None:
         'only gaussian layers choose rows themselves; use Labels(choice="vote")': (
             config.labels.choice == "layer" and has_others
         ),
+        'gaussian layers choose rows themselves; use Labels(choice="layer"), or "all"': (
+            config.labels.choice == "vote" and stacks and not has_others
+        ),
         "gaussian layers do not mix with other kinds; start from presets.stacked() or paper()": (
             stacks and has_others
         ),
     }
+    for place, layer in enumerate(config.layers):
+        message = f"inputs of layer {place} must be numbers of layers before it"
+        known, own = range(place), layer.inputs if isinstance(layer.inputs, tuple) else ()
+        problems[message] = any(each not in known or isinstance(each, bool) for each in own)
     for kind in ("boxes", "clouds"):
         is_double = sum(layer.kind == kind for layer in config.layers) > 1
         problems[f"a network has at most one layer of {kind}"] = is_double
     for message, is_wrong in problems.items():
         if is_wrong:
             raise InputError(message)
+
+
+def _idle_parameters(config: Config) -> dict[str, str]:
+    """Parameters that do nothing because of the value of another one, and which that is."""
+    found: dict[str, str] = {}
+    for name in SECTIONS:
+        section = getattr(config, name)
+        for idle, (owner, value) in section.idle.items() if section is not None else ():
+            if getattr(section, owner) == value:
+                found[f"{name}__{idle}"] = f"{name}__{owner}"
+    if isinstance(config.growing, AddLayers):
+        found |= dict.fromkeys(("drift__repeats", "drift__every"), "growing")
+        if config.drift is not None and config.drift.warning is None:
+            unwarned = ("growing__buffer_rows", "growing__train_on_warning")
+            found |= dict.fromkeys(unwarned, "drift__warning")
+    if config.memory is None and config.rules is not None:
+        found |= dict.fromkeys(("clouds__memory", "layers__memory"), "memory")
+    return found
 
 
 def _where(section: str, value: Section, name: str) -> str:
@@ -486,7 +527,7 @@ def _where(section: str, value: Section, name: str) -> str:
 def plain_value(field: "dataclasses.Field[Any]", value: Any) -> Any:
     """A parameter as JSON holds it: numbers of the type that the field has."""
     if isinstance(value, tuple):
-        return [plain_section(layer) for layer in value]
+        return [plain_section(each) if isinstance(each, Layer) else each for each in value]
     if isinstance(value, Section):
         return plain_section(value)
     plain = value.item() if hasattr(value, "item") else value

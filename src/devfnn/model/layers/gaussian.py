@@ -8,7 +8,7 @@ import dataclasses
 import math
 import statistics
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -43,6 +43,14 @@ TAKES = {"inputs", "single_rule"}
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Gaussian(Section):
     """Gaussian rules with full covariance and Chebyshev consequents (paper: gClass)."""
+
+    idle: ClassVar = {
+        "curvature_floor": ("consequent", "least_squares"),
+        "density_memory": ("local_forgetting", 0.0),
+        "prune_margin": ("pruning", False),
+        "recall_margin": ("recall", False),
+        "archive_size": ("recall", False),
+    }
 
     # The THEN part of a rule
     consequent: Literal["logistic", "least_squares"] = choice(
@@ -203,6 +211,8 @@ def switch_inputs(state: State, used: Flags, config: "Config") -> None:
         source = config.layers[layer] if layer < len(config.layers) else config.growing
         takes = getattr(source, "inputs", "features")  # KeepLayers keeps no gaussian layer
         is_open = (takes == "all") | ((takes == "settled") & is_settled)
+        if isinstance(takes, tuple):
+            is_open = np.isin(np.arange(n_layers - 1), takes)
         wanted = np.concatenate([used, np.repeat(is_open & ~is_merged[:-1], n_classes)])
         n = int(own.n_inputs[layer, 0])
         for axis in np.flatnonzero(own.input_mask[layer, :n] & ~wanted[:n]):
