@@ -37,7 +37,7 @@ class Layer(Section):
     single_rule: bool = choice(False, "a gaussian layer that never has a second rule")
 
     def __post_init__(self) -> None:
-        if isinstance(self.inputs, list):  # of a file
+        if isinstance(self.inputs, list) and all(isinstance(each, int) for each in self.inputs):
             object.__setattr__(self, "inputs", tuple(self.inputs))
         super().__post_init__()
         if not isinstance(self.name, str):
