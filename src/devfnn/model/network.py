@@ -16,7 +16,7 @@ from devfnn.events import CloudsChanged, Event, FeatureAsleep, FeatureAwake, Ran
 from devfnn.kernels import state as constants
 from devfnn.kernels.state import Batch, EventBuffer, Params, State, Work
 from devfnn.model import label_budget
-from devfnn.model.config import ByCompression, Config, Weighted
+from devfnn.model.config import AddLayers, ByCompression, Config, Weighted
 from devfnn.model.layers import STORES, gaussian
 from devfnn.model.mechanisms import feature_mask as masking
 from devfnn.model.mechanisms import merging
@@ -295,10 +295,16 @@ class Network:
 
     def _change_structure(self, since: Gathered, draws: Floats, names: list[str]) -> Reaction:
         """The structural step between kernel calls, on the rows since the last one."""
-        events = masking.mask_features(self, since.rows, names)
+        config, events = self.config, list[Event]()
+        if config.feature_mask is not None:
+            events += masking.mask_features(self, since.rows, names)
         events += self._tell_clouds() + join_rules(self)
-        events += merging.merge_layers(self, since.outputs)
-        reaction = react_to_errors(self, since.rows, since.errors, draws)
+        n_rivals = 0 if self.is_stepwise else len(config.layers)  # side by side, never merged
+        if config.merging is not None and self.n_layers > n_rivals + 1:
+            events += merging.merge_layers(self, since.outputs)
+        if config.drift is None or not isinstance(config.growing, AddLayers):
+            return Reaction(Level.STABLE, events)
+        reaction = react_to_errors(self, config.growing, since, draws)
         return reaction._replace(events=events + reaction.events)
 
     def _batch(self, inputs: Floats, rows: Rows, labelled: Ints) -> Batch:

@@ -20,7 +20,7 @@ import numpy as np
 
 from devfnn.arrays import Floats, Ints
 from devfnn.kernels.state import CUT_ROWS
-from devfnn.model.config import Drift
+from devfnn.model.layout import present
 
 if TYPE_CHECKING:
     from devfnn.model.network import Network
@@ -128,8 +128,9 @@ def judge_stream(
     return _judge((before, after, int(track[CUT_ROWS])), drift_bound, warning_bound, one_sided)
 
 
-def find_drift(network: "Network", errors: Ints, drift: Drift) -> Verdict:
+def find_drift(network: "Network", errors: Ints) -> Verdict:
     """Test the errors since the last structural step, as configured."""
+    drift = present(network.config.drift)
     levels = [drift.significance, drift.warning or drift.significance]
     if drift.horizon is not None:
         n, horizon = network.n_chunks, drift.horizon

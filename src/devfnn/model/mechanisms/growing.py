@@ -15,7 +15,7 @@ from devfnn.model.config import AddLayers
 from devfnn.model.layers.gaussian import start_inputs
 from devfnn.model.layout import present
 from devfnn.model.mechanisms.drift import Level, find_drift
-from devfnn.model.rows import Rows
+from devfnn.model.rows import Gathered, Rows
 from devfnn.model.validation import exploration_draws
 
 if TYPE_CHECKING:
@@ -38,12 +38,12 @@ class Reaction(NamedTuple):
     taken: Ints | None = None
 
 
-def react_to_errors(network: "Network", rows: Rows, errors: Ints, draws: Floats) -> Reaction:
-    """Test for drift: add a layer, keep the rows for later, or go on."""
-    growing, drift = network.config.growing, network.config.drift
-    if not isinstance(growing, AddLayers) or drift is None:
-        return Reaction(Level.STABLE, [])
-    verdict, kept = find_drift(network, errors, drift), Rows.joined([network.buffer, rows])
+def react_to_errors(
+    network: "Network", growing: AddLayers, since: Gathered, draws: Floats
+) -> Reaction:
+    """Test for drift: add a layer, keep the rows since the last step for later, or go on."""
+    rows, kept = since.rows, Rows.joined([network.buffer, since.rows])
+    verdict = find_drift(network, since.errors)
     facts = (verdict.error_before, verdict.error_after, verdict.bound)
     if verdict.level is Level.WARNING:
         dropped = max(len(kept) - growing.buffer_rows, 0)  # the oldest

@@ -14,7 +14,7 @@ from devfnn.arrays import Flags, Floats
 from devfnn.events import Event, LayerDropped, LayersMerged
 from devfnn.kernels.state import NO_LAYER
 from devfnn.model.config import ByCompression, ByDisagreement
-from devfnn.model.layout import Field, carry_over, make
+from devfnn.model.layout import Field, carry_over, make, present
 from devfnn.model.mechanisms.feature_mask import compression_index
 
 if TYPE_CHECKING:
@@ -101,14 +101,12 @@ def merge_layers(network: "Network", outputs: Floats) -> list[Event]:
     merging = network.config.merging
     if isinstance(merging, ByCompression):
         return _merge_by_outputs(network, outputs, merging)
-    return _merge_kept(network, merging) if isinstance(merging, ByDisagreement) else []
+    return _merge_kept(network, present(merging))
 
 
 def _merge_by_outputs(network: "Network", outputs: Floats, merging: ByCompression) -> list[Event]:
     """The weaker of two goes, unless it is one that always learns: these are rivals, not copies."""
-    layers, stats = network.state.layers, network.output_stats
-    if layers.kinds.size == 1 or stats is None:
-        return []
+    layers, stats = network.state.layers, present(network.output_stats)
     update_output_stats(stats, outputs, layers.is_merged, merging.memory)
     events, config = list[Event](), network.config
     n_rivals = len(config.layers) if config.training == "configured" else 0
