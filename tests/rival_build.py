@@ -149,11 +149,11 @@ def chunk_learned(state: State, batch: Batch, params: Params) -> EventBuffer:
     found, *taken = network.assess_chunk(*own, outputs)
     if found:
         start = n_rows // 2
-        step = (0, start, n, -1, *taken)
+        step = (0, start, n, -1, False, *taken)
         network.learn_chunk(*own, outputs, codes, step)
         again = said_by(state, batch.rows, params)[start:, : params.n_configured]
         outputs[start:, : params.n_configured] = again
-    step = (start, n_rows, n, start, *taken)
+    step = (start, n_rows, n, start, False, *taken)
     network.learn_chunk(*own, outputs, codes, step)
     return events
 

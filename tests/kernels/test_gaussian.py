@@ -450,7 +450,7 @@ def test_a_layer_without_room_says_so_and_stays_as_it_was(rng: np.random.Generat
     for max_rules, first_row in ((5, 1), (2, 3)):
         made = filled_stack(rng, 2, 2, (2,), max_rules=max_rules)
         network, before, outputs = made.network, made.copy().gaussians, np.empty((3, 1, 2))
-        step = (1, 3, 2, -1, 0, 0.0)  # from row 1 to row 3
+        step = (1, 3, 2, -1, True, 0, 0.0)  # from row 1 to row 3
         own = network.held(batch, event_buffer(3, 3))
         assert learn_chunk(*own, outputs, codes, step) == first_row
         assert bool(changed(before, made.gaussians)) == (first_row == 3)

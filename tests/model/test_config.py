@@ -196,7 +196,7 @@ REFUSED: dict[str, tuple[Config, dict[str, Any], str]] = {
     "nobody votes": (default(), {"voting": None}, "voting must be one of"),
     "no layers": (default(), {"layers": ()}, "layers must be one or more of Layer"),
     "two boxes": (default(), {"layers": [Layer("boxes")] * 2}, "at most one layer of boxes"),
-    "mixed": (default(), {"layers": [Layer("line"), Layer("gaussian")]}, "do not mix with other"),
+    "resting": (default(), {"merging": {"form": "compression"}}, "layers that never rest"),
     "only drift": (default(), {"growing": None, "merging": None}, "set drift=None too"),
     "only growing": (default(), {"drift": None}, r"set drift=Drift\(\), or growing=None"),
     "adding": (default(merging=None), {"growing": AddLayers()}, r"or use KeepLayers\(\)"),

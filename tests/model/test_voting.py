@@ -11,9 +11,9 @@ from devfnn.kernels import network as kernels
 from devfnn.kernels import votes
 from devfnn.kernels._jit import held
 from devfnn.kernels.state import OFFERED, Batch
-from devfnn.model.config import ByLikelihood, ByReward, Equal
+from devfnn.model.config import ByAccuracy, ByLikelihood, ByReward, Equal
 from devfnn.model.network import Network, event_buffer
-from scenes import CHUNK, run, sloped, stack_of, stacked
+from scenes import CHUNK, config_of, run, sloped, stack_of, stacked
 
 OUTPUTS = np.tile([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]], (10, 1, 1))
 """Outputs of three layers for ten rows."""
@@ -54,6 +54,19 @@ def test_the_better_layer_gains_weight(verb: str, how: str) -> None:
     else:
         assert weights[0] > 0.9 and weights[1] < 0.1
         assert weights[1] >= VOTING[how].floor
+
+
+@pytest.mark.parametrize("verb", ["learn", "learn_rows"])
+@pytest.mark.parametrize("voting", [ByAccuracy(), ByReward(), ByLikelihood()])
+@pytest.mark.parametrize("network", ["default", "stacked"])
+def test_votes_of_any_form_move_in_any_network(verb: str, voting: Any, network: str) -> None:
+    config = config_of(network, voting=voting, growing=None, drift=None, merging=None)
+    model = DEVFNN(config)
+    model.learn(*sloped(1))
+    before = model.voting_weights.copy()
+    X, y = sloped(1, seed=5)
+    getattr(model, verb)(X[:20], 1 - y[:20])  # layers are wrong now
+    assert not np.array_equal(model.voting_weights, before)
 
 
 @pytest.mark.parametrize("vote", ["soft", "hard"])

@@ -156,6 +156,7 @@ def learn_clouds(clouds, row, said, lesson, params, work):
     if clouds is None:
         return
     label, _ = lesson
+    row = row[: clouds.centers.shape[0]]  # without what other layers say
     if clouds.count[0] == 0 or said[label] < params.birth:
         found_cloud(clouds, row, label, params, work.heights)
     else:

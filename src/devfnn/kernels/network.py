@@ -13,8 +13,6 @@ from devfnn.kernels.recursive import expand_blocks
 from devfnn.kernels.state import (
     ALWAYS,
     BY_LAYER,
-    BY_LIKELIHOOD,
-    BY_REWARD,
     CLOUDS,
     DRIFT_IN_STREAM,
     GAUSSIAN,
@@ -326,14 +324,14 @@ def note_label(state, index, outputs, label, params, events, said):
 def learn_chunk(state, params, work, batch, events, outputs, codes, step):
     """Train on rows of a chunk; at its end, let it move the votes and close the structural step.
 
-    step: first and last row, features, the row from which votes count (-1: not yet), labels taken,
-    lead of the short memory. Returns the first row for which a layer had no room, or the last.
-    With votes by likelihood, `outputs` become what layers said just before they learned each row.
+    step: first and last row, features, the row from which votes count (-1: not yet), whether
+    `outputs` become what layers say just before they learn each row, labels taken, lead of the
+    short memory. Returns the first row for which a layer had no room, or the last.
     """
     state, batch, events = borrowed(state), borrowed(batch), borrowed(events)
     params, work = borrowed(params), borrowed(work)
     outputs, codes = borrowed((outputs, codes))
-    start, stop, n_features, counted, n_taken, lead = step
+    start, stop, n_features, counted, as_learned, n_taken, lead = step
     for index in range(start, stop):
         if not is_visited(batch, index, params, events):
             continue
@@ -342,17 +340,17 @@ def learn_chunk(state, params, work, batch, events, outputs, codes, step):
         inputs = batch.rows[index]
         say_before_learning(state, inputs[:n_features], codes, params, work)
         train_all(state, codes, index, batch, inputs, params, work, events)
-        if params.votes == BY_LIKELIHOOD:
+        if as_learned:
+            leader = leading_layer(state.layers, params)
             for layer in range(codes.shape[0]):
-                if codes[layer] != NEVER:
+                if is_learning(state.layers, layer, leader, codes[layer]):
                     copy_values(work.outputs[layer], outputs[index, layer])
     if counted < 0:
         return stop
-    if params.votes != BY_REWARD:
-        by_layer = params.label_choice == BY_LAYER
-        for index in range(counted, stop):
-            if batch.labelled[index] != UNLABELLED if by_layer else events.taken[index] == 1:
-                move_votes(state, outputs[index], batch.labels[index], params)
+    by_layer = params.label_choice == BY_LAYER
+    for index in range(counted, stop):
+        if batch.labelled[index] != UNLABELLED if by_layer else events.taken[index] == 1:
+            move_votes(state, outputs[index], batch.labels[index], params)
     n_open = state.progress.n_open
     n_open[0] = (n_open[0] + n_taken) % params.chunk_rows
     close_step(state, (stop, lead, n_taken), params, work, events)

@@ -477,8 +477,8 @@ def _check_together(config: Config) -> None:
         'gaussian layers choose rows themselves; use Labels(choice="layer"), or "all"': (
             config.labels.choice == "vote" and stacks and not has_others
         ),
-        "gaussian layers do not mix with other kinds; start from presets.stacked() or paper()": (
-            stacks and has_others
+        "ByCompression compares layers that never rest; set resting=None": (
+            isinstance(config.merging, ByCompression) and config.resting is not None
         ),
     }
     for place, layer in enumerate(config.layers):

@@ -68,7 +68,7 @@ def _state_of(network: Network, layer: int, share: float) -> str:
         return "merged"
     if layers.rests[layer] > 0:
         return "rests"
-    is_kept = layer >= len(network.config.layers) and not network.is_stepwise
+    is_kept = layer >= len(network.config.layers) and layers.kinds[layer] != GAUSSIAN
     return "waits" if is_kept and share < NO_SAY else "votes"
 
 

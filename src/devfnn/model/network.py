@@ -7,7 +7,7 @@ them the structural steps follow training, so that what was learned of a chunk c
 
 import dataclasses
 import threading
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,19 @@ from devfnn.model.validation import exploration_draws
 
 LINES_PER_CALL = 64
 """Lines of an event buffer on top of one for every row."""
+
+NO_VOTE = -1
+"""The row from which votes count, where they do not."""
+
+
+class Plan(NamedTuple):
+    """How layers learn a chunk."""
+
+    codes: Ints  # (L,) which of them learn
+    outputs: Floats  # (k, L, m) what they said before
+    as_learned: bool  # whether the vote counts what they say just before they learn each row
+    counted: int  # the row from which it counts
+    events: list[Event]  # what was changed before
 
 
 def event_buffer(n_rows: int, n_lines: int) -> EventBuffer:
@@ -74,6 +87,11 @@ class Network:
     def __post_init__(self) -> None:
         self.said: tuple[Floats, Floats, Floats] | None = None
         self._held: tuple[tuple[State, Params, Work], tuple[Any, ...]] | None = None
+        self.structure_first = self.config.has("gaussian")
+        """Whether the structure changes before training, on all rows since the last time."""
+        self._hides_unused = bool(
+            self.state.pool or self.state.clouds
+        )  # gaussian layers have masks
         self._fit_params()
 
     @staticmethod
@@ -134,11 +152,6 @@ class Network:
     def budget(self) -> Ints:
         """The label budget, see `kernels/labels.py`."""
         return self.state.progress.budget
-
-    @property
-    def is_stepwise(self) -> bool:
-        """Whether structural steps need what layers said of all rows since the last one."""
-        return self.state.gaussians is not None
 
     @property
     def live_layers(self) -> list[int]:
@@ -207,15 +220,15 @@ class Network:
         if self.config.scaling == "none":
             return np.clip(X, -CLIP, 1.0 + CLIP)
         inputs = self.scaler.transform(X)
-        if not self.is_stepwise and not self.scaler.awake.all():
+        if self._hides_unused and not self.scaler.awake.all():
             inputs[:, ~self.scaler.awake] = np.nan
         return inputs
 
     def inputs_of(self, X: Floats) -> Floats:
         """Rows as the layers see them: scaled, NaN where a feature is left out."""
         inputs = self.all_inputs_of(X)
-        if not self.is_stepwise and not self.feature_mask.all():
-            inputs[:, ~self.feature_mask] = np.nan  # gaussian layers have masks of their own
+        if self._hides_unused and not self.feature_mask.all():
+            inputs[:, ~self.feature_mask] = np.nan
         return inputs
 
     def forward(self, inputs: Floats) -> tuple[Floats, Floats]:
@@ -279,19 +292,61 @@ class Network:
             events += self.change_map(names)
             start = due + 1
         inputs = self.inputs_of(rows.X)
-        if self.is_stepwise and self.n_chunks == 0:
+        if self.structure_first and self.n_chunks == 0:
             events += self._found_layers(inputs, rows, labelled)
         else:
             outputs, stacked = self._outputs_of(inputs)
             batch = self._batch(stacked, rows, labelled)
-            learn = self._learn_stepwise if self.is_stepwise else self._learn_at_once
-            events += learn(rows, batch, outputs, names)
+            events += self._learn_batch(rows, batch, outputs, names)
         self.said = None
         self.n_rows += n_rows
         self.n_chunks += 1
-        if not self.is_stepwise:
+        if not self.structure_first:
             events += self._change_structure(self._taken_gathered(), batch.draws, names).events
         return events
+
+    def _learn_batch(
+        self, rows: Rows, batch: Batch, outputs: Floats, names: list[str]
+    ) -> list[Event]:
+        """Choose labels, test for drift, train and move the votes; `outputs` were made before.
+
+        After a drift, layers that have started anew are asked again when they have learned half of
+        the chunk, and only the other half counts for the vote.
+        """
+        from devfnn.kernels import network as kernels
+
+        n_rows, start = rows.labels.size, 0
+        as_learned, buffer = self.params.votes == constants.BY_LIKELIHOOD, self._buffer_for(n_rows)
+        plan, own = Plan(self._codes(), outputs, as_learned, 0, []), self.held(batch, buffer)
+        is_drift, n_taken, lead = kernels.assess_chunk(*own, outputs)
+        if self.structure_first:
+            plan = self._change_structure_first(rows, batch, outputs, buffer, names)
+            own = self.held(batch, buffer)
+        if is_drift:
+            start = n_rows // 2
+            step = (0, start, self.sizes.features, NO_VOTE, False, n_taken, lead)
+            kernels.learn_chunk(*own, outputs, plan.codes, step)
+            n_configured = len(self.config.layers)
+            later = np.ascontiguousarray(batch.rows[start:, : self.sizes.features])
+            again, batch.rows[start:] = self.forward(later)
+            outputs[start:, :n_configured] = again[:, :n_configured]
+        counted = max(start, plan.counted)
+        while True:
+            step = (start, n_rows, self.sizes.features, counted, plan.as_learned, n_taken, lead)
+            start = kernels.learn_chunk(*own, plan.outputs, plan.codes, step)
+            if start == n_rows:
+                break
+            self.resize(slots=2 * self.sizes.slots)
+            own = self.held(batch, buffer)
+        self.n_labels += int(buffer.taken.sum())
+        if self.structure_first:
+            events = events_of(self, buffer, names, by_layer=True)
+            labels = rows.labels[self._with_labels(batch, buffer)]
+            return plan.events + events + self._finish_chunk(labels, batch, plan)
+        if self.config.feature_mask is not None:
+            taken = rows.where(buffer.taken == 1)
+            self.gathered.rows = Rows.joined([self.gathered.rows, taken])
+        return events_of(self, buffer, names) if buffer.count[0] else []
 
     def _change_structure(self, since: Gathered, draws: Floats, names: list[str]) -> Reaction:
         """The structural step between kernel calls, on the rows since the last one."""
@@ -299,7 +354,7 @@ class Network:
         if config.feature_mask is not None:
             events += masking.mask_features(self, since.rows, names)
         events += self._tell_clouds() + join_rules(self)
-        n_rivals = 0 if self.is_stepwise else len(config.layers)  # side by side, never merged
+        n_rivals = 0 if self.structure_first else len(config.layers)  # side by side, never merged
         if config.merging is not None and self.n_layers > n_rivals + 1:
             events += merging.merge_layers(self, since.outputs)
         if config.drift is None or not isinstance(config.growing, AddLayers):
@@ -312,125 +367,105 @@ class Network:
         draws = exploration_draws(self.config.seed, self.n_rows, rows.labels.size)
         return Batch(inputs, rows.labels, rows.weights, draws, labelled)
 
-    def _learn_at_once(
-        self, rows: Rows, batch: Batch, outputs: Floats, names: list[str]
-    ) -> list[Event]:
-        """A chunk of a network without gaussian layers: two kernel calls, more after a drift.
-
-        After a drift, layers that have started anew are asked again when they have learned half of
-        the chunk, and only the other half counts for the vote.
-        """
-        from devfnn.kernels import network as kernels
-
-        n, n_rows, start = self.sizes.features, rows.labels.size, 0
-        buffer = event_buffer(n_rows, n_rows + LINES_PER_CALL)
-        codes, own = self._codes(), self.held(batch, buffer)
-        is_drift, n_taken, lead = kernels.assess_chunk(*own, outputs)
-        if is_drift:
-            start = n_rows // 2
-            step = (0, start, n, -1, n_taken, lead)
-            kernels.learn_chunk(*own, outputs, codes, step)
-            n_configured = len(self.config.layers)
-            again, _ = self.forward(batch.rows[start:])
-            outputs[start:, :n_configured] = again[:, :n_configured]
-        step = (start, n_rows, n, start, n_taken, lead)
-        kernels.learn_chunk(*own, outputs, codes, step)
-        if self.config.feature_mask is not None:
-            taken = rows.where(buffer.taken == 1)
-            self.gathered.rows = Rows.joined([self.gathered.rows, taken])
-        self.n_labels += int(buffer.taken.sum())
-        return events_of(self, buffer, names) if buffer.count[0] else []
-
-    def _codes(self) -> Ints:
-        """Which layers learn a chunk, as in row-wise learning: always, or while they lead."""
-        is_always = np.arange(self.sizes.layers) < self._n_always
-        return np.where(is_always, constants.ALWAYS, constants.WHILE_LEADING)
+    def _codes(self, trained: list[int] | None = None) -> Ints:
+        """Which layers learn: these, or as in row-wise learning always or while they lead."""
+        places = np.arange(self.sizes.layers)
+        if trained is not None:
+            return np.where(np.isin(places, trained), constants.ALWAYS, constants.NEVER)
+        return np.where(places < self._n_always, constants.ALWAYS, constants.WHILE_LEADING)
 
     def _found_layers(self, inputs: Floats, rows: Rows, labelled: Ints) -> list[Event]:
         """The first chunk: train every layer in turn, each on what the ones before it say."""
-        from devfnn.kernels.labels import count_rows
+        from devfnn.kernels import network as kernels
 
-        count_rows(self.budget, labelled, labelled != constants.UNLABELLED)
-        events: list[Event] = []
-        taken = np.zeros(len(rows), np.int64)
         self.switch_inputs()
-        for layer in range(self.n_layers):
+        outputs, stacked = self.forward(inputs)
+        batch, buffer = self._batch(stacked, rows, labelled), self._buffer_for(len(rows))
+        kernels.assess_chunk(*self.held(batch, buffer), outputs)
+        events, taken = list[Event](), buffer.taken
+        for layer in self.live_layers:
             _, stacked = self.forward(inputs)
-            new, _, own = self.train(self._batch(stacked, rows, labelled), [layer])
+            new, _, own = self.train(batch._replace(rows=stacked), [layer], buffer.taken)
             fill_up(self, layer, stacked)
-            taken |= own
+            taken = taken | own
             events += new
         self.n_labels += int(taken.sum())
         return events
 
-    def _learn_stepwise(
-        self, rows: Rows, batch: Batch, outputs: Floats, names: list[str]
-    ) -> list[Event]:
-        """All mechanisms in the order of Algorithm 1, with the outputs made before anything
-        changed.
+    def _with_labels(self, batch: Batch, buffer: EventBuffer) -> Flags:
+        """Rows whose labels the network has seen: those it took, or all if layers choose."""
+        by_layer = self.params.label_choice == constants.BY_LAYER
+        known: Flags = batch.labelled != constants.UNLABELLED if by_layer else buffer.taken == 1
+        return known
+
+    def _change_structure_first(
+        self, rows: Rows, batch: Batch, outputs: Floats, buffer: EventBuffer, names: list[str]
+    ) -> Plan:
+        """Votes by reward, then the structural step, on a chunk that is still to be learned.
 
         Rows without a label only let time pass for the label budget.
         """
-        from devfnn.kernels import network as kernels
         from devfnn.kernels.votes import move_votes_by_rows
 
-        buffer = event_buffer(len(rows), 0)
-        kernels.assess_chunk(*self.held(batch, buffer), outputs)
-        has_label = batch.labelled != constants.UNLABELLED
-        known, said = rows.where(has_label), outputs[has_label]
-        if not len(known):
-            self.train(batch, layers_to_train(self, Level.STABLE))
-            return []
-        voting, votes = self.config.voting, self.params.votes
-        if votes == constants.BY_REWARD:
-            move_votes_by_rows(*self.held()[:2], outputs, rows.labels, has_label)
-        since = Gathered(known, said, buffer.errors[has_label])
-        reaction = self._change_structure(since, batch.draws[has_label], names)
-        trained = layers_to_train(self, reaction.level)
-        new, learned, taken = self.train(batch, trained)
-        events = reaction.events + new
-        for layer in trained:
-            fill_up(self, layer, batch.rows)
-            if isinstance(voting, Weighted) and voting.reset_winner:
-                self.state.layers.voting_weights[layer] = voting.newborn_weight
-                self.state.layers.decays[layer] = getattr(voting, "decay", 1.0)
-        taken = taken[has_label]
+        known, by_reward = self._with_labels(batch, buffer), False
+        reaction = Reaction(Level.STABLE, [])
+        if known.any():
+            by_reward = self.params.votes == constants.BY_REWARD
+            if by_reward:
+                move_votes_by_rows(*self.held()[:2], outputs, rows.labels, known)
+            since = Gathered(rows.where(known), outputs[known], buffer.errors[known])
+            reaction = self._change_structure(since, batch.draws[known], names)
+        trained, voting = layers_to_train(self, reaction.level), self.config.voting
         if reaction.said is not None and reaction.taken is not None:  # a new layer
-            taken = taken | reaction.taken
-            said = np.concatenate([said, reaction.said[:, None]], axis=1)
-        self.n_labels += int(taken.sum())
-        if votes == constants.BY_LIKELIHOOD:
-            # As trained layers spoke row by row, while they learned: the vote knows at once how
-            # they adapt to the chunk, and still no layer is judged on a row that it had learned.
-            said[:, trained] = learned[has_label][:, trained]
-            all_used = np.ones(len(known), np.bool_)
-            move_votes_by_rows(*self.held()[:2], said, known.labels, all_used)
-        self.state.progress.counts[constants.STEPS] += 1
-        return events + prune_rules(self, trained, known.labels)
-
-    def train(self, batch: Batch, trained: list[int]) -> tuple[list[Event], Floats, Ints]:
-        """Train layers on a chunk: events by layer, what they said of each row, labels taken."""
-        from devfnn.kernels import network as kernels
-
-        n_rows, codes = batch.rows.shape[0], np.full(self.sizes.layers, constants.NEVER)
-        codes[trained] = constants.ALWAYS
+            outputs = np.append(outputs, np.full_like(outputs[:, :1], np.nan), axis=1)
+            outputs[known, -1] = reaction.said
+            buffer.taken[known] |= reaction.taken
         for layer in trained:
             self._refresh_gain(layer)
-        buffer = event_buffer(n_rows, n_rows * max(len(trained), 1))
-        outputs = np.empty((n_rows, self.sizes.layers, self.n_classes))
-        done = 0
+            if known.any() and isinstance(voting, Weighted) and voting.reset_winner:
+                self.state.layers.voting_weights[layer] = voting.newborn_weight
+                self.state.layers.decays[layer] = getattr(voting, "decay", 1.0)
+        counted = len(rows) if by_reward else 0
+        return Plan(self._codes(trained), outputs, True, counted, reaction.events)
+
+    def _finish_chunk(self, labels: Ints, batch: Batch, plan: Plan) -> list[Event]:
+        """The end of Algorithm 1: fixed rules are filled up, others pruned."""
+        trained = np.flatnonzero(plan.codes == constants.ALWAYS).tolist()
+        self.state.progress.n_open[0] = 0
+        if not labels.size:
+            return []
+        for layer in trained:
+            fill_up(self, layer, batch.rows)
+        return prune_rules(self, trained, labels)
+
+    def train(
+        self, batch: Batch, trained: list[int], taken: Ints | int = 1
+    ) -> tuple[list[Event], Floats, Ints]:
+        """Train layers on rows: events, what they said of each row, labels they took.
+
+        taken: 1 for the rows that the network has chosen; where layers choose, they see all rows
+        """
+        from devfnn.kernels import network as kernels
+
+        n_rows, done = batch.rows.shape[0], 0
+        for layer in trained:
+            self._refresh_gain(layer)
+        outputs, codes = np.empty((n_rows, *self.work.outputs.shape)), self._codes(trained)
+        buffer = self._buffer_for(n_rows)
+        if self.params.label_choice != constants.BY_LAYER:
+            buffer.taken[:] = taken
         while True:
-            params = founding_params(self)._replace(votes=constants.BY_LIKELIHOOD)
-            step = (done, n_rows, self.n_features, -1, 0, 0.0)
-            own = self.held(batch, buffer, params=params)
+            own = self.held(batch, buffer, params=founding_params(self))
+            step = (done, n_rows, self.sizes.features, NO_VOTE, True, 0, 0.0)
             done = kernels.learn_chunk(*own, outputs, codes, step)
             if done == n_rows:
-                break
+                return events_of(self, buffer, [], by_layer=True), outputs, buffer.taken
             self.resize(slots=2 * self.sizes.slots)
-        order = np.argsort(buffer.lines[: buffer.count[0], 2], kind="stable")
-        buffer.lines[: order.size] = buffer.lines[order]
-        buffer.numbers[: order.size] = buffer.numbers[order]
-        return events_of(self, buffer, []), outputs, buffer.taken
+
+    def _buffer_for(self, n_rows: int) -> EventBuffer:
+        """Room for what kernels report; every gaussian layer may found a rule on each row."""
+        n_layers = self.sizes.layers if self.structure_first else 1
+        return event_buffer(n_rows, n_rows * n_layers + LINES_PER_CALL)
 
     def _refresh_gain(self, layer: int) -> None:
         """Let the memory of a gaussian layer fade by one chunk; without memory it starts anew."""
@@ -483,9 +518,8 @@ class Network:
         from devfnn.kernels import network as kernels
 
         batch = self._batch(self.inputs_of(rows.X), rows, labelled)
-        n_rows, n_layers = len(rows), self.sizes.layers if self.is_stepwise else 1
-        buffer = event_buffer(n_rows, n_rows * n_layers + LINES_PER_CALL)
-        kept = n_rows if self.is_stepwise else 0
+        n_rows, buffer = len(rows), self._buffer_for(len(rows))
+        kept = n_rows if self.structure_first else 0
         outputs = np.empty((kept, self.sizes.layers, self.n_classes))
         counts, done = self.state.progress.counts, 0
         steps = int(counts[constants.STEPS])
@@ -497,10 +531,9 @@ class Network:
                 break
             self.resize(slots=2 * self.sizes.slots)
         events = events_of(self, buffer, names)
-        by_layer = self.params.label_choice == constants.BY_LAYER
-        is_kept = labelled[:done] != constants.UNLABELLED if by_layer else buffer.taken[:done] == 1
+        is_kept = self._with_labels(batch, buffer)[:done]
         own = rows.part(0, done).where(is_kept)
-        if self.is_stepwise:
+        if self.structure_first:
             self.gathered.add(own, outputs[:done][is_kept], buffer.errors[:done][is_kept])
         elif self.config.feature_mask is not None:
             self.gathered.rows = Rows.joined([self.gathered.rows, own])
@@ -517,7 +550,7 @@ class Network:
         draws = exploration_draws(self.config.seed + 2, self.n_rows, len(rows))
         events = self._change_structure(since, draws, names).events
         self.n_chunks += 1
-        return events + self._tend_gaussians(rows) if self.is_stepwise else events
+        return events + self._tend_gaussians(rows) if self.structure_first else events
 
     def _tend_gaussians(self, rows: Rows) -> list[Event]:
         """The end of a structural step of gaussian layers that learned row by row."""
@@ -532,7 +565,7 @@ class Network:
 
     def close(self, names: list[str]) -> list[Event]:
         """Close a structural step that single rows have opened, before a chunk is learned."""
-        if self.is_stepwise and len(self.gathered.rows):
+        if self.structure_first and len(self.gathered.rows):
             return self.close_step(names)
         return []
 

@@ -11,9 +11,14 @@ if TYPE_CHECKING:
     from devfnn.model.network import Network
 
 
-def events_of(network: "Network", buffer: EventBuffer, names: list[str]) -> list[Event]:
-    """The lines of an event buffer as events, in the user's units."""
-    return [_event(network, line, buffer, names) for line in range(int(buffer.count[0]))]
+def events_of(
+    network: "Network", buffer: EventBuffer, names: list[str], by_layer: bool = False
+) -> list[Event]:
+    """The lines of an event buffer as events, in their order or layer by layer."""
+    lines = list(range(int(buffer.count[0])))
+    if by_layer:
+        lines.sort(key=buffer.lines[:, 2].__getitem__)
+    return [_event(network, line, buffer, names) for line in lines]
 
 
 def _event(network: "Network", line: int, buffer: EventBuffer, names: list[str]) -> Event:

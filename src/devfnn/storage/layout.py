@@ -227,11 +227,11 @@ def network_of(
     )
     if "layers/origins" not in arrays:
         _find_origins(network)
-    if "layers/kinds" not in arrays:
-        network.state.layers.kinds[:] = kernel.GAUSSIAN
+    if "layers/kinds" not in arrays:  # those of the configuration, then added ones
+        network.state.layers.kinds[len(config.layers) :] = kernel.GAUSSIAN
     progress = network.state.progress
     progress.n_open[0] = progress.counts[kernel.ROWS] % config.chunk_rows
-    if network.is_stepwise:
+    if network.structure_first:
         progress.n_open[0] = sizes.gathered_rows
     return network
 
@@ -322,9 +322,9 @@ def _problems(network: Network) -> Iterator[tuple[Any, str]]:
     yield from _problems_of_progress(network)
     for name, rows in (("buffer", network.buffer), ("gathered", network.gathered.rows)):
         yield (rows.labels < m).all(), f"{name} holds rows of a class that is not there"
-    gathered, is_merged = network.gathered, state.layers.is_merged
-    legal = np.isfinite(gathered.outputs) | (np.isnan(gathered.outputs) & is_merged[:, None])
-    yield legal.all(), "gathered/outputs holds NaN or infinity"
+    outputs, may_pause = network.gathered.outputs, state.layers.kinds != kernel.GAUSSIAN
+    is_silent = np.isnan(outputs) & (may_pause | state.layers.is_merged)[:, None]
+    yield (np.isfinite(outputs) | is_silent).all(), "gathered/outputs holds NaN or infinity"
     yield (network.recent < m).all(), "recent holds a class that is not there"
     fits = len(network.scaler.first_rows) <= network.scaler.n_first
     yield fits, "the scaler keeps more rows than it has seen"
@@ -379,7 +379,7 @@ def _problems_of_progress(network: Network) -> Iterator[tuple[Any, str]]:
     is_sound = is_sound and errors - cut_errors <= rows - cut_rows
     yield is_sound, "the counters of progress/errors contradict each other"
     is_sound = rows <= network.n_rows and network.n_labels <= network.n_rows
-    if not network.is_stepwise:
+    if not network.structure_first:
         is_sound = is_sound and max(counts[kernel.ROWS], rows) <= network.n_labels
     is_sound = is_sound and counts[kernel.STEPS] <= network.n_chunks
     is_sound = is_sound and counts[kernel.SCORED] <= counts[kernel.ROWS]
