@@ -94,9 +94,8 @@ record: install  ## the benchmark of record: all systems on all streams, for hou
 	$(BIN)/python benchmarks/record.py $(ARGS)
 
 TABLE := $(BIN)/devfnn table --folder results/table --jobs 1 --format markdown
-results: install  ## the tables of results/: Table 1 of the paper, peers, ablations; for hours, goes on where it stopped
+results: install  ## the tables of results/: Table 1 of the paper, ablations; for hours, goes on where it stopped
 	$(TABLE) --output results/table1.md $(ARGS)
-	$(TABLE) --peers --seeds 1 --output results/peers.md $(ARGS)
 	$(TABLE) --ablations --output results/ablations.md $(ARGS)
 
 reading: install  ## speed of generators, and of a 1 GB CSV file against pyarrow's reader
