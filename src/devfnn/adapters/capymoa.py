@@ -30,7 +30,7 @@ NO_LABEL = -1
 
 
 class DEVFNN(OneByOne, Classifier):
-    """Deep evolving fuzzy neural network for streams that change.
+    """`devfnn.DEVFNN`: our own default, or `presets.paper()`, the published network.
 
     Instances are learned one by one. NaN is an absent value and left out. The labels of `model` are
     class indices.

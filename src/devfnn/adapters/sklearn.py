@@ -60,7 +60,7 @@ def _with_parameters(estimator: Estimator) -> Estimator:
 
 @_with_parameters
 class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
-    """Deep evolving fuzzy neural network for streams that change, with scikit-learn's interface.
+    """`devfnn.DEVFNN` with scikit-learn's interface.
 
     Rows are learned once, in the order given. `fit` starts anew and learns chunks of `chunk_rows`
     rows; `partial_fit` goes on and learns its rows as one chunk. Predictions are those of

@@ -196,7 +196,7 @@ def run_record(
         "rows_per_second": summary.rows_per_second,
         "events": summary.events,
         "event_log": [
-            event.to_dict() | {"chunk": each.index, "reason": event.explanation}
+            event.to_dict() | {"chunk": each.index, "explanation": event.explanation}
             for each in results
             for event in each.events
         ],

@@ -32,12 +32,11 @@ ClassNames = Mapping[Hashable, str]
 
 
 class DEVFNN:
-    """Deep evolving fuzzy neural network for streams that change.
+    """Classifier for streams that change: layers of readable rules that vote.
 
-    A network is a list of layers of rules that vote. The default (`presets.default()`) is one
-    configuration for all streams: rival layers, of which the best is kept at every drift. The
-    network of the paper, gaussian layers stacked by feature augmentation and grown on drift, is
-    `presets.paper()`. Both are configurations of this class.
+    The default is our own design, not the paper's network: rival layers of different kinds, of
+    which the best is kept at every drift. The published network, gaussian layers stacked by feature
+    augmentation and grown on drift, is `DEVFNN(presets.paper())`.
 
     Parameters
     ----------
