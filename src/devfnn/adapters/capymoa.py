@@ -126,7 +126,7 @@ class DEVFNN(OneByOne, Classifier):
 
 
 def _described(schema: Any) -> dict[str, Any]:
-    """A schema in plain words: what `Schema.from_custom` makes the same one of."""
+    """A schema as plain data, from which `Schema.from_custom` rebuilds it."""
     header = schema.get_moa_header()
     names = [str(header.attribute(place).name()) for place in range(header.numAttributes())]
     target = str(header.classAttribute().name())

@@ -24,7 +24,7 @@ class ModelEntry:
     """A model that can be made for a stream."""
 
     name: str
-    """What users call it."""
+    """Its name for users."""
     description: str
     """What it is, in one line."""
     make: Callable[..., Any]
@@ -40,7 +40,7 @@ class ModelEntry:
     needs_scaling: bool = False
     """Whether rows must be scaled for it: it neither does that itself nor does well without."""
     takes_gaps: bool = True
-    """Whether it is given rows with missing values; what it does with them is its own affair."""
+    """Whether it is given rows with missing values."""
 
 
 def make_model(
@@ -100,7 +100,7 @@ def _devfnn(
 
 
 def _labels_only(name: str, stream: Stream, config: object, seed: int, /, **options: Any) -> Any:
-    """A model that takes nothing."""
+    """A model without options."""
     for option in options:
         raise InputError(f"{name} has no option {option!r}; it has none")
     return Majority() if name == "majority" else NoChange()

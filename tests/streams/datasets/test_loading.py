@@ -391,8 +391,8 @@ def test_what_was_never_published_is_said():
     [
         ("weather", {"target": "binary"}, "target of weather must be one of class, not 'binary'"),
         ("kdd99", {"target": "x"}, "target of kdd99 must be one of attack, binary, family"),
-        ("weather", {"label": "target"}, "label is no option of a data set"),
-        ("weather", {"names": ["a"]}, "names is no option of a data set"),
+        ("weather", {"label": "target"}, "label is not an option of a data set"),
+        ("weather", {"names": ["a"]}, "names is not an option of a data set"),
         ("weather", {"ignore": "visibility"}, "ignore must be a list"),
         ("weather", {"ignore": ["target"]}, "weather has no feature 'target', only temp"),
         ("weather", {"ignore": [2]}, "weather has no feature 2"),
