@@ -94,8 +94,8 @@ def test_the_structure_is_reported_if_the_model_tells():
     (plain,) = iter_prequential(Majority(), chunks([0]))
     assert (plain.n_rules, plain.n_layers, plain.n_labels) == (None, None, 1)
     model = Counting()
-    (told,) = iter_prequential(model, chunks([0, 0, 0]))
-    assert (told.n_rules, told.n_layers, told.n_labels) == (7, 2, 1)
+    (result,) = iter_prequential(model, chunks([0, 0, 0]))
+    assert (result.n_rules, result.n_layers, result.n_labels) == (7, 2, 1)
 
 
 def test_labels_used_before_the_run_do_not_count():

@@ -251,14 +251,14 @@ CHANGES = {
 
 @pytest.mark.parametrize("order", list(itertools.permutations(CHANGES, 6))[::29])
 def test_changes_can_be_put_in_any_order(order):
-    def told(names):
+    def outcome_of(names):
         stream = stream_of(40, [3, 0, 9, 20])
         for name in names:
             stream = CHANGES[name](stream)
         chunks = [(rows_of(chunk), all_rows(chunk.labelled_parts())) for chunk in stream]
         return chunks, stream.n_rows, stream.classes, stream.feature_names
 
-    assert told(order) == told(CHANGES)
+    assert outcome_of(order) == outcome_of(CHANGES)
 
 
 def test_the_label_of_a_row_that_was_not_taken_never_comes():

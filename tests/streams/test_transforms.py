@@ -318,7 +318,7 @@ def twin_delayed(chunks, times, delay):
                 later = range(number, len(chunks))
                 come = next((k for k in later if shown[k] >= when + delay), len(chunks))
                 arrivals[number, place] = come
-    told = []
+    found = []
     for number, rows in enumerate([*chunks, []]):
         mask = [arrivals.get((number, place)) == number for place in range(len(rows))]
         late = [
@@ -326,11 +326,11 @@ def twin_delayed(chunks, times, delay):
             for (origin, place), come in sorted(arrivals.items())
             if come == number and origin < number
         ]
-        told.append(([r._replace(is_labelled=m) for r, m in zip(rows, mask, strict=True)], late))
-    return told if told[-1][1] else told[:-1]
+        found.append(([r._replace(is_labelled=m) for r, m in zip(rows, mask, strict=True)], late))
+    return found if found[-1][1] else found[:-1]
 
 
-def told(chunks):
+def outcome_of(chunks):
     """The same of real chunks."""
     return [(rows_of(c), rows_of(c.late) if c.late is not None else []) for c in chunks]
 
@@ -347,7 +347,7 @@ def test_labels_delayed_by_rows_come_as_soon_as_a_chunk_ends_and_never_before(so
     chunks, parts = chunks_of(source, size)
     delayed = list(transforms.delayed(iter(chunks), delay, in_rows=True))
     clock = pieces(list(range(len(source.rows))), size)
-    assert told(delayed) == twin_delayed(parts, clock, delay)
+    assert outcome_of(delayed) == twin_delayed(parts, clock, delay)
 
 
 DELAYS = {
@@ -364,7 +364,7 @@ def test_labels_delayed_by_time_come_as_soon_as_the_clock_says(data, clock, is_r
     chunks, parts = chunks_of(source, data.draw(st.integers(1, 12)))
     delayed = list(transforms.delayed(iter(chunks), delay, in_rows=False))
     clock_of = [[row.time for row in part] for part in parts]
-    assert told(delayed) == twin_delayed(parts, clock_of, delay)
+    assert outcome_of(delayed) == twin_delayed(parts, clock_of, delay)
 
 
 @given(source=tables(), size=st.integers(1, 12), delay=st.integers(0, 40))
