@@ -69,7 +69,7 @@ check: install  ## style, types and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: install  ## put the code in shape
+format: install  ## format the code
 	$(BIN)/ruff check --fix --exit-zero && $(BIN)/ruff format
 
 cover: install  ## lines that no test reaches, kernels included
@@ -90,13 +90,12 @@ adapters: install  ## rows predicted and learned one by one inside River and Cap
 select: install  ## candidates for the default on generated streams and the first fifth of each file
 	$(BIN)/python benchmarks/selection.py $(ARGS)
 
-record: install  ## the benchmark of record: all systems on all streams, for hours; goes on where it stopped
+record: install  ## the benchmark of record: all systems on all streams; takes hours, resumes where it stopped
 	$(BIN)/python benchmarks/record.py $(ARGS)
 
 TABLE := $(BIN)/devfnn table --folder results/table --jobs 1 --format markdown
-results: install  ## the tables of results/: Table 1 of the paper, peers, ablations; for hours, goes on where it stopped
+results: install  ## the tables of results/: Table 1 of the paper, ablations; takes hours, resumes where it stopped
 	$(TABLE) --output results/table1.md $(ARGS)
-	$(TABLE) --peers --seeds 1 --output results/peers.md $(ARGS)
 	$(TABLE) --ablations --output results/ablations.md $(ARGS)
 
 reading: install  ## speed of generators, and of a 1 GB CSV file against pyarrow's reader
@@ -109,7 +108,7 @@ docs: install  ## the documentation as a site, in site/index.html; makes its fig
 	$(BIN)/python docs/figures.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
-tutorials: install  ## run the code of the pages, and write down what it prints
+tutorials: install  ## run the code of the pages, and record its output
 	$(BIN)/python docs/pages.py --write
 
 build: install  ## a wheel in dist/

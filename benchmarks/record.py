@@ -275,8 +275,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.text.write_text(report(streams, summaries, found, about), encoding="utf-8")
     show(streams, summaries, found)
     n_new = sum(not each.was_there and each.result is not None for each in outcomes)
-    told = f"{n_new} of {len(cells)} runs were made now, {len(kept)} are kept."
-    console.print(f"{told} The report is {options.text}.")
+    summary = f"{n_new} of {len(cells)} runs were made now, {len(kept)} are kept."
+    console.print(f"{summary} The report is {options.text}.")
     return 1 if any(each.error for each in outcomes) else 0
 
 

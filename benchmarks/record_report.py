@@ -314,8 +314,8 @@ def stream_table(stream: RecordStream, summaries: Sequence[Summary]) -> Table:
 
 def _row(summary: Summary) -> dict[str, Any]:
     p = summary["p"]
-    told = None if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
-    return summary | {"p": told}
+    shown = None if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
+    return summary | {"p": shown}
 
 
 def overview(title: str, streams: Sequence[RecordStream], summaries: Sequence[Summary]) -> Table:

@@ -1,6 +1,7 @@
 """Candidates for the default on generated streams and on the first fifth of each file.
 
-Usage: python benchmarks/selection.py [--json FILE]; every row is the default with one change.
+Usage: python benchmarks/selection.py [--rows N] [--json FILE]; every row but the first is the
+default with at most one change.
 """
 
 import argparse
@@ -16,13 +17,13 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from devfnn import DEVFNN, Config
+from devfnn import DEVFNN, Config, GClass
 from devfnn.evaluation import Summary, iter_prequential
 from devfnn.types import Chunk
 from streams import FOLDS, data_folder, file_chunks
 
 CANDIDATES: dict[str, Config] = {
-    "one logistic rule": PLAIN.replace(initial_layers=1, growing=False),
+    "one logistic rule": GClass(PLAIN).config,
     "default": Config(),
     **{name: Config().replace(**changes) for name, changes in ABLATIONS.items()},
     "conflict threshold 0.95": Config().replace(labels__certainty=0.95),
@@ -55,13 +56,22 @@ def selection_streams() -> dict[str, list[Chunk]]:
     return streams
 
 
+def first_chunks(chunks: list[Chunk], rows: int | None) -> list[Chunk]:
+    """Chunks with about so many rows, two at least; all if no number is given."""
+    return chunks if rows is None else chunks[: max(2, rows // len(chunks[0].y))]
+
+
 def main() -> None:
     """Run all candidates on all streams, with online scaling."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=pathlib.Path, default=pathlib.Path("results/selection.json"))
+    parser.add_argument("--rows", type=int, help="at most so many rows of every stream")
     arguments = parser.parse_args()
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
-    console, streams = Console(width=180), selection_streams()
+    console = Console(width=180)
+    streams = {
+        name: first_chunks(chunks, arguments.rows) for name, chunks in selection_streams().items()
+    }
     rows: list[dict[str, Any]] = []
     for name, config in track(CANDIDATES.items(), "candidates", console=console, transient=True):
         scores = {

@@ -85,12 +85,12 @@ def main(n_rows: int) -> None:
                 model.learn(X, y)
                 if index % 100 == 0:
                     check(model)
-        told = ", ".join(f"{kind} {least:.2e}" for kind, least in check(model).items())
+        shown = ", ".join(f"{kind} {least:.2e}" for kind, least in check(model).items())
         seconds = time.perf_counter() - start
         print(
             f"{name}: {n_rows} rows in {seconds:.0f} s, accuracy {correct / n_rows:.4f}, "
             f"{model.n_rules} rules, {model.n_layers} layers, {model.nbytes} bytes; "
-            f"smallest eigenvalues: {told}"
+            f"smallest eigenvalues: {shown}"
         )
 
 

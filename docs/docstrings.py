@@ -1,4 +1,4 @@
-"""Docstrings as the site needs them: examples in the text as code, parameters told once."""
+"""Docstrings as the site needs them: examples in the text as code, parameters listed once."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Learning from data streams that change: DEVFNN, the deep evolving fuzzy neural network."""
+"""Learning from data streams that change, with rules; based on the network DEVFNN."""
 
 import importlib
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""The errors a user may meet. Each message says what is wrong and what to do."""
+"""The errors that users may see. Each message says what is wrong and what to do."""
 
 
 class InputError(ValueError):
@@ -10,7 +10,7 @@ class NotLearnedError(RuntimeError):
 
 
 class StorageError(ValueError):
-    """A file that is not a sound devfnn model."""
+    """A file that is not a valid devfnn model."""
 
 
 class DataError(ValueError):

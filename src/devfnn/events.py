@@ -13,7 +13,7 @@ _ACCEPTED: dict[Any, tuple[type, ...]] = {int: (int,), float: (float, int), str:
 """Types of values by the type of their field."""
 
 _SHARES = ("error_before", "error_after", "bound")
-"""Fields that are told in percent."""
+"""Fields that are shown in percent."""
 
 _KINDS: "dict[str, type[Event]]" = {}
 """All events by name."""
@@ -123,7 +123,7 @@ class RulePruned(Event):
 
 
 class FeatureOff(Event):
-    """A feature is left out: it says too little about the classes."""
+    """A feature is left out: it is not relevant enough to the classes."""
 
     feature: str
     score: float
@@ -156,7 +156,7 @@ class RangeChanged(Event):
 
 
 class FeatureAsleep(Event):
-    """A feature behaves like a clock, always leaving its range on one side: it is left out."""
+    """A feature grows or falls steadily, like a clock: it is left out."""
 
     feature: str
     escapes: int
@@ -165,7 +165,7 @@ class FeatureAsleep(Event):
 
 
 class FeatureAwake(Event):
-    """A feature that was constant or a clock has something to say."""
+    """A constant or steadily growing feature varies now and is used."""
 
     feature: str
     low: float
@@ -175,7 +175,7 @@ class FeatureAwake(Event):
 
 
 class LayersMerged(Event):
-    """Two layers said the same; one of them is left out from now on."""
+    """Two layers had the same output; one of them is left out from now on."""
 
     kept: int
     dropped: int
@@ -255,7 +255,7 @@ class CloudsChanged(Event):
 
 
 class LayerKept(Event):
-    """After a drift the best layer was kept as it was, for the day its concept returns."""
+    """After a drift the best layer was kept unchanged, in case its concept returns."""
 
     layer: int
     source: int
@@ -380,7 +380,7 @@ class UnitsSelected(Event):
 
 
 class UnitsAdded(Event):
-    """A task stayed too bad with the units there were, and got new ones (DEN)."""
+    """The loss of a task stayed too high, and it got new units (DEN)."""
 
     task: int
     loss: float

@@ -36,7 +36,7 @@ def choice(default: Any, meaning: str, symbol: str = "") -> Any:
 
 
 def check_names(kind: Any, names: Iterable[str]) -> None:
-    """Refuse names that are no field of a dataclass."""
+    """Refuse names that are not fields of a dataclass."""
     known = [field.name for field in dataclasses.fields(kind)]
     for name in names:
         if name not in known:

@@ -1,4 +1,4 @@
-"""What streams give to models and to whatever runs them."""
+"""Chunks: the data that streams pass to models."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -13,14 +13,14 @@ Labels = npt.NDArray[Any]
 class Chunk(NamedTuple):
     """Rows that arrive together, with their labels, and labels of earlier rows that arrive late.
 
-    What may be learned now, in order, is `lessons()`. Without hidden or delayed labels that is the
-    chunk itself.
+    `labelled_parts()` gives the rows that may be learned now, in order; without hidden or delayed
+    labels that is the chunk itself.
     """
 
     X: npt.NDArray[np.float64]
     """Features, (n_rows, n_features). NaN stands for a missing value."""
     y: Labels
-    """Labels, (n_rows,): the truth, for scoring. None stands for a label nobody knows."""
+    """Labels, (n_rows,): the truth, for scoring. None stands for an unknown label."""
     times: npt.NDArray[Any] | None = None
     """When each row came, (n_rows,): datetime64 or numbers; None for a stream without a clock."""
     labelled: npt.NDArray[np.bool_] | None = None
@@ -37,17 +37,17 @@ class Chunk(NamedTuple):
             None if self.labelled is None else self.labelled[index],
         )
 
-    def lessons(self) -> "Iterator[Chunk]":
-        """What may be learned after the chunk was predicted: late rows first, then its own.
+    def labelled_parts(self) -> "Iterator[Chunk]":
+        """Rows that may be learned after the chunk was predicted: late ones first, then its own.
 
-        Rows whose labels nobody knows are never among them.
+        Rows with unknown labels are never among them.
 
         >>> chunk = Chunk(np.eye(2), np.array([1, 0]), labelled=np.array([True, False]))
-        >>> [lesson.y.tolist() for lesson in chunk.lessons()]
+        >>> [part.y.tolist() for part in chunk.labelled_parts()]
         [[1]]
         """
         if self.late is not None:
-            yield from self.late.lessons()
+            yield from self.late.labelled_parts()
         own, may_learn = Chunk(self.X, self.y, self.times), self.may_learn()
         if not may_learn.all():
             own = own.rows(may_learn)

@@ -23,6 +23,6 @@ def test_an_adapter_without_its_library_says_what_to_install(library):
         timeout=120,
     )
     assert finished.returncode == 1
-    told = finished.stderr.strip().splitlines()[-1]
-    assert told.startswith(f"ImportError: devfnn.adapters.{library} needs ")
-    assert f"pip install 'devfnn[{library}]'" in told
+    message = finished.stderr.strip().splitlines()[-1]
+    assert message.startswith(f"ImportError: devfnn.adapters.{library} needs ")
+    assert f"pip install 'devfnn[{library}]'" in message

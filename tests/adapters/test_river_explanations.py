@@ -59,8 +59,8 @@ def test_a_row_is_explained_by_the_keys_of_its_features():
 
 def test_rules_description_and_history_are_those_of_the_model():
     model = learned(*rows())
-    told = [rule.text() for rule in model.rules()]
-    assert told == [rule.text() for rule in model.model.rules()] != []
+    texts = [rule.text() for rule in model.rules()]
+    assert texts == [rule.text() for rule in model.model.rules()] != []
     assert model.describe(terms=True) == model.model.describe(terms=True)
     assert model.history() == model.model.history()
     assert len(model.history()) > 0

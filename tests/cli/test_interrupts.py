@@ -274,11 +274,11 @@ def test_a_pipe_has_to_say_the_same_again_to_go_on(invoke, tmp_path, monkeypatch
 def test_ctrl_c_pressed_twice_within_a_chunk_leaves_nothing_behind(invoke, tmp_path, monkeypatch):
     learn = Prequential._learn
 
-    def pressed(loop, lessons):
+    def pressed(loop, batches):
         if loop.n_chunks == 3:
             press()
             press()
-        return learn(loop, lessons)
+        return learn(loop, batches)
 
     monkeypatch.setattr(Prequential, "_learn", pressed)
     files = ("--json", tmp_path / "a", "--save", tmp_path / "b", "--checkpoint", tmp_path / "c")

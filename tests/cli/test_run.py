@@ -85,7 +85,7 @@ def test_run_writes_json(invoke, tmp_path):
     assert 0.6 < report["accuracy_mean"] < 1.0
     assert report["per_chunk"]["accuracy"][0] is None
     assert {len(values) for values in report["per_chunk"].values()} == {16}
-    assert {"kind", "row", "chunk", "reason"} <= report["event_log"][0].keys()
+    assert {"kind", "row", "chunk", "explanation"} <= report["event_log"][0].keys()
     assert sum(report["events"].values()) == len(report["event_log"])
     assert (report["stream"], report["model"], report["preset"]) == ("sea", "devfnn", "default")
     assert (report["scaling"], report["is_complete"]) == ("online", True)

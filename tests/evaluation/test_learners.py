@@ -1,4 +1,4 @@
-"""Models of four libraries behind one face."""
+"""Models of four libraries behind one interface."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def stream(n_rows=600, chunk_rows=100, labels=("low", "high")):
     return from_arrays(X, y, feature_names=NAMES, chunk_rows=chunk_rows)
 
 
-def face(model, classes=("low", "high"), by_row=False):
+def wrapped(model, classes=("low", "high"), by_row=False):
     return adapted(model, by_row=by_row, feature_names=NAMES, classes=classes)
 
 
@@ -56,7 +56,7 @@ def test_train_alone_does_not_make_a_model_of_capymoa():
             """As in PyTorch."""
 
     with pytest.raises(InputError, match="Trainable cannot learn"):
-        face(Trainable())
+        wrapped(Trainable())
 
 
 # ---- models with learn
@@ -88,7 +88,7 @@ class ByRow(Native):
 
 
 def test_a_model_with_predict_alone_gives_labels():
-    said = face(Native()).predict(np.zeros((2, 3)))
+    said = wrapped(Native()).predict(np.zeros((2, 3)))
     assert (said.labels, said.probabilities) == (["low", "low"], None)
     results = list(iter_prequential(Native(), stream()))
     assert results[1].n_correct == (data(600)[1][100:200] == "low").sum()
@@ -96,7 +96,7 @@ def test_a_model_with_predict_alone_gives_labels():
 
 
 def test_probabilities_and_classes_may_be_lists_or_arrays():
-    said = face(WithProbabilities()).predict(np.zeros((2, 3)))
+    said = wrapped(WithProbabilities()).predict(np.zeros((2, 3)))
     assert said.labels is None
     assert said.classes == ["high", "low"]
     assert said.probabilities.tolist() == [[0.25, 0.75]] * 2
@@ -110,27 +110,27 @@ def test_probabilities_without_classes_are_not_asked_for():
         def predict_proba(self, X):
             raise AssertionError("of which classes?")
 
-    assert face(Nameless()).predict(np.zeros((1, 3))).labels == ["low"]
+    assert wrapped(Nameless()).predict(np.zeros((1, 3))).labels == ["low"]
 
 
 def test_learning_may_return_nothing():
-    assert face(Native()).learn(*data(3)) == ()
+    assert wrapped(Native()).learn(*data(3)) == ()
 
 
 def test_row_by_row_a_model_learns_by_rows_if_it_can():
     for by_row, verb in ((True, "learn_rows"), (False, "learn")):
         model = ByRow()
-        face(model, by_row=by_row).learn(*data(5))
+        wrapped(model, by_row=by_row).learn(*data(5))
         assert model.learned == [(verb, 5)]
     model = Native()
-    face(model, by_row=True).learn(*data(5))
+    wrapped(model, by_row=True).learn(*data(5))
     assert model.learned == [("learn", 5)]
 
 
 def test_a_model_that_cannot_ask_says_so():
-    assert face(Native()).wanted(np.zeros((2, 3))) is None
-    assert face(Native()).asks_itself is False
-    assert face(DEVFNN()).wanted(np.zeros((2, 3))).tolist() == [True, True]
+    assert wrapped(Native()).wanted(np.zeros((2, 3))) is None
+    assert wrapped(Native()).asks_itself is False
+    assert wrapped(DEVFNN()).wanted(np.zeros((2, 3))).tolist() == [True, True]
 
 
 # ---- River
@@ -157,7 +157,7 @@ def listening():
 def test_rivers_models_see_rows_with_the_names_of_features(listening):
     model = listening()
     X, y = data(3)
-    face(model).learn(X, y)
+    wrapped(model).learn(X, y)
     expected = [
         (dict(zip(NAMES, row, strict=True)), label)
         for row, label in zip(X.tolist(), y, strict=True)
@@ -176,8 +176,8 @@ def test_features_without_names_are_numbered(listening):
 def test_a_river_model_that_overrides_predict_one_is_taken_by_its_word(listening):
     model = listening()
     X, y = data(4)
-    face(model).learn(X, y)
-    assert face(model).predict(X).labels == [y[-1]] * 4
+    wrapped(model).learn(X, y)
+    assert wrapped(model).predict(X).labels == [y[-1]] * 4
     results = list(iter_prequential(listening(), stream(), Procedure(by_row=True)))
     n_repeated = (data(600)[1][1:] == data(600)[1][:-1]).sum()
     assert sum(each.n_correct for each in results) == n_repeated
@@ -186,7 +186,7 @@ def test_a_river_model_that_overrides_predict_one_is_taken_by_its_word(listening
 def test_a_river_classifier_is_taken_by_its_probabilities():
     naive_bayes = pytest.importorskip("river.naive_bayes")
     model = naive_bayes.GaussianNB()
-    learner = face(model)
+    learner = wrapped(model)
     assert learner.predict(np.zeros((2, 3))).labels == [None, None]
     assert learner.predict(np.zeros((2, 3))).probabilities is None
     X, y = data(50)
@@ -202,7 +202,7 @@ def test_a_river_classifier_is_taken_by_its_probabilities():
 
 def test_classes_that_a_river_model_learns_later_get_columns_of_their_own():
     naive_bayes = pytest.importorskip("river.naive_bayes")
-    learner = face(naive_bayes.GaussianNB())
+    learner = wrapped(naive_bayes.GaussianNB())
     X, _ = data(9)
     learner.learn(X[:3], np.array(["b"] * 3))
     assert learner.predict(X[:1]).classes == ["b"]
@@ -218,12 +218,12 @@ def test_a_pipeline_of_river_predicts_as_its_last_step_does(listening):
     pipeline = preprocessing.StandardScaler() | linear_model.LogisticRegression()
     source = stream(labels=(0, 1))
     assert accuracy(pipeline, source, Procedure(by_row=True)) > 0.85
-    said = face(pipeline, classes=(0, 1)).predict(data(4)[0])
+    said = wrapped(pipeline, classes=(0, 1)).predict(data(4)[0])
     assert set(said.classes) == {False, True}
     assert said.probabilities.shape == (4, 2)
     stubborn = preprocessing.StandardScaler() | listening()
-    face(stubborn).learn(*data(5))
-    assert face(stubborn).predict(data(2)[0]).labels == [data(5)[1][-1]] * 2
+    wrapped(stubborn).learn(*data(5))
+    assert wrapped(stubborn).predict(data(2)[0]).labels == [data(5)[1][-1]] * 2
 
 
 @pytest.mark.parametrize("labels", [(0, 1), (False, True)])
@@ -327,9 +327,9 @@ def test_a_model_of_scikit_learn_is_told_all_classes_in_advance():
 
     X, y = data(100)
     model = SGDClassifier(loss="log_loss", random_state=0)
-    face(model, classes=("low", "middle", "high")).learn(X, y)
+    wrapped(model, classes=("low", "middle", "high")).learn(X, y)
     assert sorted(model.classes_) == ["high", "low", "middle"]
-    said = face(model).predict(X)
+    said = wrapped(model).predict(X)
     assert said.labels is None
     assert said.classes == ["high", "low", "middle"]
     assert said.probabilities.shape == (100, 3)
@@ -346,7 +346,7 @@ def test_a_stream_without_classes_is_refused_for_scikit_learn():
 def test_a_class_that_scikit_learn_was_not_told_of_is_refused():
     from sklearn.naive_bayes import GaussianNB
 
-    learner = face(GaussianNB(), classes=("low", "high"))
+    learner = wrapped(GaussianNB(), classes=("low", "high"))
     with pytest.raises(InputError, match=r"GaussianNB cannot learn a class .*: 'other'"):
         learner.learn(np.zeros((2, 3)), np.array(["low", "other"]))
 
@@ -412,7 +412,7 @@ def naive_bayes():
     ],
 )
 def test_labels_of_the_stream_are_found_in_the_schema(naive_bayes, texts, labels, knows_classes):
-    learner = face(naive_bayes(*texts), classes=labels if knows_classes else ())
+    learner = wrapped(naive_bayes(*texts), classes=labels if knows_classes else ())
     X, y = data(300, labels=labels)
     learner.learn(X, y)
     said = learner.predict(X)
@@ -453,7 +453,7 @@ def test_a_model_of_capymoa_that_knows_nothing_says_nothing():
     model.schema = Schema.from_custom(
         features=[*NAMES, "class"], target="class", categories={"class": ["low", "high"]}
     )
-    said = face(model).predict(np.zeros((2, 3)))
+    said = wrapped(model).predict(np.zeros((2, 3)))
     assert said.labels == [None, None]
     assert np.isnan(said.probabilities).all()
     for unpredicted, expected in (("wrong", (0, 500)), ("skip", (0, 0)), ("first", None)):

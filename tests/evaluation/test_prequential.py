@@ -94,8 +94,8 @@ def test_the_structure_is_reported_if_the_model_tells():
     (plain,) = iter_prequential(Majority(), chunks([0]))
     assert (plain.n_rules, plain.n_layers, plain.n_labels) == (None, None, 1)
     model = Counting()
-    (told,) = iter_prequential(model, chunks([0, 0, 0]))
-    assert (told.n_rules, told.n_layers, told.n_labels) == (7, 2, 1)
+    (result,) = iter_prequential(model, chunks([0, 0, 0]))
+    assert (result.n_rules, result.n_layers, result.n_labels) == (7, 2, 1)
 
 
 def test_labels_used_before_the_run_do_not_count():
@@ -138,7 +138,7 @@ def test_predictions_of_the_wrong_shape_are_refused():
 # ---- hidden and delayed labels
 
 
-class Diary:
+class CallRecorder:
     """Predicts "a", but only after it learned; writes down the numbers of the rows it meets."""
 
     def __init__(self):
@@ -170,43 +170,43 @@ def rows(first, labels, labelled=None, late=None):
 
 
 def test_rows_with_hidden_labels_are_scored_but_not_learned():
-    diary = Diary()
+    recorder = CallRecorder()
     stream = [rows(0, "ab", [True, False]), rows(2, "aab", [False, True, False])]
-    first, second = iter_prequential(diary, stream)
-    assert diary.calls == [("learn", [0]), ("predict", [2, 3, 4]), ("learn", [3])]
+    first, second = iter_prequential(recorder, stream)
+    assert recorder.calls == [("learn", [0]), ("predict", [2, 3, 4]), ("learn", [3])]
     assert (first.n_correct, first.n_scored, first.chunk_rows) == (None, 0, 2)
     assert (second.n_correct, second.n_scored, second.accuracy) == (2, 3, 2 / 3)
 
 
 def test_late_labels_are_learned_after_the_prediction_and_before_the_rows_of_the_chunk():
-    diary = Diary()
+    recorder = CallRecorder()
     stream = [rows(0, "ab", [True, False]), rows(2, "aa", [True, False], late=rows(1, "b"))]
-    _, second = iter_prequential(diary, stream)
-    assert diary.calls == [("learn", [0]), ("predict", [2, 3]), ("learn", [1]), ("learn", [2])]
+    _, second = iter_prequential(recorder, stream)
+    assert recorder.calls == [("learn", [0]), ("predict", [2, 3]), ("learn", [1]), ("learn", [2])]
     assert [event.row for event in second.events] == [4, 4]  # by rows of the stream
 
 
 def test_nothing_is_predicted_before_something_was_learned():
-    diary = Diary()
+    recorder = CallRecorder()
     stream = [
         rows(0, "a", [False]),
         rows(1, "a", [False]),
         rows(2, "a", [False], late=rows(0, "a")),
         rows(3, "a", [False]),
     ]
-    results = list(iter_prequential(diary, stream))
-    assert diary.calls == [("learn", [0]), ("predict", [3])]
+    results = list(iter_prequential(recorder, stream))
+    assert recorder.calls == [("learn", [0]), ("predict", [3])]
     assert [result.n_correct for result in results] == [None, None, None, 1]
     assert [result.n_scored for result in results] == [0, 0, 0, 1]
     assert [result.n_rows for result in results] == [1, 2, 3, 4]
 
 
 def test_a_chunk_of_late_labels_only_is_learned_and_has_no_accuracy():
-    diary = Diary()
+    recorder = CallRecorder()
     stream = [rows(0, "aa"), rows(2, "a", [False]), rows(3, "", late=rows(2, "a")), rows(3, "")]
-    *_, last = results = list(iter_prequential(diary, stream))
+    *_, last = results = list(iter_prequential(recorder, stream))
     assert len(results) == 3
-    assert diary.calls[-1] == ("learn", [2])
+    assert recorder.calls[-1] == ("learn", [2])
     assert (last.index, last.chunk_rows, last.n_rows) == (2, 0, 3)
     assert (last.n_correct, last.n_scored, last.accuracy) == (None, 0, None)
     assert len(last.events) == 1
@@ -214,14 +214,14 @@ def test_a_chunk_of_late_labels_only_is_learned_and_has_no_accuracy():
 
 
 def test_labels_nobody_knows_are_neither_scored_nor_learned():
-    diary = Diary()
+    recorder = CallRecorder()
     stream = [
         rows(0, ["a", None]),
         rows(2, ["a", None, "b"], late=rows(1, [None])),
         rows(5, [None, None], late=rows(7, [None, "a"])),
     ]
-    results = list(iter_prequential(diary, stream))
-    learned = [numbers for verb, numbers in diary.calls if verb == "learn"]
+    results = list(iter_prequential(recorder, stream))
+    learned = [numbers for verb, numbers in recorder.calls if verb == "learn"]
     assert learned == [[0], [2, 4], [8]]
     assert [(each.n_correct, each.n_scored) for each in results] == [(None, 0), (1, 2), (None, 0)]
     assert [each.accuracy for each in results] == [None, 0.5, None]
@@ -229,9 +229,9 @@ def test_labels_nobody_knows_are_neither_scored_nor_learned():
 
 
 def test_to_predict_nothing_is_never_right():
-    diary = Diary()
-    diary.predict = lambda X: np.full(len(X), None)
-    _, second = iter_prequential(diary, [rows(0, "a"), rows(1, [None, "a"])])
+    recorder = CallRecorder()
+    recorder.predict = lambda X: np.full(len(X), None)
+    _, second = iter_prequential(recorder, [rows(0, "a"), rows(1, [None, "a"])])
     assert (second.n_correct, second.n_scored) == (0, 1)
 
 
@@ -383,19 +383,19 @@ def test_devfnn_row_by_row_is_devfnn_with_learn_one():
 
 
 def test_warm_up_chunks_are_learned_and_not_predicted():
-    diary = Diary()
+    recorder = CallRecorder()
     stream = [rows(2 * index, "aa") for index in range(4)]
-    results = list(iter_prequential(diary, stream, Procedure(warm_up_chunks=2)))
-    assert [verb for verb, _ in diary.calls] == ["learn", "learn", *["predict", "learn"] * 2]
+    results = list(iter_prequential(recorder, stream, Procedure(warm_up_chunks=2)))
+    assert [verb for verb, _ in recorder.calls] == ["learn", "learn", *["predict", "learn"] * 2]
     assert [each.n_scored for each in results] == [0, 0, 2, 2]
 
 
 def test_chunks_that_are_held_out_are_never_learned_and_others_never_predicted():
-    diary = Diary()
+    recorder = CallRecorder()
     stream = [rows(2 * index, "aa") for index in range(7)]
-    results = list(iter_prequential(diary, stream, Procedure(holdout_every=3)))
-    learned = [number for verb, each in diary.calls if verb == "learn" for number in each]
-    predicted = [number for verb, each in diary.calls if verb == "predict" for number in each]
+    results = list(iter_prequential(recorder, stream, Procedure(holdout_every=3)))
+    learned = [number for verb, each in recorder.calls if verb == "learn" for number in each]
+    predicted = [number for verb, each in recorder.calls if verb == "predict" for number in each]
     assert predicted == [4, 5, 10, 11]
     assert learned == [0, 1, 2, 3, 6, 7, 8, 9, 12, 13]
     assert [each.n_scored for each in results] == [0, 0, 2, 0, 0, 2, 0]
@@ -500,9 +500,9 @@ def test_devfnn_meets_a_class_that_the_stream_did_not_tell_of():
 
 
 def test_a_model_that_predicts_a_class_nobody_has_is_wrong():
-    diary = Diary()
-    diary.predict = lambda X: np.full(len(X), "never")
-    loop = Prequential(diary, [rows(0, "a"), rows(1, "ab")])
+    recorder = CallRecorder()
+    recorder.predict = lambda X: np.full(len(X), "never")
+    loop = Prequential(recorder, [rows(0, "a"), rows(1, "ab")])
     _, second = loop
     assert (second.n_correct, second.n_scored) == (0, 2)
     assert loop.scorer.codes.labels == ["a", "never", "b"]
@@ -513,7 +513,7 @@ def test_a_model_that_predicts_a_class_nobody_has_is_wrong():
     [("wrong", [(None, 0), (1, 3)]), ("skip", [(None, 0), (1, 1)]), ("first", [(1, 2), (2, 3)])],
 )
 def test_what_a_model_says_nothing_about_is_scored_as_the_procedure_says(unpredicted, expected):
-    class Shy(Diary):
+    class Shy(CallRecorder):
         def predict(self, X):
             super().predict(X)
             return np.array(["a", None, None][: len(X)], object)
@@ -595,7 +595,7 @@ def test_devfnn_keeps_to_a_label_budget():
 
 
 class Eventful(NearestMean):
-    """An event for every row it learns, by its own count, and one for the whole lesson."""
+    """An event for every row it learns, by its own count, and one for the whole batch."""
 
     def __init__(self, n_rows=None):
         super().__init__()
@@ -669,7 +669,7 @@ def test_events_of_a_model_from_a_file_tell_rows_of_the_new_stream(tmp_path):
 # ---- storing
 
 
-def told(results):
+def comparable(results):
     """All that is the same in equal runs."""
     return [
         (
@@ -721,7 +721,7 @@ def test_a_loop_that_is_restored_goes_on_identically(procedure):
         other = Prequential(pickle.loads(model), stream, procedure)
         other.restore(json.loads(plain), arrays)
         assert other.n_chunks == n_done
-        assert told(other) == told(whole[n_done:]), n_done
+        assert comparable(other) == comparable(whole[n_done:]), n_done
         assert other.scorer.auc == loop.scorer.auc
         assert other.scorer.codes.labels == loop.scorer.codes.labels
 
@@ -735,7 +735,7 @@ def test_a_loop_is_restored_also_for_a_model_that_does_not_count_its_rows():
             state, model = loop.state(), pickle.dumps(vars(loop.model))
     vars(other.model).update(pickle.loads(model))
     other.restore(*state)
-    assert told(other) == told(whole[5:])
+    assert comparable(other) == comparable(whole[5:])
 
 
 def test_a_loop_goes_on_where_its_iteration_was_left():
@@ -746,12 +746,12 @@ def test_a_loop_goes_on_where_its_iteration_was_left():
         if len(first) == 5:
             break
     assert loop.is_between_chunks
-    assert told(first + list(loop)) == told(whole)
+    assert comparable(first + list(loop)) == comparable(whole)
     assert list(loop) == []
 
 
 def test_a_loop_that_is_broken_within_a_chunk_says_so():
-    class Broken(Diary):
+    class Broken(CallRecorder):
         def learn(self, X, y):
             if len(self.calls) > 2:
                 raise KeyboardInterrupt

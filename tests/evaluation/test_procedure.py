@@ -368,11 +368,11 @@ def test_late_rows_are_learned_where_their_labels_come():
 @pytest.mark.parametrize("procedure", [Procedure(), Procedure(by_row=True, delay=7)])
 @pytest.mark.parametrize("n_turns", [0, 1, 3, 5])
 def test_turns_that_are_skipped_leave_the_others_as_they_are(procedure, n_turns):
-    def told(planned):
+    def summary(planned):
         return [
             [(numbers(step.before), numbers(step.after)) for step in steps] for _, steps in planned
         ]
 
     source = numbered(23, 5)
-    whole = told(turns(source, procedure, NAMES))
-    assert told(skipped(turns(source, procedure, NAMES), n_turns)) == whole[n_turns:]
+    whole = summary(turns(source, procedure, NAMES))
+    assert summary(skipped(turns(source, procedure, NAMES), n_turns)) == whole[n_turns:]

@@ -322,25 +322,26 @@ def test_labels_that_a_model_used_before_do_not_count():
     assert all(0 <= used <= 250 for used in record["per_chunk"]["labels"])
 
 
-def test_every_event_is_told_with_its_chunk_and_its_reason(drifting):
+def test_every_event_is_reported_with_its_chunk_and_its_explanation(drifting):
     results, record = drifting
     log = record["event_log"]
     assert len(log) == sum(record["events"].values()) > 5
     assert {each["kind"] for each in log} == set(record["events"])
     for each in log:
-        assert each["reason"] and "{" not in each["reason"]
+        assert each["explanation"] and "{" not in each["explanation"]
         chunk = each["chunk"]
         assert 250 * chunk <= each["row"] <= 250 * (chunk + 1)
     drift = next(each for each in log if each["kind"] == "DriftFound")
     event = next(e for r in results for e in r.events if isinstance(e, DriftFound))
-    assert drift == event.to_dict() | {"chunk": drift["chunk"], "reason": event.explanation}
+    assert drift == event.to_dict() | {"chunk": drift["chunk"], "explanation": event.explanation}
 
 
-def test_the_reason_of_a_pruned_rule_stays_in_its_explanation():
+def test_the_explanation_of_a_pruned_rule_leaves_its_reason():
     event = RulePruned(5, 0, 1, "significance", 0.01, 0.02, 0.3, -1)
     results = [ChunkResult(0, 10, 10, None, 0, (event,), 0.0, 0.1)]
     (entry,) = run_record(results, classes=[])["event_log"]
-    assert "significance 0.01" in entry["reason"]
+    assert entry["reason"] == "significance"
+    assert "significance 0.01" in entry["explanation"]
 
 
 def test_what_was_not_measured_is_none_in_the_record():

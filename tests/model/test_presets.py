@@ -137,10 +137,10 @@ def changing_relevance() -> tuple[Floats, Ints]:
     return X, y
 
 
-Told = tuple[list[Event], Floats]
+Outcome = tuple[list[Event], Floats]
 
 
-def told(config: Config, X: Floats, y: Ints) -> Iterator[Told]:
+def outcomes(config: Config, X: Floats, y: Ints) -> Iterator[Outcome]:
     """Events of every chunk, and what is predicted of it once it is learned."""
     model = DEVFNN(config)
     for rows, labels in chunks(X, y):
@@ -159,10 +159,10 @@ SCENES = {
 
 
 @functools.cache
-def as_printed(scene: str) -> list[Told]:
-    """What the network of a scene tells as it is."""
+def as_printed(scene: str) -> list[Outcome]:
+    """Outcomes of the network of a scene as it is."""
     config, stream = SCENES[scene]
-    return list(told(config, *stream))
+    return list(outcomes(config, *stream))
 
 
 def events_of(scene: str) -> list[Event]:
@@ -171,9 +171,9 @@ def events_of(scene: str) -> list[Event]:
 
 
 def changes_something(**changes: Any) -> bool:
-    """Whether predictions or events differ in a scene; all are told side by side until then."""
+    """Whether predictions or events differ in a scene; all run side by side until then."""
     pairs = [
-        zip(told(config.replace(**changes), *stream), as_printed(scene), strict=True)
+        zip(outcomes(config.replace(**changes), *stream), as_printed(scene), strict=True)
         for scene, (config, stream) in SCENES.items()
     ]
     return any(

@@ -388,7 +388,7 @@ def test_all_inputs_can_be_named_in_their_order():
 
 
 def test_no_input_needs_to_be_named():
-    assert wide_rule(3).text(most=0).startswith("IF 3 inputs are right THEN")
+    assert wide_rule(3).text(most=0).startswith("IF 3 conditions hold THEN")
 
 
 def test_of_many_classes_the_most_likely_are_named_and_the_rest_counted():

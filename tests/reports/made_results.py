@@ -262,6 +262,6 @@ def _events(random, n_events: int, chunk_rows: int, drifts: list[int], n_chunks:
 
 
 def _explained(event: dict[str, Any]) -> dict[str, Any]:
-    """The event with its explanation as the reason, as runs write it."""
+    """The event with its explanation, as runs write it."""
     fields = {name: value for name, value in event.items() if name != "chunk"}
-    return event | {"reason": Event.from_dict(fields).explanation}
+    return event | {"explanation": Event.from_dict(fields).explanation}

@@ -113,7 +113,7 @@ def test_events_are_listed_with_their_reasons(run_page):
 
 def test_of_very_many_events_the_first_and_last_are_listed(undrawn):
     result = made_result(n_chunks=12)
-    event = {"kind": "RuleBorn", "layer": 0, "reason": "it is new to us"}
+    event = {"kind": "RuleBorn", "layer": 0, "explanation": "it is new to us"}
     result["event_log"] = [event | {"row": row, "chunk": 0} for row in range(MOST_EVENTS + 234)]
     result["events"] = {"RuleBorn": MOST_EVENTS + 234}
     events = Page(run_report(result)).section("Events")
@@ -190,7 +190,7 @@ def hostile_result():
     }
     result["per_class"][0] |= {"name": HOSTILE, "label": HOSTILE}
     result["event_log"] += [
-        {"kind": HOSTILE, "row": 1, "chunk": 0, "reason": HOSTILE + " again"},
+        {"kind": HOSTILE, "row": 1, "chunk": 0, "explanation": HOSTILE + " again"},
         {
             "kind": "FeatureOff",
             "row": 1,

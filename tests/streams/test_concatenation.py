@@ -93,7 +93,7 @@ def test_labels_of_several_kinds_stay_what_they_are():
 def test_labels_are_hidden_and_delayed_after_or_hidden_before():
     parts = [stream_of(6).hide_labels(1.0), stream_of(6, 100)]
     whole = concatenate(parts).delay_labels(rows=2).chunks(rows=6)
-    assert [numbers_of(c.lessons()) for c in whole] == [[], [100, 101, 102, 103], [104, 105]]
+    assert [numbers_of(c.labelled_parts()) for c in whole] == [[], [100, 101, 102, 103], [104, 105]]
 
 
 # ---- what it says of itself

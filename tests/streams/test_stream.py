@@ -204,13 +204,13 @@ def test_hidden_labels_can_still_be_scored():
     (chunk,) = stream_of(400).hide_labels(0.25, seed=1)
     assert chunk.y.tolist() == [number % 3 for number in range(400)]
     assert 0.2 < np.mean(~chunk.labelled) < 0.3
-    (lesson,) = chunk.lessons()
-    assert len(lesson.y) == chunk.labelled.sum()
+    (part,) = chunk.labelled_parts()
+    assert len(part.y) == chunk.labelled.sum()
 
 
 def learned(stream):
     """Numbers of the rows that can be learned, by chunk."""
-    return [numbers_of(chunk.lessons()) for chunk in stream]
+    return [numbers_of(chunk.labelled_parts()) for chunk in stream]
 
 
 def test_delayed_labels_come_with_later_chunks_and_the_rest_at_the_end():
@@ -251,14 +251,14 @@ CHANGES = {
 
 @pytest.mark.parametrize("order", list(itertools.permutations(CHANGES, 6))[::29])
 def test_changes_can_be_put_in_any_order(order):
-    def told(names):
+    def outcome_of(names):
         stream = stream_of(40, [3, 0, 9, 20])
         for name in names:
             stream = CHANGES[name](stream)
-        chunks = [(rows_of(chunk), all_rows(chunk.lessons())) for chunk in stream]
+        chunks = [(rows_of(chunk), all_rows(chunk.labelled_parts())) for chunk in stream]
         return chunks, stream.n_rows, stream.classes, stream.feature_names
 
-    assert told(order) == told(CHANGES)
+    assert outcome_of(order) == outcome_of(CHANGES)
 
 
 def test_the_label_of_a_row_that_was_not_taken_never_comes():
@@ -331,7 +331,7 @@ def test_nothing_is_read_before_it_is_needed_or_held_after_it(change, n_read):
 
 def test_a_stream_starts_anew_when_iterated_again_and_two_at_once_do_not_meet():
     stream = stream_of(60).shuffle(9).hide_labels(0.5).delay_labels(rows=4).chunks(rows=7)
-    passes = [[(rows_of(c), all_rows(c.lessons())) for c in stream] for _ in range(2)]
+    passes = [[(rows_of(c), all_rows(c.labelled_parts())) for c in stream] for _ in range(2)]
     assert passes[0] == passes[1]
     for one, other in zip(stream, stream, strict=True):
         assert rows_of(one) == rows_of(other)
@@ -350,9 +350,9 @@ WITH_DATES = table(numbered("ab", map(CLOCKS["date"], [0, 1]))).stream
         (lambda s: s.chunks(5, every=5), "chunks takes rows or every, one of them"),
         (lambda s: s.chunks(rows=0), "rows must be a whole number from 1 on, not 0"),
         (lambda s: s.chunks(rows=2.5), "rows must be a whole number from 1 on, not 2.5"),
-        (lambda s: s.chunks(every=0), "every must be a stretch of time above zero, not 0"),
-        (lambda s: s.chunks(every="1h"), "every must be a stretch of time above zero, not '1h'"),
-        (lambda s: s.chunks(every=-HOUR), "every must be a stretch of time above zero"),
+        (lambda s: s.chunks(every=0), "every must be a duration above zero, not 0"),
+        (lambda s: s.chunks(every="1h"), "every must be a duration above zero, not '1h'"),
+        (lambda s: s.chunks(every=-HOUR), "every must be a duration above zero"),
         (lambda s: s.take(-1), "n_rows must be a whole number from 0 on, not -1"),
         (lambda s: s.take("5"), "n_rows must be a whole number from 0 on"),
         (lambda s: s.skip(-1), "n_rows must be a whole number from 0 on, not -1"),
@@ -376,8 +376,8 @@ WITH_DATES = table(numbered("ab", map(CLOCKS["date"], [0, 1]))).stream
         (lambda s: s.delay_labels(), "delay_labels takes rows or time, one of them"),
         (lambda s: s.delay_labels(5, time=5), "delay_labels takes rows or time, one of them"),
         (lambda s: s.delay_labels(rows=-1), "rows must be a whole number from 0 on, not -1"),
-        (lambda s: s.delay_labels(time=-1), "time must be a stretch of time from zero on, not -1"),
-        (lambda s: s.delay_labels(time=float("inf")), "time must be a stretch of time"),
+        (lambda s: s.delay_labels(time=-1), "time must be a duration from zero on, not -1"),
+        (lambda s: s.delay_labels(time=float("inf")), "time must be a duration"),
         (lambda s: Stream(NAMES, (), s.blocks, chunk_rows=0), "chunk_rows must be a whole number"),
     ],
 )
@@ -443,7 +443,7 @@ def test_columns_of_other_libraries_are_labels_too():
 def test_unknown_labels_are_not_learned():
     stream = from_arrays(np.zeros((3, 1)), ["a", None, "b"])
     assert stream.classes == ("a", "b")
-    assert [lesson.y.tolist() for lesson in next(iter(stream)).lessons()] == [["a", "b"]]
+    assert [part.y.tolist() for part in next(iter(stream)).labelled_parts()] == [["a", "b"]]
 
 
 def test_times_allow_chunks_by_time():

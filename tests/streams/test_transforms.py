@@ -318,7 +318,7 @@ def twin_delayed(chunks, times, delay):
                 later = range(number, len(chunks))
                 come = next((k for k in later if shown[k] >= when + delay), len(chunks))
                 arrivals[number, place] = come
-    told = []
+    found = []
     for number, rows in enumerate([*chunks, []]):
         mask = [arrivals.get((number, place)) == number for place in range(len(rows))]
         late = [
@@ -326,11 +326,11 @@ def twin_delayed(chunks, times, delay):
             for (origin, place), come in sorted(arrivals.items())
             if come == number and origin < number
         ]
-        told.append(([r._replace(is_labelled=m) for r, m in zip(rows, mask, strict=True)], late))
-    return told if told[-1][1] else told[:-1]
+        found.append(([r._replace(is_labelled=m) for r, m in zip(rows, mask, strict=True)], late))
+    return found if found[-1][1] else found[:-1]
 
 
-def told(chunks):
+def outcome_of(chunks):
     """The same of real chunks."""
     return [(rows_of(c), rows_of(c.late) if c.late is not None else []) for c in chunks]
 
@@ -347,7 +347,7 @@ def test_labels_delayed_by_rows_come_as_soon_as_a_chunk_ends_and_never_before(so
     chunks, parts = chunks_of(source, size)
     delayed = list(transforms.delayed(iter(chunks), delay, in_rows=True))
     clock = pieces(list(range(len(source.rows))), size)
-    assert told(delayed) == twin_delayed(parts, clock, delay)
+    assert outcome_of(delayed) == twin_delayed(parts, clock, delay)
 
 
 DELAYS = {
@@ -364,24 +364,26 @@ def test_labels_delayed_by_time_come_as_soon_as_the_clock_says(data, clock, is_r
     chunks, parts = chunks_of(source, data.draw(st.integers(1, 12)))
     delayed = list(transforms.delayed(iter(chunks), delay, in_rows=False))
     clock_of = [[row.time for row in part] for part in parts]
-    assert told(delayed) == twin_delayed(parts, clock_of, delay)
+    assert outcome_of(delayed) == twin_delayed(parts, clock_of, delay)
 
 
 @given(source=tables(), size=st.integers(1, 12), delay=st.integers(0, 40))
 def test_every_label_arrives_exactly_once(source, size, delay):
     chunks, _ = chunks_of(source, size)
     delayed = transforms.delayed(iter(chunks), delay, in_rows=True)
-    learned = [row for chunk in delayed for row in all_rows(chunk.lessons())]
+    learned = [row for chunk in delayed for row in all_rows(chunk.labelled_parts())]
     assert sorted(row.features for row in learned) == [
         row.features for row in source.rows if row.is_labelled and row.label is not None
     ]
 
 
 @given(source=tables(), size=st.integers(1, 12))
-def test_a_delay_of_nothing_changes_no_lesson(source, size):
+def test_a_delay_of_nothing_changes_no_labels(source, size):
     chunks, _ = chunks_of(source, size)
     delayed = list(transforms.delayed(iter(chunks), 0, in_rows=True))
-    assert [all_rows(c.lessons()) for c in delayed] == [all_rows(c.lessons()) for c in chunks]
+    assert [all_rows(c.labelled_parts()) for c in delayed] == [
+        all_rows(c.labelled_parts()) for c in chunks
+    ]
 
 
 def test_a_delay_is_not_lost_in_rounding():
@@ -471,7 +473,7 @@ def test_a_long_delay_of_short_chunks_takes_no_time_for_every_row_that_waits():
 
 def test_a_label_renamed_to_none_is_not_learned():
     stream = sea(1000).relabel({1: None})
-    labels = {label for chunk in stream for lesson in chunk.lessons() for label in lesson.y}
+    labels = {label for chunk in stream for part in chunk.labelled_parts() for label in part.y}
     assert labels == {0}
     assert stream.classes == (0,)
 
@@ -490,7 +492,7 @@ def test_stretches_of_time_are_accepted(span):
 @pytest.mark.parametrize("zero", [0, 0.0, datetime.timedelta(0), np.timedelta64(0, "s")])
 def test_zero_is_a_stretch_of_time_only_where_it_makes_sense(zero):
     transforms.check_span("time", zero, or_zero=True)
-    with pytest.raises(InputError, match="every must be a stretch of time above zero, not "):
+    with pytest.raises(InputError, match="every must be a duration above zero, not "):
         transforms.check_span("every", zero)
 
 
@@ -512,7 +514,7 @@ def test_zero_is_a_stretch_of_time_only_where_it_makes_sense(zero):
     ],
 )
 def test_what_is_no_stretch_of_time_is_refused(span):
-    with pytest.raises(InputError, match="time must be a stretch of time from zero on, not"):
+    with pytest.raises(InputError, match="time must be a duration from zero on, not"):
         transforms.check_span("time", span, or_zero=True)
 
 

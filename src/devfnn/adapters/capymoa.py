@@ -30,7 +30,7 @@ NO_LABEL = -1
 
 
 class DEVFNN(OneByOne, Classifier):
-    """Deep evolving fuzzy neural network for streams that change.
+    """`devfnn.DEVFNN`: our own default, or `presets.paper()`, the published network.
 
     Instances are learned one by one. NaN is an absent value and left out. The labels of `model` are
     class indices.
@@ -126,7 +126,7 @@ class DEVFNN(OneByOne, Classifier):
 
 
 def _described(schema: Any) -> dict[str, Any]:
-    """A schema in plain words: what `Schema.from_custom` makes the same one of."""
+    """A schema as plain data, from which `Schema.from_custom` rebuilds it."""
     header = schema.get_moa_header()
     names = [str(header.attribute(place).name()) for place in range(header.numAttributes())]
     target = str(header.classAttribute().name())

@@ -41,7 +41,7 @@ _WAS_ASKED_FOR: ContextVar[bool] = ContextVar("was_asked_for", default=False)
 
 
 class DEVFNNClassifier(OneByOne, base.MiniBatchClassifier):
-    """Deep evolving fuzzy neural network for streams that change.
+    """`devfnn.DEVFNN`: our own default, or `presets.paper()`, the published network.
 
     Rows are learned one by one; `learn_many` is the same as `learn_one` in a loop. Features may
     come and go: what a row does not have, or has as None, NaN or NA, is left out, not guessed.

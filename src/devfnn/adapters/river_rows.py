@@ -37,7 +37,7 @@ class Features:
 
     @property
     def keys(self) -> list[Hashable]:
-        """What rows call the features, in the order of the columns."""
+        """Keys of the features in rows, in the order of the columns."""
         return list(self._places)
 
     def __len__(self) -> int:
@@ -57,7 +57,7 @@ class Features:
         return [self._name(key) for key in fresh]
 
     def _choose(self) -> None:
-        """Get ready to take the values of whole rows; a single one would come without its tuple."""
+        """Prepare a getter of whole rows; with a single feature it would not return a tuple."""
         if len(self._places) > 1:
             self._pick = operator.itemgetter(*self._places)
 
@@ -70,7 +70,7 @@ class Features:
         return name
 
     def whole_row(self, x: Mapping[Any, Any]) -> Sequence[float] | None:
-        """The values of a row that has all features and no other; None if it is not so simple."""
+        """The values of a row that has exactly the known features; None otherwise."""
         if self._pick is None or len(x) != len(self._places):
             return None
         try:

@@ -17,12 +17,12 @@ from devfnn.parameters import Section
 
 @contextlib.contextmanager
 def needs(library: str, extra: str) -> Iterator[None]:
-    """Say what to install where a library is not there; CapyMOA starts Java when it is imported."""
+    """Say what to install if a library is missing; CapyMOA starts Java when it is imported."""
     try:
         yield
     except (ImportError, RuntimeError, ValueError, OSError) as error:
-        told = f"devfnn.adapters.{extra} needs {library}: pip install 'devfnn[{extra}]'"
-        raise ImportError(f"{told} ({error})") from error
+        problem = f"devfnn.adapters.{extra} needs {library}: pip install 'devfnn[{extra}]'"
+        raise ImportError(f"{problem} ({error})") from error
 
 
 class Parameter(NamedTuple):
@@ -91,7 +91,7 @@ class ModelExplanations(abc.ABC):
 
 
 class OneByOne(ModelExplanations):
-    """The same for adapters that ask and teach a model one row after the other."""
+    """The same for adapters that use a model one row at a time."""
 
     _rows: SingleRows
 

@@ -60,7 +60,7 @@ def _with_parameters(estimator: Estimator) -> Estimator:
 
 @_with_parameters
 class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
-    """Deep evolving fuzzy neural network for streams that change, with scikit-learn's interface.
+    """`devfnn.DEVFNN` with scikit-learn's interface.
 
     Rows are learned once, in the order given. `fit` starts anew and learns chunks of `chunk_rows`
     rows; `partial_fit` goes on and learns its rows as one chunk. Predictions are those of
@@ -267,8 +267,8 @@ class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
             raise InputError("classes must be passed on the first call to partial_fit")
         every: npt.NDArray[Any] = known if classes is None else unique_labels(classes)
         if known is not None and not np.array_equal(every, known):
-            told = f"classes are {every.tolist()}, but were {known.tolist()} before"
-            raise InputError(f"{told}; leave them out, or start anew with a clone")
+            problem = f"classes are {every.tolist()}, but were {known.tolist()} before"
+            raise InputError(f"{problem}; leave them out, or start anew with a clone")
         return every
 
     @contextlib.contextmanager

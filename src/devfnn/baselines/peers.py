@@ -25,7 +25,7 @@ MOST_SEEDS = 2**31
 """Java's and NumPy's old generators take no larger seeds."""
 
 INSTALL = "pip install 'devfnn[bench]'"
-"""What brings all of these libraries."""
+"""How to install all of these libraries."""
 
 
 def make_peer(path: str, stream: Stream, config: object, seed: int, /, **options: Any) -> Any:
@@ -88,7 +88,7 @@ def provide_java() -> None:
 
 
 def _schema(owner: str, stream: Stream) -> Any:
-    """What CapyMOA wants to know of a stream; classes have the order of the stream's."""
+    """CapyMOA's schema of a stream; classes are in the order of the stream."""
     labels = [str(label) for label in stream.classes]
     if not labels:
         raise InputError(f"{owner} must know all classes beforehand, and the stream names none")

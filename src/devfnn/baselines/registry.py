@@ -24,7 +24,7 @@ class ModelEntry:
     """A model that can be made for a stream."""
 
     name: str
-    """What users call it."""
+    """Its name for users."""
     description: str
     """What it is, in one line."""
     make: Callable[..., Any]
@@ -40,7 +40,7 @@ class ModelEntry:
     needs_scaling: bool = False
     """Whether rows must be scaled for it: it neither does that itself nor does well without."""
     takes_gaps: bool = True
-    """Whether it is given rows with missing values; what it does with them is its own affair."""
+    """Whether it is given rows with missing values."""
 
 
 def make_model(
@@ -100,7 +100,7 @@ def _devfnn(
 
 
 def _labels_only(name: str, stream: Stream, config: object, seed: int, /, **options: Any) -> Any:
-    """A model that takes nothing."""
+    """A model without options."""
     for option in options:
         raise InputError(f"{name} has no option {option!r}; it has none")
     return Majority() if name == "majority" else NoChange()
@@ -166,7 +166,10 @@ def _peer(name: str, path: str, what: str, is_random: bool = True) -> ModelEntry
 
 
 _ENTRIES = (
-    _own("devfnn", "the deep evolving fuzzy neural network"),
+    _own(
+        "devfnn",
+        "our own default: rival layers of different kinds that vote; as published: devfnn@paper",
+    ),
     _own(
         "sdevfnn",
         "static DEVFNN as printed: three layers for good, in each as many rules as features",
@@ -184,7 +187,7 @@ _ENTRIES = (
     _of_table("pnn", "progressive neural network: a column for each task"),
     _of_table("den", "dynamically expandable network: units are added and split for each task"),
     _of_table("hat", "hard attention to the task: a network with gates for each task"),
-    _own("gclass", "one layer of it: evolving fuzzy rules", GClass, "stacked"),
+    _own("gclass", "one layer of the paper's kind: evolving fuzzy rules", GClass, "stacked"),
     _one_rule("rls", "least squares", "least_squares"),
     _one_rule("logistic", "logistic regression", "logistic"),
     _simple("majority", "the label that came most often so far"),

@@ -40,7 +40,7 @@ def shown_errors() -> Iterator[None]:
 
 
 def in_shell_words(message: str) -> str:
-    """Options of streams in a message as they are typed here.
+    """A message with options of streams as on the command line.
 
     >>> in_shell_words("use on_bad_row='skip', or label=None")
     'use --with on_bad_row=skip, or --label none'
@@ -97,7 +97,7 @@ def between_chunks() -> Iterator[Wrap]:
 def until_ctrl_c(
     chunks: Iterable[Any], do: Callable[[Any], object], through: Callable[..., Iterable[Any]] = iter
 ) -> bool:
-    """Do something with what becomes of every chunk; returns whether Ctrl-C was not pressed."""
+    """Apply a function to every result; returns whether Ctrl-C was not pressed."""
     try:
         with between_chunks() as wrap:
             for each in through(wrap(chunks)):

@@ -51,7 +51,7 @@ _MADE_UP = re.compile(r"x[0-9]+")
 
 @dataclasses.dataclass
 class StreamChoice:
-    """Which stream, as it is typed."""
+    """Options that name a stream."""
 
     name: str = typer.Argument(
         metavar="STREAM", help="A generator, a data set, a file, or - for a pipe."
@@ -110,7 +110,7 @@ def check_has_labels(settings: StreamSettings) -> None:
 
 
 def is_file(name: str) -> bool:
-    """Whether a name is that of a file or a pipe; only these can be told their label."""
+    """Whether a name is that of a file or a pipe; only these have a choice of label."""
     return name not in GENERATORS and name not in DATA_SETS
 
 

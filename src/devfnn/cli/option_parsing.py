@@ -1,4 +1,4 @@
-r"""Values as they are typed: `--set NAME=VALUE`, `--with NAME=VALUE`, and names between commas.
+r"""Option values: `--set NAME=VALUE`, `--with NAME=VALUE`, and names between commas.
 
 Parameters of `--set` have the plainest type that fits, and the model checks them: drift.every=20,
 clouds=none. Options of `--with` have the types of the stream's own signature: a text is a text, and

@@ -1,4 +1,4 @@
-"""What commands share: their options, consoles, and files tried before the work, whole after it."""
+"""What commands share: options, consoles, and output files checked before the work."""
 
 import contextlib
 import csv

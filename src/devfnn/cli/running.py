@@ -40,7 +40,7 @@ ALL_CORES = os.cpu_count() or 1
 
 @dataclasses.dataclass
 class RunChoice:
-    """Which rows of a stream, and how a run goes, as they are typed."""
+    """Options for the rows of a stream and the procedure of a run."""
 
     rows: inputs.Rows = None
     skip: inputs.Skip = 0
@@ -191,12 +191,12 @@ def run_all(
 
 
 class Commands(typer.core.TyperGroup):
-    """Commands that know what was typed."""
+    """Commands that keep their command line."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
     ) -> Any:
-        """Keep the words, for results and to go on."""
+        """Keep the words, for results and to continue."""
         typed = list(args)
         context = super().make_context(info_name, args, parent, **extra)
         context.meta[TYPED] = typed

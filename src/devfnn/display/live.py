@@ -127,7 +127,7 @@ class _Run:
         self._drifts += drifts_found(result)
 
     def facts(self) -> dict[str, str]:
-        """How it is doing."""
+        """Accuracy, size and speed so far."""
         n_correct = sum(result.n_correct or 0 for result in self._recent)
         now = _ratio(n_correct, sum(result.n_scored for result in self._recent))
         return {

@@ -1,4 +1,4 @@
-"""Tables of streams: lists of them, their first rows, and what they look like chunk by chunk."""
+"""Tables of streams: lists, first rows, and descriptions chunk by chunk."""
 
 import itertools
 import math

@@ -16,7 +16,7 @@ from devfnn.types import Labels
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Predictions:
-    """What a model predicts for rows."""
+    """Predictions for rows."""
 
     labels: Sequence[Any] | Labels | None
     """A label for each row, None where it predicts nothing; None for the most probable labels."""
@@ -54,7 +54,7 @@ class Learner(abc.ABC):
 def adapted(
     model: Any, feature_names: Sequence[str], classes: Sequence[Hashable], *, by_row: bool
 ) -> Learner:
-    """The model behind the common interface; its library is told by its methods.
+    """The model behind the common interface; its library is recognised by its methods.
 
     by_row: a model with `learn_rows` learns by that · feature_names: keys of rows for River ·
     classes: labels that may occur, which scikit-learn must know in advance
@@ -133,7 +133,7 @@ class _ScikitLearn(Learner):
         labels = y.tolist()
         if unknown := [each for each in labels if each not in self._known]:
             raise InputError(
-                f"{self._name} cannot learn a class it was not told of: {unknown[0]!r}"
+                f"{self._name} cannot learn a class that was not announced: {unknown[0]!r}"
             )
         self._model.partial_fit(X, np.array(labels, self._classes.dtype), classes=self._classes)
         return ()

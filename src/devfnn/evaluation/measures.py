@@ -29,7 +29,7 @@ class Tally:
     auc: float | None = None
     """Area under the curve: one class against the others, mean over classes."""
     silence: int | None = None
-    """The class that stands for rows of which the model said nothing, if there are any."""
+    """The class that stands for rows without a prediction, if there are any."""
 
     @property
     def n_classes(self) -> int:
@@ -187,7 +187,7 @@ def _ratios(parts: npt.NDArray[Any], wholes: npt.NDArray[Any]) -> Floats:
 
 
 def _gain(right: float, rival: float, most: float) -> float | None:
-    """How much of what a rival got wrong was got right; None if it got nothing wrong."""
+    """Share of a rival's errors that were avoided; None if it made none."""
     return _ratio(right - rival, most - rival)
 
 

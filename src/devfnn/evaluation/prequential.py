@@ -18,7 +18,7 @@ from devfnn.events import ClassAdded, Event, RuleBorn, RuleRecalled, RuleSplit
 from devfnn.types import Chunk
 
 OF_ONE_ROW = (RuleBorn, RuleRecalled, RuleSplit, ClassAdded)
-"""Events that a single row brings about."""
+"""Kinds of events caused by a single row."""
 
 SIZE_EVERY = 20
 """Chunks after which the size of a model is measured again, since that takes time."""
@@ -36,7 +36,7 @@ def iter_prequential(
     Chunks with neither rows nor labels of earlier rows are passed over.
 
     Of a stream with hidden or delayed labels all rows are predicted and scored, and those whose
-    labels have come are learned: `Chunk.lessons`. Nothing is predicted before something was
+    labels have come are learned: `Chunk.labelled_parts`. Nothing is predicted before something was
     learned. A label that is None is neither scored nor learned.
 
     The model is changed by what it learns. It is DEVFNN, or anything with `learn` and `predict`; a
@@ -55,7 +55,7 @@ def iter_prequential(
 
 
 class Prequential:
-    """The loop as an object, for those who want to look at it between chunks, or to store it.
+    """The loop as an object, to inspect it between chunks or to store it.
 
     Iterating goes on where it stands. Parameters as in `iter_prequential`.
     """
@@ -93,7 +93,7 @@ class Prequential:
     # ---- storing
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """Where the loop stands, without the model: plain data, and arrays."""
+        """State of the loop without the model: plain data, and arrays."""
         labels = self.scorer.codes.labels
         plain = {name: getattr(self, name) for name in COUNTERS} | {
             "labels": [each.item() if isinstance(each, np.generic) else each for each in labels],
@@ -103,7 +103,7 @@ class Prequential:
         return plain, self.scorer.state()
 
     def restore(self, plain: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
-        """Go on where another loop over the same stream stood, with the model it had by then."""
+        """Continue from the state of another loop over the same stream, with its model."""
         self.scorer.restore(plain["labels"], arrays)
         for name in COUNTERS:
             setattr(self, name, int(plain[name]))

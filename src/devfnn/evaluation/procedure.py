@@ -141,7 +141,7 @@ def turns(
 
 
 def skipped(planned: Iterator[Turn], n_turns: int) -> Iterator[Turn]:
-    """The turns after the first ones, which are taken without a model."""
+    """The turns after the first ones, which are skipped."""
     for _, steps in itertools.islice(planned, n_turns):
         collections.deque(steps, maxlen=0)
     return planned
@@ -164,7 +164,7 @@ def _steps(chunk: Chunk, n_before: int, by_row: bool, is_delayed: bool) -> Itera
     after = _own_batch(chunk, n_before)
     if chunk.late is not None:
         n_come = n_before + len(chunk.y)
-        after = [*(_late_batch(rows, n_come) for rows in chunk.late.lessons()), *after]
+        after = [*(_late_batch(rows, n_come) for rows in chunk.late.labelled_parts()), *after]
     *first, last = _single_rows(chunk) if by_row and len(chunk.y) else [chunk]
     yield from (Step([], row, []) for row in first)
     yield Step([], last, after)
@@ -220,7 +220,7 @@ class _Waiting:
         )
 
     def come(self, n_come: int, now: Any = None) -> list[Batch]:
-        """What is due now, or all: one batch, by the time labels are due, then by rows."""
+        """Rows whose labels are due, or all: one batch, ordered by due time, then by row."""
         found = self._rows.come(now)
         if found is None:
             return []
@@ -252,7 +252,7 @@ def _per_row(
 
 
 def _checked(name: str, values: Any, chunk: Chunk) -> npt.NDArray[Any]:
-    """What a function gave for a chunk, as NumPy has it: numbers, dates or stretches of time."""
+    """Values of a function for a chunk as an array: numbers, dates or durations."""
     found = np.asarray(values)
     if found.shape != chunk.y.shape:
         raise InputError(f"{name} must give one value for each row")

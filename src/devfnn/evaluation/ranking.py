@@ -34,13 +34,13 @@ class Ranking:
     friedman_p: float | None
     """Probability of such a statistic if all models were alike; None for two models."""
     critical_difference: float | None
-    """Nemenyi: mean ranks that differ by less cannot be told apart; None with another test."""
+    """Nemenyi: mean ranks that differ by less do not differ significantly; else None."""
     significance: float
     post_hoc: PostHoc
     p_values: _Pairs
     """Adjusted p of every pair, each pair once, in the order of `models`."""
     groups: tuple[tuple[str, ...], ...]
-    """Largest sets of two or more neighbours by rank that cannot be told apart, best first."""
+    """Largest sets of neighbours by rank that do not differ significantly, best first."""
 
     def p_value(self, one: str, other: str) -> float:
         """Adjusted p of a pair, in either order."""
@@ -50,7 +50,7 @@ class Ranking:
         return self.p_values[pair]
 
     def sentences(self) -> list[str]:
-        """What the tests say, in words."""
+        """Results of the tests as text."""
         lines = []
         if self.friedman_p is not None:
             lines.append(f"Friedman test over {self.n_streams} streams: p = {self.friedman_p:.3g}")
@@ -88,7 +88,7 @@ def rank(
     significance: float = 0.05,
     post_hoc: PostHoc = "nemenyi",
 ) -> Ranking:
-    """Rank models by their scores on the same streams, and say which can be told apart.
+    """Rank models by their scores on the same streams, and test which of them differ.
 
     Every model has one score for each stream, in the same order; higher is better. "nemenyi"
     compares mean ranks, all pairs at once. "wilcoxon-holm" compares the scores of every pair by the

@@ -49,7 +49,7 @@ class ChunkResult:
     feature_mask: tuple[bool, ...] | None = None
     """Which features are in use."""
     tally: Tally | None = dataclasses.field(default=None, compare=False)
-    """From which all measures of the chunk follow; None if no row was scored."""
+    """Sums from which all measures are computed; None if no row was scored."""
     auc_windowed: float | None = None
     """Area under the curve over the last chunks."""
 
@@ -61,7 +61,7 @@ class ChunkResult:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Summary:
-    """What a run came to. None stands for what could not be measured.
+    """Summary of a run. None stands for what could not be measured.
 
     >>> first = ChunkResult(0, 100, 100, None, 0, (), 0.0, 0.5)
     >>> later = ChunkResult(1, 100, 200, 80, 100, (), 0.1, 0.4)
@@ -196,7 +196,7 @@ def run_record(
         "rows_per_second": summary.rows_per_second,
         "events": summary.events,
         "event_log": [
-            event.to_dict() | {"chunk": each.index, "reason": event.explanation}
+            event.to_dict() | {"chunk": each.index, "explanation": event.explanation}
             for each in results
             for event in each.events
         ],
@@ -262,7 +262,7 @@ def _per_class(
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: functions by their names, and as text what JSON does not know."""
+    """A value for JSON: functions by their names, other unsupported values as text."""
     if callable(value):
         return getattr(value, "__name__", "a function")
     if isinstance(value, np.generic) and not isinstance(value, np.timedelta64):

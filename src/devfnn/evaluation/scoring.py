@@ -48,7 +48,7 @@ class Codes:
             self.code(label)
 
     def code(self, label: Hashable) -> int:
-        """The number of a label, a new one if need be."""
+        """The number of a label, a new one if necessary."""
         found = self._codes.setdefault(label, len(self.labels))
         if found == len(self.labels):
             self.labels.append(label)
@@ -155,7 +155,7 @@ class Scorer:
         return None if math.isnan(area) else area
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """All that is known but the labels, for `restore`."""
+        """The state without the labels, for `restore`."""
         return {name: array.copy() for name, array in self._arrays().items()}
 
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -169,7 +169,7 @@ class Scorer:
         }
 
     def restore(self, labels: Iterable[Hashable], state: dict[str, npt.NDArray[Any]]) -> None:
-        """Go on where another scorer stood."""
+        """Continue from the state of another scorer."""
         self.codes = Codes(labels)
         self._past, self._columns = None, ([], NOTHING)
         mine = self._arrays()
@@ -258,7 +258,7 @@ class ChunkPredictions:
         return np.concatenate(labels), joined, np.arange(n_classes)
 
     def _without_silence(self, predicted: Ints, unpredicted: str, truth: Ints) -> Ints:
-        """Where nothing is predicted, what the procedure makes of it."""
+        """Treat rows without a prediction as the procedure says."""
         if unpredicted == "first":
             return np.maximum(predicted, 0)
         is_silent = (predicted == SILENT) & (truth != UNSCORED)

@@ -1,4 +1,4 @@
-"""Where a run stands, in a file: killed at any moment, it goes on to the same result.
+"""Checkpoints: a run that is killed at any moment continues to the same result.
 
 A line that names the format, a checksum, and a safetensors file with the model as `storage` writes
 it, the scores so far, and everything else as JSON text. It is replaced at once or not at all, and
@@ -30,7 +30,7 @@ FIRST_LINE = b"devfnn checkpoint 2\n"
 """How every checkpoint of this format begins."""
 
 LARGEST_SHARE = 0.05
-"""Part of the time that writing checkpoints may take; they become rarer if it takes more."""
+"""Largest share of the time for writing checkpoints; they become rarer above it."""
 
 Tensors = dict[str, npt.NDArray[Any]]
 
@@ -65,7 +65,7 @@ class Checkpoint:
                 self.write(run)
 
     def write(self, run: Run) -> None:
-        """Store where the run stands."""
+        """Store the state of the run."""
         start = time.monotonic()
         try:
             write_whole(self.path, packed(run))
@@ -76,7 +76,7 @@ class Checkpoint:
 
 
 def packed(run: Run) -> bytes:
-    """Where a run stands, as the content of a checkpoint."""
+    """The state of a run, as the content of a checkpoint."""
     from safetensors.numpy import save
 
     plain, arrays = run.loop.state()

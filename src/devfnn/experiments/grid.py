@@ -38,7 +38,7 @@ MEASURED = (
     *("rows_per_second", "model_bytes", "label_fraction", "seconds_predict", "seconds_learn"),
     *("rules_mean", "layers_mean"),
 )
-"""What a comparison says of each run."""
+"""Keys of each run in a comparison."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """Of its file; the names of streams that are files get a code, to be told apart."""
+        """Of its file; names of streams that are files get a code, to be distinct."""
         name = self.settings.stream.name
         stream = re.sub(r"[^\w.-]", "_", pathlib.PurePath(name).stem)[:60]
         if stream != name:
@@ -73,7 +73,7 @@ class Cell:
 
 
 class Outcome(NamedTuple):
-    """What became of a cell."""
+    """Outcome of a cell."""
 
     cell: Cell
     result: Mapping[str, Any] | None
@@ -190,7 +190,7 @@ def _end_with_parent() -> None:
 
 
 def run_cell(cell: Cell, folder: pathlib.Path) -> Outcome:
-    """Run a cell, and write the result at once; whatever goes wrong is told, not raised."""
+    """Run a cell and write its result; errors are returned, not raised."""
     try:
         _warm_up(cell)
         run = Run(cell.settings)
@@ -214,7 +214,7 @@ def _warm_up(cell: Cell) -> None:
 
 
 def comparison_of(outcomes: Sequence[Outcome], *, post_hoc: PostHoc = "nemenyi") -> dict[str, Any]:
-    """What a grid came to, as plain data. Runs that failed are left out, and named."""
+    """Summary of a grid as plain data. Runs that failed are left out, and named."""
     models = list(dict.fromkeys(outcome.cell.model for outcome in outcomes))
     streams = list(dict.fromkeys(outcome.cell.settings.stream.name for outcome in outcomes))
     cells: list[dict[str, Any]] = [

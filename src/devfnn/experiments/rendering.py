@@ -44,7 +44,7 @@ class Column:
     """Whether numbers above 0 have a plus."""
 
     def text(self, row: Mapping[str, Any]) -> str:
-        """The value of a row, as one reads it.
+        """The value of a row as text.
 
         >>> column = Column("mean", "CR", spread="std", decimals=1, factor=100)
         >>> column.text({"mean": 0.917, "std": 0.05}), column.text({"mean": None})
@@ -72,7 +72,7 @@ class Table:
     rows: tuple[Mapping[str, Any], ...]
     """Values by key; None for what was not measured. Shares are in [0, 1]."""
     notes: tuple[str, ...] = ()
-    """What a reader must know, in sentences."""
+    """Notes below the table."""
     section: str | None = None
     """Key whose changes part the table, and whose value is not repeated."""
 
@@ -82,7 +82,7 @@ class Table:
             yield list(rows)
 
     def lines(self) -> Iterator[list[list[str]]]:
-        """Cells as one reads them, by sections and rows."""
+        """Cells as text, by sections and rows."""
         for rows in self.sections():
             yield [
                 [
@@ -116,7 +116,7 @@ class Table:
         return "\n".join([*parts, r"\bottomrule", r"\end{tabular}", ""])
 
     def to_markdown(self) -> str:
-        """A table as pages on code hosts have it; nothing in it is read as markup."""
+        """A Markdown table; nothing in it is read as markup."""
 
         def line(cells: Iterable[str]) -> str:
             return f"| {' | '.join(map(_in_markdown, cells))} |"

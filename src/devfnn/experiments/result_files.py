@@ -69,14 +69,14 @@ def read_results(paths: Iterable[Path]) -> list[Result]:
 
 
 NOT_OF_CONTENT = (InputError, DataError, ImportError, OSError)
-"""Errors that say what is wrong themselves."""
+"""Errors that are passed on unchanged."""
 
 
 @contextlib.contextmanager
 def refusing_malformed(
     what: object, passes: tuple[type[Exception], ...] = NOT_OF_CONTENT
 ) -> Iterator[None]:
-    """Say of whatever fails on the content of files that it is not as devfnn writes it.
+    """Turn errors caused by the content of files into a DataError.
 
     what: the files, as the message names them; passes: errors that stay as they are
     """

@@ -24,12 +24,12 @@ from devfnn.streams.stream import Stream
 from devfnn.types import Chunk
 
 NAMES: dict[type, str] = {DEVFNN: "devfnn", GClass: "gclass"}
-"""What models are called in results, if not by their classes."""
+"""Names of models in results, if not those of their classes."""
 
 OTHER_ROWS = "the rows are not those of the run that was stopped: it cannot go on with others"
 
 Watch = Callable[[Iterable[Chunk]], Iterable[Chunk]]
-"""Looks at chunks on their way to the model."""
+"""Called with chunks on their way to the model."""
 
 
 class Run:
@@ -165,7 +165,7 @@ def _measured(loop: Prequential, results: Sequence[ChunkResult], stream: Stream)
 
 
 def _get_ready(model: Any) -> None:
-    """Compile kernels before the clock runs, if that has to be done."""
+    """Compile kernels before timing starts, if necessary."""
     if isinstance(model, DEVFNN):
         from devfnn.model.compiling import ensure_compiled
 
@@ -186,7 +186,7 @@ def model_bytes(model: Any) -> int | None:
 
 
 class ChunkSource:
-    """The chunks of a run, with a fingerprint if somebody wants it."""
+    """The chunks of a run, with a fingerprint if requested."""
 
     def __init__(self, stream: Stream, start: Callable[[], Iterable[Chunk]]) -> None:
         self.feature_names: tuple[str, ...] = stream.feature_names
@@ -194,7 +194,7 @@ class ChunkSource:
         self.start = start
         self.expected: tuple[int, int] | None = None
         """Chunks of an earlier run, if any, and their fingerprint: DataError if these are others.
-        None if nobody wants a fingerprint."""
+        None if no fingerprint is requested."""
         self.n_chunks, self.fingerprint = 0, 0
 
     def __iter__(self) -> Iterator[Chunk]:

@@ -1,4 +1,4 @@
-"""All that a run depends on, as plain data: the stream, the model and the procedure."""
+"""Settings of a run as plain data: the stream, the model and the procedure."""
 
 import dataclasses
 import functools
@@ -19,10 +19,10 @@ from devfnn.streams.opening import open_stream
 from devfnn.streams.stream import Stream, from_arrays
 
 ENDLESS_ROWS = 100_000
-"""Rows taken of a stream without end when nobody says how many."""
+"""Rows taken of an endless stream by default."""
 
 LONGEST_DELAY = 2**62
-"""Labels that are delayed for longer come at the end all the same; sums of rows stay below 2^63."""
+"""Longest delay of labels; sums of rows stay below 2^63."""
 
 Progress = Callable[[int, int | None], object]
 
@@ -97,7 +97,7 @@ class StreamSettings:
         if stream.n_rows is not None:
             return stream.n_rows
         if self.name == STANDARD_INPUT:
-            raise InputError("a pipe cannot be cut into folds, since nobody knows its length")
+            raise InputError("a pipe cannot be cut into folds, since its length is unknown")
         return sum(len(block.y) for block in stream.blocks())
 
 
@@ -210,7 +210,7 @@ def difference(mine: dict[str, Any], theirs: dict[str, Any]) -> tuple[str, Any, 
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """What results are made with."""
+    """Versions that results are made with."""
     import importlib.metadata
     import platform
 

@@ -1,4 +1,4 @@
-"""The runs that tables are made of: systems of the paper, models users would take, ablations."""
+"""The runs of tables: systems of the paper, alternative models, ablations."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -12,21 +12,21 @@ from devfnn.experiments.tables import RIVALS
 from devfnn.model.presets import name_in_paper
 
 PAPER_STREAMS = tuple(name for name in PAPER_FOLDS if name != "susy")
-"""The streams of Table 1, as far as they are to be had; `susy` is the whole of SUSY."""
+"""The streams of Table 1, as far as available; `susy` is the whole of SUSY."""
 
 LONG = ("susy", "kdd99")
-"""Streams that are run with one seed only: so many rows tell models apart without more."""
+"""Streams that are run with one seed only, since they are long."""
 
 PEER_STREAMS = PAPER_STREAMS[:4]
 """Streams on which all models are run in reasonable time."""
 
 PAPER_MODELS = ("devfnn", "devfnn@paper", *RIVALS, "majority")
-"""The six systems of Table 1, two of them in two forms, and the floor that all must leave."""
+"""The six systems of Table 1, two of them in two forms, and the majority class."""
 
 _OTHER_LIBRARIES = tuple(name for name, entry in MODELS.items() if entry.extra == "bench")
 
 PEER_MODELS = (*PAPER_MODELS, "rls", "logistic", "no-change", *_OTHER_LIBRARIES)
-"""The same, and what a user would choose instead."""
+"""The same, and alternatives from other libraries."""
 
 SIZED = ("pnn", "den", "hat")
 """Models whose size Table 1 gives for each of its streams."""

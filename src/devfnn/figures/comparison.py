@@ -108,7 +108,7 @@ class _Diagram:
         above = 18.0 if difference is None else 44.0
         below = 10.0 + LEVEL * max((level + 1 for *_, level in self.bars), default=0)
         height = 2.0 * MARGIN + above + below + LINE * n_left + NOTE
-        self.ax, self.width, top, self.zoom = _sheet(ax, width, height)
+        self.ax, self.width, top, self.zoom = _axes_in_points(ax, width, height)
         self.axis = top - MARGIN - above
         self.first_name = self.axis - below - LINE / 2.0
         self.right = self.width - right
@@ -182,7 +182,9 @@ class _Diagram:
         self.text(self.width / 2.0, bottom, lines, color=style.GREY)
 
 
-def _sheet(ax: Axes | None, width: float, height: float) -> tuple[Axes, float, float, float]:
+def _axes_in_points(
+    ax: Axes | None, width: float, height: float
+) -> tuple[Axes, float, float, float]:
     """Axes in points, their width and height, and how much the diagram is scaled down to fit."""
     zoom = 1.0
     if ax is None:

@@ -1,4 +1,4 @@
-"""Rules over one feature or two, which are worth drawing, and the reasons of a prediction."""
+"""Rules over one feature or two, and contributions to a prediction."""
 
 import collections
 from collections.abc import Hashable, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""The first use on a machine compiles the kernels that are needed, and says so."""
+"""Compiles the kernels that are needed at the first use on a machine."""
 
 import logging
 
@@ -9,11 +9,11 @@ from devfnn.model.config import Config
 from devfnn.model.state import compiled_stores
 
 _ready: set[str] = set()
-"""What this process need not look at again."""
+"""What this process has compiled."""
 
 
 def ensure_compiled(config: Config | str) -> None:
-    """Compile once per machine, and tell the user why the first call is slow.
+    """Compile once per machine, and log why the first call is slow.
 
     config: that of a network; "fleet" or "nodes" for the kernels of fleets and of DSSCN
     """

@@ -1,4 +1,4 @@
-"""What a network knows and why it says what it says: as objects, in words, as plain data."""
+"""A network's rules and explanations: as objects, as text, as plain data."""
 
 import collections
 import dataclasses
@@ -34,10 +34,10 @@ NO_SAY = 1e-3
 """Share of the vote below which a kept layer only waits for its concept."""
 
 MOST_SLOPES = 3
-"""Inputs that are named with what they add."""
+"""Inputs whose slopes are named."""
 
 MOST_MERGERS = 10
-"""Mergers of layers that are told, and of rules, the newest."""
+"""Newest mergers that a description lists, of layers and of rules."""
 
 # ---- layers and features
 
@@ -73,7 +73,7 @@ def _state_of(network: Network, layer: int, share: float) -> str:
 
 
 def _name_of(network: Network, layer: int) -> str:
-    """What a layer is called."""
+    """Name of a layer."""
     layers = network.config.layers
     if layer < len(layers):
         return layers[layer].name
@@ -83,7 +83,7 @@ def _name_of(network: Network, layer: int) -> str:
 
 
 def _column_states(network: Network) -> list[str]:
-    """What every column is: in use, masked or asleep."""
+    """State of every column: in use, masked or asleep."""
     left_out = np.where(network.feature_mask, _kinds_of_sleep(network), MASKED)
     states: list[str] = np.where(network.used_features, IN_USE, left_out).tolist()
     return states
@@ -105,7 +105,7 @@ def _units_of(network: Network, labels: Sequence[Hashable], names: Sequence[str]
 
 
 def rules_of(network: Network, labels: Sequence[Hashable], names: Sequence[str]) -> list[Rule]:
-    """All rules in the user's units, those without a say for now as archived ones at the end."""
+    """All rules in the user's units; those that do not vote now are archived, at the end."""
     units, rules = _units_of(network, labels, names), list[Rule]()
     for layer, _, state, share in standings_of(network):
         if state != "merged":
@@ -120,7 +120,7 @@ def rules_of(network: Network, labels: Sequence[Hashable], names: Sequence[str])
 def explanation_of(
     network: Network, X: Floats, labels: Sequence[Hashable], names: Sequence[str]
 ) -> Explanation:
-    """What the network says of the only row of X, and why."""
+    """Explain the prediction for the only row of X."""
     units, probabilities, layers = _units_of(network, labels, names), np.zeros(len(labels)), []
     said = _said_by_all(network, network.inputs_of(X)[0])
     for layer, name, state, share in standings_of(network):
@@ -152,7 +152,7 @@ def explanation_of(
 
 
 def _said_by_all(network: Network, row: Floats) -> dict[int, Said]:
-    """What the live layers say, each with what those before it said."""
+    """Outputs of the live layers, each from the outputs before it."""
     said, m = dict[int, Said](), network.n_classes
     inputs = np.concatenate([row, np.full(network.sizes.layers * m, np.nan)])
     for layer in network.live_layers:
@@ -164,7 +164,7 @@ def _said_by_all(network: Network, row: Floats) -> dict[int, Said]:
 
 
 def _silence(network: Network, layer: int) -> Said:
-    """What an idle layer says: nothing."""
+    """The explanation of an idle layer: empty."""
     none, n, kind = np.zeros(network.n_classes), network.n_features, LOGITS
     if network.state.gaussians is not None and network.config.gaussian is not None:
         n = int(network.state.gaussians.n_inputs[layer, 0])
@@ -218,7 +218,7 @@ def leaning(rule: Rule) -> str:
 
 
 def _remark(rule: Rule) -> str:
-    """Which rule of its layer it is, and on how much it rests."""
+    """Number and rows of a rule."""
     archived = ", archived" if rule.is_archived else ""
     return f"[rule {rule.rule}, {formatting.rows(rule.n_rows)}{archived}]"
 
@@ -256,7 +256,7 @@ def _told(mergers: Sequence[Merger]) -> list[str]:
 
 
 def _heading(standing: Standing, n_rules: int, mergers: Sequence[Merger]) -> str:
-    """What a layer is, and its say."""
+    """Name and vote of a layer."""
     named = f"Layer {standing.layer}, {standing.name}"
     if standing.state == "merged":
         into = [each for each in mergers if (each.what, each.gone) == ("layer", standing.layer)]
@@ -301,7 +301,7 @@ def features_of(
     places = lags.columns_of(network.n_features, len(names), late).features.tolist()
     scaler, is_scaled = network.scaler, network.config.scaling == "online"
     states = _column_states(network)
-    if is_scaled:  # what is asleep is told as that here, also if it is masked
+    if is_scaled:  # a sleeping feature is reported as asleep, even if masked
         states = np.where(scaler.awake, states, _kinds_of_sleep(network)).tolist()
     features: list[dict[str, Any]] = []
     for name, place in zip(names, places, strict=True):

@@ -25,19 +25,18 @@ from devfnn.model.single_rows import SingleRows, as_row
 from devfnn.model.validation import Labels, as_labelled, as_labels, as_rows, as_weights
 
 MOST_RULES = 10
-"""Rules that a description names in a layer unless told otherwise."""
+"""Rules of a layer that a description lists by default."""
 
 ClassNames = Mapping[Hashable, str]
-"""What labels are called, where they are but numbers."""
+"""Display names for numeric labels."""
 
 
 class DEVFNN:
-    """Deep evolving fuzzy neural network for streams that change.
+    """Classifier for streams that change: layers of readable rules that vote.
 
-    A network is a list of layers of rules that vote. The default (`presets.default()`) is one
-    configuration for all streams: rival layers, of which the best is kept at every drift. The
-    network of the paper, gaussian layers stacked by feature augmentation and grown on drift, is
-    `presets.paper()`. Both are configurations of this class.
+    The default is our own design, not the paper's network: rival layers of different kinds, of
+    which the best is kept at every drift. The published network, gaussian layers stacked by feature
+    augmentation and grown on drift, is `DEVFNN(presets.paper())`.
 
     Parameters
     ----------
@@ -225,14 +224,14 @@ class DEVFNN:
     def _column_names(
         self, network: Network, labels: Sequence[Hashable] | None = None
     ) -> list[str]:
-        """Names of all columns: of features, and of the last labels if they are inputs."""
+        """Names of all columns: features, and the last labels if they are inputs."""
         called = labels if labels is not None else self._labels.classes
         if not self.config.lags:
             return self.feature_names
         return lags.names_of(network, self.feature_names, called, self._late)
 
     def add_features(self, names: Sequence[str]) -> None:
-        """Let features appear later; rows of the past count as not having them.
+        """Add features that appear later; earlier rows count as not having them.
 
         Needs `missing="skip"`, since a row without a feature must be allowed.
         """
@@ -251,7 +250,7 @@ class DEVFNN:
     # ---- ask for labels
 
     asks_before_learning = True
-    """Whether `wants_label` has an answer before anything was learned: experiments ask then."""
+    """Whether `wants_label` can be called before anything was learned."""
 
     def wants_label(self, X: Any) -> Flags:
         """Which rows are worth labelling, as the model stands; nothing is changed.
@@ -263,7 +262,7 @@ class DEVFNN:
         return self._wanted(X, spend=False)
 
     def ask(self, X: Any) -> Flags:
-        """Which rows to have labelled: as `wants_label`, but the budget is spent and it is logged.
+        """Which rows to label: as `wants_label`, but charges the budget and logs the queries.
 
         When labels come, in any order, `answer` with them.
 
@@ -296,14 +295,13 @@ class DEVFNN:
     def answer(self, X: Any, y: Any, weights: Any = None) -> list[Event]:
         """Learn labels that `ask` asked for, row by row, and return what changed in the structure.
 
-        They were paid for when they were asked for, and may come in any order. Labels that nobody
-        asked for do not belong here, but go to `learn`.
+        The budget was charged by `ask`. Labels may come in any order; others go to `learn`.
         """
         n_answers = len(self._as_rows(X))
         if n_answers > self.n_labels_owed:
             raise InputError(
                 f"{n_answers} answers, but {self.n_labels_owed} labels are owed; ask(X) first, or "
-                "learn(X, y, chosen=True) labels that nobody asked for"
+                "learn(X, y, chosen=True) other labels"
             )
         rows, labelled, fresh = self._checked(X, y, weights, True)
         self._budget[OWED] -= n_answers
@@ -316,12 +314,12 @@ class DEVFNN:
 
     @property
     def n_labels_owed(self) -> int:
-        """Labels that `ask` asked for and that were not answered yet."""
+        """Labels that `ask` requested and that were not answered yet."""
         return int(self._budget[OWED])
 
     @property
     def _budget(self) -> Ints:
-        """The label budget; until there is a network, one of its own."""
+        """The label budget; before there is a network, a separate one."""
         if self._network is not None:
             return self._network.budget
         if self._early_budget is not None:
@@ -329,7 +327,7 @@ class DEVFNN:
         return np.zeros(budget_size(self.config), np.int64)
 
     def _wanted(self, X: Any, spend: bool) -> Flags:
-        """Which rows are worth a label, inside the budget, which is spent if told."""
+        """Which rows are worth a label, within the budget; `spend` charges it."""
         if self._network is not None:
             return self._known().wanted(self._columns(X), spend)
         self._compile()
@@ -337,7 +335,7 @@ class DEVFNN:
         return in_budget(np.ones(len(self._as_rows(X)), np.bool_), budget, self.config)
 
     def _picked(self, X: Any, weights: Any) -> Flags:
-        """The rows of a chunk that the model takes inside its budget, before any label is read."""
+        """The rows of a chunk that the model takes within its budget, before any label is read."""
         rows = self._as_rows(X)
         picked = as_weights(weights, rows.shape[0]) > 0.0
         picked[picked] = self.wants_label(rows[picked])
@@ -427,7 +425,7 @@ class DEVFNN:
         return dict(plain(data))
 
     def explain(self, x: Any, class_names: ClassNames | None = None) -> Explanation:
-        """Why the model says what it says of one row: what layers, rules and features add to it.
+        """Explain the prediction for one row: what layers, rules and features contribute.
 
         Examples
         --------
@@ -461,19 +459,19 @@ class DEVFNN:
         return self._network
 
     def _compile(self) -> None:
-        """Have the kernels ready, the first time."""
+        """Compile the kernels at the first use."""
         if not self._is_compiled:
             ensure_compiled(self.config)
             self._is_compiled = True
 
     def _n_features(self) -> int | None:
-        """How many features a row has, as far as that is known."""
+        """Number of features, if known."""
         if self._network is not None:
             return self._network.sizes.features - self.config.lags * len(self._labels.classes)
         return len(self._names) if self._names is not None else None
 
     def _single_rows(self) -> SingleRows:
-        """The quick way for single rows; it knows nothing that the model does not."""
+        """Fast path for single rows; holds no state of its own."""
         self._rows = self._rows or SingleRows(self)
         return self._rows
 
@@ -538,7 +536,7 @@ class DEVFNN:
         return state_bytes(self._network)
 
     def save(self, path: Any) -> None:
-        """Write the model to a file, at once or not at all; see `devfnn.storage`."""
+        """Write the model to a file, atomically; see `devfnn.storage`."""
         from devfnn.storage import save
 
         save(self, path)
@@ -565,7 +563,7 @@ class DEVFNN:
 
 
 def _called(classes: Sequence[Hashable], class_names: ClassNames | None) -> list[Hashable]:
-    """What classes are called; raises InputError if two have one name."""
+    """Display names of classes; raises InputError if two have the same name."""
     labels: list[Hashable] = [(class_names or {}).get(label, label) for label in classes]
     if len(set(labels)) < len(labels):
         twice = next(label for label in labels if labels.count(label) > 1)

@@ -1,22 +1,21 @@
-"""Why a model says what it says of one row: layers, rules and features, in numbers that add up.
+"""Explanations of a prediction: layers, rules and features, in numbers that add up.
 
 Every layer has an output for each class, and `bias + sum of contributions = output` in each. A
 feature contributes what its value adds beyond a usual one: the mean of the rows of the rule that
 fires; in a stacked layer the centre of each rule; for clouds the mean of all clouds by their mass.
-The bias is what would be said of a usual row. A missing feature adds nothing to either. What an
+The bias is the output for a usual row. A missing feature adds nothing to either. What an
 output is depends on the layer (`LayerReasons.output_is`):
 
 - "logits": the layer's probabilities are their softmax. Lines, curves and boxes are logistic in the
   features and their squares, so that what a feature contributes is exact. In a stacked layer it is
   the mean over its rules by how strongly they fire.
-- "log probabilities": of clouds, and of stacked layers that average probabilities. A class is as
-  likely as its rules together: log sum exp(a) = sum r a + entropy of r, where r is the share of
-  each rule in the class. So a feature contributes the mean, by r, of what it adds to each rule's
-  a; the bias holds all that belongs to no single feature.
+- "log probabilities": of clouds. A class is as likely as its rules together: log sum exp(a) =
+  sum r a + entropy of r, where r is the share of each rule in the class. So a feature contributes
+  the mean, by r, of what it adds to each rule's a; the bias holds the rest.
 - "scores": of least squares. Negative ones count as 0, the others are divided by their sum.
 
-The vote is the mean of what the layers say, by their voting weights. It is of probabilities, while
-what speaks for a class is of outputs: where a vote is close, the two may differ.
+The vote is the mean of the layers' probabilities, by their voting weights, while contributions are
+to outputs: where a vote is close, the two may differ.
 """
 
 import dataclasses
@@ -35,17 +34,17 @@ LOGITS, LOG_PROBABILITIES, SCORES = "logits", "log probabilities", "scores"
 
 IN_USE, MISSING, MASKED = "in use", "missing", "masked"
 CONSTANT, LIKE_A_CLOCK = "asleep: constant", "asleep: like a clock"
-"""What a feature can be, seen from one row."""
+"""States of a feature in a row."""
 
 MOST_INPUTS, MOST_FIRED, LEAST_SHOWN = 6, 3, 0.005
-"""Inputs and fired rules that a text names for a layer, and how strongly these fired at least."""
+"""Most inputs and fired rules in the text of a layer, and least strength of these rules."""
 
 MOST_LABELS = 20
-"""Classes that a refusal names."""
+"""Classes that an error message names."""
 
 
 class FiredRule(NamedTuple):
-    """A rule that had a say in its layer."""
+    """A rule that fired."""
 
     rule: int
     """Its number in the layer, as in `rules` and events."""
@@ -54,7 +53,7 @@ class FiredRule(NamedTuple):
 
 
 class Said(NamedTuple):
-    """What a layer says of a row, and why, before its place in the vote is known."""
+    """Output of a layer for a row and its contributions, without its place in the vote."""
 
     output_is: str
     bias: Floats  # (m,)
@@ -66,7 +65,7 @@ class Said(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LayerReasons:
-    """What one layer says of a row, and why."""
+    """Output of one layer for a row, and its contributions."""
 
     layer: int
     """Its number, from 0, as in `rules` and events."""
@@ -83,13 +82,13 @@ class LayerReasons:
     inputs: tuple[str, ...]
     """Names of its inputs: features, then inputs from earlier layers, as "layer 0 says up"."""
     bias: Floats
-    """What it says of a usual row, (m,)."""
+    """Output for a usual row, (m,)."""
     contributions: Floats
     """What each input adds to the output of each class beyond its usual value, (n_inputs, m)."""
     output: Floats
     """bias + contributions.sum(axis=0), (m,)."""
     probabilities: Floats
-    """What it says of the classes, (m,); zeros if it says nothing."""
+    """Class probabilities, (m,); zeros if it does not predict."""
     votes: Floats
     """What it puts into the vote: its probabilities, or 1 for one class in a hard vote."""
 
@@ -98,7 +97,7 @@ class LayerReasons:
         return _against(self.contributions, place)
 
     def usually(self, place: int) -> float:
-        """What it says of a class in a usual row, less the mean of what it says of the others."""
+        """Output of a class for a usual row, less the mean of the others."""
         return float(_against(self.bias, place))
 
     def to_dict(self) -> dict[str, Any]:
@@ -109,7 +108,7 @@ class LayerReasons:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Explanation:
-    """What a model says of one row, and why; see the head of this module for what adds up."""
+    """A prediction and its contributions; the head of this module says what adds up."""
 
     labels: tuple[Hashable, ...]
     """The classes, in the order of all arrays."""
@@ -122,7 +121,7 @@ class Explanation:
     states: tuple[str, ...]
     """Of each column: in use, missing, masked or asleep. Only the first contribute."""
     layers: tuple[LayerReasons, ...]
-    """What the layers say, in the order of their numbers."""
+    """All layers, in the order of their numbers."""
 
     @property
     def label(self) -> Hashable:
@@ -176,7 +175,7 @@ class Explanation:
         }
 
     def text(self, label: Hashable | None = None, most: int = MOST_INPUTS) -> str:
-        """The explanation for a reader, of one class; None: of the predicted one."""
+        """The explanation of one class as text; None: of the predicted one."""
         place = self.place_of(label)
         about = formatting.named(self.labels[place])
         shares = zip(self.labels, self.probabilities.tolist(), strict=True)
@@ -230,7 +229,7 @@ def _against(values: Floats, place: int) -> Floats:
 
 
 def plain(data: Any) -> Any:
-    """Data for JSON: arrays as lists, None for every number that JSON does not know.
+    """Data for JSON: arrays as lists, None for numbers that are not finite.
 
     >>> plain({"a": np.array([1.0, np.inf]), "b": float("nan")})
     {'a': [1.0, None], 'b': None}

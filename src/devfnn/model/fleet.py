@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Fleet:
     """Many DEVFNN models at once, without Python per model: for thousands of small streams.
 
-    Every row says whose it is by an id, 0 up to `n_models` - 1. A model learns its rows one by one,
+    Every row has the id of its model, 0 up to `n_models` - 1. A model learns its rows one by one,
     as `DEVFNN.learn_rows` does, and knows nothing of the others but the scaling: with
     `scaling="online"` all share one map, made from the rows of all, since the streams of a fleet
     are of one kind. A model without rows finds all classes equally likely.
@@ -200,7 +200,7 @@ class Fleet:
                 start = due + 1
 
     def _checked(self, ids: Any, X: Any, y: Any, weights: Any) -> tuple[Ints, Rows]:
-        """Models and rows; the fleet is not touched until all is well."""
+        """Models and rows, checked before the fleet changes."""
         matrix = as_rows(X, self._names, self.n_features, self.config.missing)
         owners = as_ids(ids, len(matrix), self.n_models)
         row_weights = as_weights(weights, len(matrix))
@@ -239,7 +239,7 @@ class Fleet:
         learn_groups(self._states, groups, batch, *rest)
 
     def _change_map(self) -> None:
-        """Remake the shared scaling map, and carry all models that have learned over to it."""
+        """Remake the shared scaling map, and convert all models that have learned."""
         common, config = self._common, self.config
         is_settled, used = not common.scaler.first_rows.size, common.used_features
         change = common.scaler.remake()
@@ -259,7 +259,7 @@ def _mapped(state: State, change: Callable[[Any], Any]) -> State:
 
 
 def groups_of(ids: Ints) -> "Groups":
-    """Rows put together by model, in their order.
+    """Rows grouped by model, in their order.
 
     >>> groups_of(np.array([2, 0, 2]))
     Groups(models=array([0, 2]), bounds=array([0, 1, 3]), order=array([1, 0, 2]))

@@ -1,4 +1,4 @@
-"""What happened to the structure of a model so far: the newest events, and how many are gone."""
+"""History of the structure of a model: the newest events, and how many were dropped."""
 
 import collections
 import dataclasses
@@ -19,7 +19,7 @@ class History:
     n_dropped: int
     """Older events that are no longer kept."""
     since_row: int
-    """From this row on nothing is left out but what was dropped; 0 is the first row learned."""
+    """Row from which events were recorded; 0 is the first row learned."""
 
     def __iter__(self) -> Iterator[Event]:
         return iter(self.events)
@@ -48,7 +48,7 @@ class History:
 
 
 class Logbook:
-    """Where a model notes its events, or what it asked for."""
+    """Log of a model's events, or of its queries."""
 
     def __init__(
         self, newest: Iterable[Any] = (), n_noted: int = 0, since: int | None = None
@@ -58,18 +58,18 @@ class Logbook:
         self.since = since
 
     def begin(self, row: int) -> None:
-        """From this row on events are noted, unless they have been before."""
+        """Start recording at this row, unless it has started."""
         if self.since is None:
             self.since = row
 
     def note(self, events: Iterable[Any], row: int) -> None:
-        """Note what happened up to a row."""
+        """Append events up to a row."""
         for event in events:
             self.begin(min(event.row, row))
             self.newest.append(event)
             self.n_noted += 1
 
     def history(self, row: int) -> History:
-        """What is known, at a row."""
+        """The history, at a row."""
         since = row if self.since is None else self.since
         return History(tuple(self.newest), self.n_noted - len(self.newest), since)

@@ -1,4 +1,4 @@
-"""The last labels as inputs, for streams that go on as before (`Config.lags`).
+"""The last labels as inputs, for autocorrelated streams (`Config.lags`).
 
 Not in the paper. For every class and every lag a network has one more column: 1 if the label so
 many labels back was this class, 0 if it was another, 0.5 while there was none. A row sees the
@@ -22,12 +22,12 @@ from devfnn.model.network import Network
 from devfnn.model.rows import Rows
 
 UNKNOWN = 0.5
-"""What a column says while there was no label so far back."""
+"""Value of a column while there was no label so far back."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Columns:
-    """Which column of a network is what."""
+    """Columns of a network: features and labels."""
 
     features: Ints  # (n,) columns of the user's features
     labels: Ints  # (m * lags,) columns of the last labels: all lags of class 0, of class 1, ...
@@ -48,12 +48,12 @@ def columns_of(n_columns: int, n_features: int, late: tuple[int, ...]) -> Column
 
 
 def at_once(network: Network, X: Floats, late: tuple[int, ...]) -> Floats:
-    """Rows that come together: all see the labels known by now."""
+    """Rows of one batch: all see the labels known by now."""
     return _with_labels(network, X, np.tile(network.recent, (len(X), 1)), late)
 
 
 def one_by_one(network: Network, rows: Rows, labelled: Ints, late: tuple[int, ...]) -> Rows:
-    """Rows that come one after the other: each sees the labels before it."""
+    """Single rows: each sees the labels before it."""
     seen = seen_by_each(network.recent, rows.labels, labelled != UNLABELLED)
     return dataclasses.replace(rows, X=_with_labels(network, rows.X, seen, late))
 

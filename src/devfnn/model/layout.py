@@ -26,7 +26,7 @@ LEAST = 5e-324
 """The smallest positive number, as the lower end of ranges that exclude 0."""
 
 LARGEST_COUNT = 2**62
-"""Whole numbers beyond this have counted nothing; and one more row must not overflow."""
+"""Largest legal count; one more row must not overflow."""
 
 
 class Field(NamedTuple):
@@ -77,7 +77,7 @@ def carry_over(
 
 
 def numbers_for(kernel: Any, sections: tuple[Any, ...], **others: Any) -> Any:
-    """Parameters for kernels: those of sections that have the same name there, and others."""
+    """Parameters for kernels: fields of sections by name, and others."""
     for section in sections:
         for field in dataclasses.fields(section):
             if field.name in kernel._fields and field.name not in others:
@@ -93,5 +93,5 @@ def present(part: Part | None) -> Part:
 
 
 def n_contrasts(n_classes: int) -> int:
-    """Contrasts of classes in which splits are looked for: each halves the classes in its way."""
+    """Contrasts of classes used to search for splits: each divides the classes into two halves."""
     return max(1, min(3, (n_classes - 1).bit_length()))

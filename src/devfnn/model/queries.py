@@ -38,7 +38,7 @@ class Query(NamedTuple):
 def queries_of(
     network: Network | None, rows: Floats, wanted: Flags, budget: Ints, config: Config
 ) -> Iterator[Query]:
-    """What is being asked, and why. rows: as the network takes them · budget: as it was before"""
+    """Queries with their reasons. rows: as the network takes them · budget: as it was before"""
     first, places = int(budget[SEEN_ROWS]), np.flatnonzero(wanted)
     lefts = labels_left(budget, first + places, config)
     certainties, draws = (
@@ -56,7 +56,7 @@ def queries_of(
 
 
 def _reason(certainty: float, draw: float, network: Network, config: Config) -> str:
-    """Why a row was asked for; where it was for both, the weightier reason."""
+    """Why a row was asked for; of two reasons the more important one."""
     labels = config.labels
     if labels.choice == "all":
         return EVERY_ROW

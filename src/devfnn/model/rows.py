@@ -50,7 +50,7 @@ class Rows:
 
 @dataclasses.dataclass
 class Gathered:
-    """Rows learned one by one since the last structural step, and what the layers said before."""
+    """Rows learned one by one since the last structural step, with the layers' outputs before."""
 
     rows: Rows
     outputs: Floats  # (k, L, m); without rows if nothing needs them

@@ -12,7 +12,7 @@ from devfnn.arrays import Floats
 from devfnn.model.explanation import plain
 
 MOST_INPUTS = 8
-"""Inputs that a text names unless told otherwise."""
+"""Inputs that a text names by default."""
 
 MOST_CLASSES = 4
 """Classes that a text names; the others are counted."""
@@ -42,23 +42,22 @@ class Rule:
     covariance: Floats
     """How far it reaches, (n_inputs, n_inputs)."""
     probabilities: dict[Hashable, float]
-    """What it says at its own centre, by label, before any layer votes."""
+    """Its probabilities at its own centre, by label, before any layer votes."""
     n_rows: float
-    """Learned rows that it has won, by their weights: its support. Those of clouds fade."""
+    """Learned rows that it has won, by weight: its support. Of clouds these fade."""
     is_archived: bool = False
-    """Whether it waits to be recalled, and says nothing meanwhile."""
+    """Whether it waits to be recalled, and does not predict meanwhile."""
     voting_weight: float = 0.0
     """Share of its layer in the vote of the network."""
     ranges: Floats | None = None
-    """From where to where each input goes, (n_inputs, 2), as far as the model knows."""
+    """Known range of each input, (n_inputs, 2)."""
     bounds: Floats | None = None
-    """Between which values it holds, (n_inputs, 2), if its IF part is a box: low < x <= high."""
+    """Bounds, (n_inputs, 2), if its IF part is a box: low < x <= high."""
     age: int | None = None
     """Rows learned since it began or was recalled; None where that is not counted, as of clouds."""
     firing_share: float | None = None
-    """Share of the rows of its layer for which it fires; None before it is known. Of late in
-    stacked layers and, unless `forgetting` is off, of clouds; of boxes since the layer began anew,
-    which are the rows that it rests on."""
+    """Share of the rows of its layer for which it fires; None before it is known. Recent rows in
+    gaussian layers and, with their memory, in clouds; of boxes since the layer began anew."""
     slopes: Floats | None = None
     """What each input adds to the logit of each class (to its score, with least squares) from the
     lower to the upper end of its range, (n_inputs, m); None for clouds, which have no slopes."""
@@ -99,7 +98,7 @@ class Rule:
         return f"IF {condition} THEN {self._conclusion()}"
 
     def remark(self) -> str:
-        """Where the rule stands, and on how much it rests."""
+        """Its layer, its number and its rows."""
         archived = ", archived" if self.is_archived else ""
         return f"[layer {self.layer}, rule {self.rule}, {formatting.rows(self.n_rows)}{archived}]"
 
@@ -114,12 +113,12 @@ class Rule:
         return (TERMS[int(np.clip(3.0 * center, 0.0, 2.0))],)
 
     def _range(self, place: int) -> tuple[float, float]:
-        """Where the range of an input begins, and how wide it is."""
+        """Start and width of the range of an input."""
         low, high = self.ranges[place].tolist() if self.ranges is not None else (0.0, 1.0)
         return low, high - low if high > low else 1.0
 
     def _interval(self, place: int) -> tuple[float, float]:
-        """From where to where it holds: its box, or one spread around its centre."""
+        """Interval in which it holds: its box, or one spread around its centre."""
         if self.bounds is not None:
             return float(self.bounds[place, 0]), float(self.bounds[place, 1])
         center, spread = float(self.center[place]), float(self.spreads[place])
@@ -128,7 +127,7 @@ class Rule:
         return max(center - spread, 0.0), min(center + spread, 1.0)  # a probability
 
     def _conditions(self, most: int | None, terms: bool) -> list[str]:
-        """What must hold, with at most so many inputs named."""
+        """The condition, with at most so many inputs named."""
         parts = [self._condition(place, terms) for place in range(len(self.inputs))]
         named = [place for place, part in enumerate(parts) if part]
         n_more = 0 if most is None else max(len(named) - most, 0)
@@ -136,11 +135,11 @@ class Rule:
             spreads = self.spreads.tolist()
             named.sort(key=lambda place: spreads[place] / self._range(place)[1])
             named = named[:most]
-        rest = [f"{n_more:,} more" if named else f"{n_more:,} inputs are right"] if n_more else []
+        rest = [f"{n_more:,} more" if named else f"{n_more:,} conditions hold"] if n_more else []
         return [parts[place] for place in named] + rest
 
     def _condition(self, place: int, terms: bool) -> str:
-        """What must hold of an input; empty where all values will do."""
+        """The condition on an input; empty if it accepts all values."""
         name = self.inputs[place]
         if terms:
             held = self.terms_of(place)
@@ -153,7 +152,7 @@ class Rule:
         return f"{name} is about {value} ({low}{to}{high})"
 
     def _box_condition(self, place: int) -> str:
-        """Between which values the box has an input; empty if it does not bound it."""
+        """The bounds of the box on an input; empty if it has none."""
         (low, high), (_, width) = self._interval(place), self._range(place)
         below, above = (formatting.about(value, 0.1 * width)[0] for value in (low, high))
         if math.isfinite(low) and math.isfinite(high):

@@ -8,11 +8,10 @@ again and again, so that whatever was learned of its past values says nothing of
 When the map changes, `Change` says how, and kinds of layers rewrite their rules (`rebase`): with
 old = a * new + b per feature, the Chebyshev features of old and new values are related by a matrix,
 expanded(old) = expanded(new) @ basis, so that every output stays what it was. The prior of the
-weights (the cap of their variances) is rewritten too, or it would take what was learned of a small
-range for impossible in a large one. It may grow `WIDEST_PRIOR`-fold, which a fourfold range takes.
-Beyond that outputs change: what was known only of a corner of the new range would say wild things
-about the rest, so it fades into the prior. After a jump of more than a hundred widths at once, an
-input starts anew.
+weights (the cap of their variances) is rewritten too: what was learned on a small range needs a
+wider prior on a large one. It may grow `WIDEST_PRIOR`-fold, which a fourfold range takes. Beyond
+that outputs change: what was learned only in a corner of the new range would extrapolate badly, so
+it fades into the prior. After a jump of more than a hundred widths at once, an input starts anew.
 """
 
 import dataclasses
@@ -30,11 +29,11 @@ SETTLING_ROWS = 128
 FIRST_MAP = 4
 
 WIDEN_BY = 0.25
-"""Part of its new width that a widened range gets on top, so that ranges widen rarely."""
+"""Margin added to a widened range, as a share of its new width, so that ranges widen rarely."""
 
 
 WILD_BELOW, WILD_ABOVE = 0.5, 128.0
-"""Factors of a width beyond which nothing is carried over."""
+"""Ratio of new to old width beyond which nothing is carried over."""
 
 WIDEST_PRIOR = 1e4
 
@@ -49,7 +48,7 @@ class Change:
 
     @property
     def is_wild(self) -> Flags:
-        """Features whose old map was no map for the rows of today, so that they start anew."""
+        """Features whose range changed too much to convert; they start anew."""
         wild: Flags = (self.factors < WILD_BELOW) | (self.factors > WILD_ABOVE)
         return wild
 
@@ -94,7 +93,7 @@ class OnlineScaler:
 
     @property
     def awake(self) -> Flags:
-        """Features that have shown more than one value and are no clocks."""
+        """Features that vary and do not grow steadily."""
         awake: Flags = (self.width > 0.0) & ~self.is_clock
         return awake
 
@@ -125,7 +124,7 @@ class OnlineScaler:
         return int(watch(X, start, self.low, self.width, *outside, self.waking))
 
     def remake(self) -> Change:
-        """Make the map that is due, and say how the scaled values of the past change with it."""
+        """Make the map that is due; returns how scaled values of the past change with it."""
         from devfnn.kernels.ranges import CLOCK_ESCAPES
 
         old_low, old_width = self.low.copy(), self.width.copy()
@@ -140,7 +139,7 @@ class OnlineScaler:
         return Change(changed, self.width[changed] / width, shift / width)
 
     def _fit_first_rows(self) -> None:
-        """Cover the first rows, less what lies far outside their quantiles."""
+        """Cover the first rows, without outliers far from their quantiles."""
         for feature, column in enumerate(self.first_rows.T):
             values = column[~np.isnan(column)]
             if not values.size:
@@ -157,7 +156,7 @@ class OnlineScaler:
             self.first_rows = self.first_rows[:0]
 
     def _widen(self) -> None:
-        """Stretch the ranges that rows keep leaving, where they leave them; wake sleepers."""
+        """Widen the ranges that rows keep leaving, on that side; wake sleeping features."""
         from devfnn.kernels.ranges import OUTSIDE_SHARE, WAKING_ROWS
 
         for feature in np.flatnonzero((self.width == 0.0) & (self.waking > WAKING_ROWS)):

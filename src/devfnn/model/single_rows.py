@@ -1,7 +1,7 @@
 """Rows one at a time, for callers that have no more than one: as fast as the kernels allow.
 
 Working memory is made once, and a kernel is bound once to the types of what it is always called
-with: to look at thirty arrays before each call takes longer than the call.
+with: checking thirty arrays before each call takes longer than the call.
 """
 
 import functools
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from devfnn.model.devfnn import DEVFNN
 
 DRAWS = 1024
-"""Random numbers that are made at a time."""
+"""Random numbers drawn at a time."""
 
 
 def bound(kernel: Any, *arguments: Any) -> Callable[[], Any]:
@@ -45,7 +45,7 @@ def bound(kernel: Any, *arguments: Any) -> Callable[[], Any]:
 
 
 class OneRow:
-    """A network that is asked and taught one row after the other. names: of its features"""
+    """A network that predicts and learns one row at a time. names: of its features"""
 
     def __init__(self, network: Network, names: list[str]) -> None:
         from devfnn.kernels import network as kernels
@@ -69,7 +69,7 @@ class OneRow:
         self._catch_up()
 
     def serves(self, network: Any) -> bool:
-        """Whether this network can be asked here; if it has learned elsewhere, catches up."""
+        """Whether this network can be used here; synchronises if it has learned elsewhere."""
         is_own = network is self._network and network.state is self._state
         if not is_own or threading.get_ident() != self._thread:
             return False
@@ -78,14 +78,14 @@ class OneRow:
         return True
 
     def _catch_up(self) -> None:
-        """Take over what other ways of learning may have changed."""
+        """Reload what other ways of learning may have changed."""
         self._n_rows = self._network.n_rows
         self._steps = int(self._state.progress.counts[STEPS])
         self._read_map()
         self._draw_anew()
 
     def takes(self, values: Sequence[float]) -> bool:
-        """Take in a row for what is called next; False if it is none, or may be none."""
+        """Load a row; False if invalid."""
         if not are_sound(values) and not (self._may_lack and are_sound_or_absent(values)):
             return False
         try:
@@ -95,7 +95,7 @@ class OneRow:
         return True
 
     def probabilities(self) -> list[float]:
-        """Class probabilities of the row that was taken."""
+        """Class probabilities of the loaded row."""
         self._scale()
         self._predict()
         shares: list[float] = self._probabilities[0].tolist()
@@ -154,7 +154,7 @@ class OneRow:
 
 
 def plain_row(x: Any) -> Sequence[float] | None:
-    """A row as a list or tuple; None for what is neither that nor a vector."""
+    """A row as a list or tuple; None if it is neither of these nor a vector."""
     if isinstance(x, list | tuple):
         return x
     if isinstance(x, np.ndarray) and x.ndim == 1 and x.dtype.kind in "fiu":
@@ -179,7 +179,7 @@ def as_row(x: Any) -> Any:
 
 
 class SingleRows:
-    """A model that is asked and taught one row after the other.
+    """A model that predicts and learns one row at a time.
 
     Results are those of `DEVFNN.predict_proba` and `DEVFNN.learn_rows`, bit for bit, and so is what
     they refuse. The model may be used directly in between.
@@ -221,7 +221,7 @@ class SingleRows:
         return self.__dict__ | {"_fast": None}
 
     def _fast_path(self) -> OneRow | None:
-        """The quick way for the model as it stands, if there is one."""
+        """The fast path for the model as it stands, if there is one."""
         model, network = self.model, self.model._network
         fast = self._fast  # read once: another thread may put its own there meanwhile
         if fast is not None and fast.serves(network):

@@ -10,7 +10,7 @@ from devfnn.arrays import Flags, Floats, Ints
 
 
 class Units:
-    """Names and affine maps of the features in use, and what classes are called."""
+    """Names and affine maps of the features in use, and names of classes."""
 
     def __init__(
         self,
@@ -36,17 +36,17 @@ class Units:
 
     @property
     def ranges(self) -> Floats:
-        """From where to where each feature goes."""
+        """Range of each feature."""
         return np.stack([self.lows, self.lows + self.widths], axis=1)
 
     def input_names(self, n_inputs: int) -> list[str]:
-        """Names of features, then of what layers say."""
+        """Names of features, then of outputs of layers."""
         texts = formatting.distinct(self.labels) if n_inputs > len(self.all_names) else []
         said = (f"layer {layer} says {text}" for layer in itertools.count() for text in texts)
         return list(itertools.islice(itertools.chain(self.all_names, said), n_inputs))
 
     def input_maps(self, n_inputs: int) -> tuple[Floats, Floats]:
-        """Affine maps of features, then of what layers say: value = low + width * scaled value."""
+        """Affine maps of features, then of layers' outputs: value = low + width * scaled value."""
         lows, widths = np.zeros(n_inputs), np.ones(n_inputs)
         n_features = self.all_lows.size
         lows[:n_features], widths[:n_features] = self.all_lows, self.all_widths

@@ -1,4 +1,4 @@
-"""What comes in: rows to arrays, labels to class indices, all checked before a model changes."""
+"""Input validation: rows to arrays, labels to class indices, before a model changes."""
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
@@ -87,7 +87,7 @@ def check_values(rows: Floats, missing: str) -> None:
 
 
 def are_sound(values: Iterable[Any]) -> bool:
-    """Whether all values of a row are numbers of an allowed size; False too if there is a doubt.
+    """Whether all values of a row are numbers of an allowed size; False if not certain.
 
     >>> are_sound((1, True, 2.5)), are_sound((1.0, float("nan"))), are_sound(("1", 2.0))
     (True, False, False)

@@ -264,7 +264,7 @@ def _events(result: Result) -> Iterator[page.Part]:
             count(event.get("row")),
             count(event.get("chunk")),
             event_name(event["kind"]),
-            page.sentence(event.get("reason") or ""),
+            page.sentence(event.get("explanation") or ""),
         )
         for event in log
     ]

@@ -1,4 +1,4 @@
-"""Several streams as one: one after the other, or taking turns with drift between them."""
+"""Several streams as one: one after the other, or alternating with drift between them."""
 
 import dataclasses
 import functools
@@ -19,7 +19,7 @@ PLANNED_ROWS = 4096
 """Rows whose sources are drawn at a time; any number gives the same rows."""
 
 MIXING = 103
-"""Keeps these random numbers apart from others with the same seed."""
+"""Separates these random numbers from others with the same seed."""
 
 
 def concatenate(
@@ -36,7 +36,7 @@ def concatenate(
     the next stream begins to come in, or with `rows_per_concept`, after which it takes over again
     and again, the streams take turns: each goes on where it was left, and after the last
     comes the first again. The whole ends when the next row should come from a stream that has
-    none left. Of streams that take turns nobody knows how many rows come, unless all are endless,
+    none left. Streams that take turns have no known number of rows, unless all are endless,
     and drift positions are where they take turns, not those within them.
 
     During `width` rows both come, the new one more and more, as the seed decides: gradual drift.
@@ -133,7 +133,7 @@ def switched(starts: Sequence[Blocks], schedule: Schedule, seed: int) -> Iterato
 
 
 def _n_ready(ready: Mapping[int, Chunk], planned: Ints) -> int:
-    """How many of the planned rows are there before a source has to be read."""
+    """Number of planned rows that are available before a source has to be read."""
     n_ready = len(planned)
     for number in np.unique(planned).tolist():
         places = np.flatnonzero(planned == number)
@@ -144,7 +144,7 @@ def _n_ready(ready: Mapping[int, Chunk], planned: Ints) -> int:
 
 
 def _drawn(ready: dict[int, Chunk], planned: Ints) -> Chunk:
-    """The next row of each planned source, in this order, taken out of what is ready."""
+    """The next row of each planned source, in this order, taken from the available rows."""
     parts, places = [], []
     for number in np.unique(planned).tolist():
         rows, block = np.flatnonzero(planned == number), ready.pop(number)

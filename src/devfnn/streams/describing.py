@@ -22,7 +22,7 @@ class Description:
     class_counts: dict[Hashable, int]
     """Rows of each class; None stands for unknown labels."""
     n_present: Ints
-    """Values that are there, for each feature."""
+    """Number of values that are not missing, for each feature."""
     lows: Floats
     """Lowest value of each feature; NaN if all are missing."""
     highs: Floats
@@ -112,7 +112,7 @@ def describe(chunks: Iterable[Chunk]) -> Iterator[Description]:
 
 
 class Overview:
-    """A stream in so many descriptions at most: neighbours are put together as it goes on.
+    """A stream in at most so many descriptions: neighbours are merged as it goes on.
 
     >>> overview = Overview(most=4)
     >>> for chunk in [Chunk(np.zeros((10, 1)), np.zeros(10, int))] * 9:
@@ -127,7 +127,7 @@ class Overview:
         self.whole: Description | None = None
         """All chunks together; None before the first."""
         self.parts: list[Description] = []
-        """In order, each of as many chunks, but for the last, which may be of fewer."""
+        """In order, each of the same number of chunks, except the last, which may have fewer."""
         self._part_chunks = 1
 
     def add(self, description: Description) -> None:

@@ -35,7 +35,7 @@ def positions_before(positions: Iterable[int], n_rows: int) -> tuple[int, ...]:
 
 
 def moved_positions(positions: Positions, n_rows: int, before: Sequence[int] = ()) -> Positions:
-    """Positions when rows were put in front, which have some of their own, or left out if negative.
+    """Positions after rows were put in front, with positions of their own, or removed if negative.
 
     >>> moved_positions((100, 200), 50, before=(20,)), moved_positions((100, 200), -150)
     ((20, 150, 250), (50,))
@@ -65,12 +65,12 @@ def _repeated(positions: Sequence[int], period: int) -> Iterator[int]:
 
 @dataclasses.dataclass(frozen=True)
 class Turnover:
-    """For every row: the newest concept, and how much of it is there."""
+    """For every row: the newest concept, and its share."""
 
     concepts: npt.NDArray[np.int64]
     """Number of the newest concept, counted over the whole stream, (n_rows,)."""
     shares: npt.NDArray[np.float64]
-    """How far it has replaced the one before, (n_rows,): 1 outside of drifts that take a while."""
+    """Share to which it has replaced the previous one, (n_rows,): 1 outside of gradual drifts."""
     is_incremental: npt.NDArray[np.bool_]
     """Rows at which the concept itself is between the old one and the new one, (n_rows,)."""
 
@@ -109,7 +109,7 @@ class Schedule:
         """Whether a concept ever moves."""
 
     def _check(self, starts: Sequence[int]) -> None:
-        """Refuse drifts of no kind, and drifts that do not end before the next one starts."""
+        """Refuse drifts of unknown kind, and drifts that do not end before the next one starts."""
         for kind in self.kinds:
             if kind not in KINDS:
                 raise InputError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")

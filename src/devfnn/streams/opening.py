@@ -1,4 +1,4 @@
-"""A stream by what a user calls it: a generator, a data set, a file, or standard input."""
+"""A stream by its name: a generator, a data set, a file, or standard input."""
 
 import difflib
 import inspect

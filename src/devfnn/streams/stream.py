@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class BadRow(NamedTuple):
-    """Where a row is, counted from 1 without the header, and what is wrong with it."""
+    """Position of a row, from 1 without the header, and what is wrong with it."""
 
     row: int
     reason: str
@@ -46,7 +46,7 @@ class BadRows:
         self.examples.clear()
 
     def add(self, rows: Sequence[BadRow], file: str) -> None:
-        """Treat bad rows as the policy says."""
+        """Handle bad rows by the policy."""
         if rows and self.policy == "error":
             raise DataError(
                 f"{file}, row {rows[0].row}: {rows[0].reason} "
@@ -76,19 +76,19 @@ class Stream:
     feature_names: tuple[str, ...]
     """Names of the columns of every chunk."""
     classes: tuple[Hashable, ...]
-    """Labels that may occur, as far as they are known."""
+    """Possible labels, as far as they are known."""
     blocks: Blocks = dataclasses.field(repr=False)
     """Starts the stream: rows in order, in pieces of any size."""
     n_rows: int | None = None
-    """Rows of the whole stream; None if it never ends or nobody knows."""
+    """Rows of the whole stream; None if it is endless or unknown."""
     is_endless: bool = False
     drift_positions: Positions = ()
     """Rows with which a new concept begins, where that is known: a tuple, or for a stream that
     drifts without end something to iterate over."""
     class_names: tuple[str, ...] = ()
-    """What the classes are called, in their order, if not by their labels."""
+    """Display names of the classes, in their order, if they differ from the labels."""
     bad_rows: BadRows | None = None
-    """For a file: which rows could not be used."""
+    """Of a file: rows that could not be used."""
     chunk_rows: int = 500
     chunk_span: Span | None = None
     label_delay: int | Span | None = None
@@ -221,11 +221,11 @@ class Stream:
     def delay_labels(self, rows: int | None = None, *, time: Span | None = None) -> "Stream":
         """Labels come after so many more rows, or so much later.
 
-        A chunk then says in `labelled` which of its labels have come by its end, and brings those
-        of earlier rows in `late`; `lessons()` gives both. A row's label comes with the row itself
-        if the delay is 0, and with the next row if it is 1. Labels that are delayed again have the
-        last delay. A delay in time counts from the times of the rows; a clock that is set back,
-        as when a stream with times is repeated, lets labels come at once.
+        A chunk then says in `labelled` which of its labels have come by its end, and has those of
+        earlier rows in `late`; `labelled_parts()` gives both. A label comes with its own row if the
+        delay is 0, and with the next row if it is 1. A second delay replaces the first. A
+        delay in time counts from the times of the rows; if these jump back, as when a stream with
+        times is repeated, labels come at once.
         """
         if (rows is None) == (time is None):
             raise InputError("delay_labels takes rows or time, one of them")
@@ -263,7 +263,7 @@ def from_arrays(
 ) -> Stream:
     """Arrays, or a table with named columns, as a stream.
 
-    X holds numbers, (n_rows, n_features), y labels, (n_rows,), None for a label nobody knows, and
+    X holds numbers, (n_rows, n_features), y labels, (n_rows,), None for an unknown label, and
     times, (n_rows,), dates or numbers. Features are called as given, as the columns of a data
     frame, or x1, x2, ...
 

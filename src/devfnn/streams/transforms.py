@@ -14,10 +14,10 @@ from devfnn.errors import InputError
 from devfnn.types import Chunk, Labels
 
 HIDING, SHUFFLING = 101, 102
-"""Keep these random numbers apart from others with the same seed."""
+"""Separates these random numbers from others with the same seed."""
 
 Span = float | datetime.timedelta | np.timedelta64
-"""A length of time: a timedelta for dates, a number for clocks that are numbers."""
+"""A duration: a timedelta for dates, a number for times that are numbers."""
 
 UNCERTAIN_UNITS = ("generic", "M", "Y")
 """Units of a timedelta64 that have no fixed length."""
@@ -155,7 +155,7 @@ def relabelled(blocks: Iterator[Chunk], names: Mapping[Hashable, Hashable]) -> I
 
 
 def label_array(labels: Sequence[Hashable]) -> Labels:
-    """Labels as integers, if all of them are and none is too large; else as objects."""
+    """Labels as integers if all of them are and fit; else as objects."""
     array = np.empty(len(labels), object)
     array[:] = labels
     try:
@@ -165,7 +165,7 @@ def label_array(labels: Sequence[Hashable]) -> Labels:
 
 
 class Waiting:
-    """Rows whose labels are on their way, in parts that have numbers."""
+    """Rows whose labels are pending, in numbered parts."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[Any, int, npt.NDArray[Any], Chunk]] = []
@@ -194,7 +194,7 @@ class Waiting:
 
 
 def delayed(chunks: Iterator[Chunk], delay: Any, *, in_rows: bool) -> Iterator[Chunk]:
-    """Labels come when the clock shows their row's time plus the delay, at the end of a chunk.
+    """Labels come when their row's time plus the delay is reached, at the end of a chunk.
 
     The clock counts rows, or shows their times. Labels that come in time are `labelled`, later
     ones are `late` in a chunk that follows. What is still on its way when the stream ends comes
@@ -224,7 +224,7 @@ def delayed(chunks: Iterator[Chunk], delay: Any, *, in_rows: bool) -> Iterator[C
 
 
 def check_span(name: str, span: Span | None, *, or_zero: bool = False) -> None:
-    """Refuse what is no length of time above zero, or from zero on."""
+    """Refuse what is not a duration above zero, or from zero on."""
     try:
         length = numpy_span(span)
         zero = length - length  # of its own kind; infinity has none
@@ -233,13 +233,13 @@ def check_span(name: str, span: Span | None, *, or_zero: bool = False) -> None:
         is_long_enough = False
     if not is_long_enough:
         wanted = "from zero on" if or_zero else "above zero"
-        raise InputError(f"{name} must be a stretch of time {wanted}, not {span!r}")
+        raise InputError(f"{name} must be a duration {wanted}, not {span!r}")
     if isinstance(span, np.timedelta64) and np.datetime_data(span.dtype)[0] in UNCERTAIN_UNITS:
         raise InputError(f"{name} must be in weeks, days, hours or shorter units, not {span!r}")
 
 
 def numpy_span(span: Any) -> Any:
-    """A length of time as NumPy has it."""
+    """A duration as a NumPy value."""
     return np.timedelta64(span) if isinstance(span, datetime.timedelta) else span
 
 

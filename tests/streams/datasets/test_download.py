@@ -140,13 +140,13 @@ def test_offline_can_be_switched_off(monkeypatch, value):
 
 @pytest.mark.parametrize("says_length", [True, False])
 def test_progress_counts_up_to_the_whole_file(server, tmp_path, says_length):
-    told = []
+    calls = []
     url = server.put("/data.csv", CONTENT, says_length=says_length)
-    fetch(remote(url), tmp_path, lambda *numbers: told.append(numbers))
-    done = [numbers[0] for numbers in told]
+    fetch(remote(url), tmp_path, lambda *numbers: calls.append(numbers))
+    done = [numbers[0] for numbers in calls]
     assert done == sorted(done)
     assert done[-1] >= len(CONTENT)
-    assert {numbers[1] for numbers in told} == {len(CONTENT) if says_length else None}
+    assert {numbers[1] for numbers in calls} == {len(CONTENT) if says_length else None}
 
 
 def test_start_and_end_are_logged_and_nothing_is_printed(server, tmp_path, caplog, capfd):

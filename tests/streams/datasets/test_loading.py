@@ -243,11 +243,11 @@ def test_electricity_is_downloaded_and_read(arrays_of, tmp_path, server, change)
     assert hashlib.sha256(content).hexdigest() == published.sha256
     url = server.put("/electricity.arff", content, cuts=[1_000_000])
     change("electricity", file=dataclasses.replace(published, mirrors=(url,)))
-    told = []
+    calls = []
     stream = dataset(
-        "electricity", data_dir=tmp_path, progress=lambda *numbers: told.append(numbers)
+        "electricity", data_dir=tmp_path, progress=lambda *numbers: calls.append(numbers)
     )
-    assert told[-1] == (published.n_bytes, published.n_bytes)
+    assert calls[-1] == (published.n_bytes, published.n_bytes)
     read_X, read_y = gathered(stream)
     np.testing.assert_array_max_ulp(read_X, X, 1)
     np.testing.assert_array_equal(read_y, y)
@@ -391,8 +391,8 @@ def test_what_was_never_published_is_said():
     [
         ("weather", {"target": "binary"}, "target of weather must be one of class, not 'binary'"),
         ("kdd99", {"target": "x"}, "target of kdd99 must be one of attack, binary, family"),
-        ("weather", {"label": "target"}, "label is no option of a data set"),
-        ("weather", {"names": ["a"]}, "names is no option of a data set"),
+        ("weather", {"label": "target"}, "label is not an option of a data set"),
+        ("weather", {"names": ["a"]}, "names is not an option of a data set"),
         ("weather", {"ignore": "visibility"}, "ignore must be a list"),
         ("weather", {"ignore": ["target"]}, "weather has no feature 'target', only temp"),
         ("weather", {"ignore": [2]}, "weather has no feature 2"),

@@ -277,7 +277,7 @@ def test_missing_labels_are_none_and_not_to_be_learned():
     assert rows.y.tolist() == ["x", None, None, "y"]
     assert rows.labelled.tolist() == [True, False, False, True]
     assert stream.classes == ("x", "y")
-    assert [lesson.y.tolist() for lesson in rows.lessons()] == [["x", "y"]]
+    assert [part.y.tolist() for part in rows.labelled_parts()] == [["x", "y"]]
 
 
 @pytest.mark.parametrize("first", ["1", "0.5", "true", "x", "1.0"])

@@ -1,1 +1,1 @@
-"""Neural networks for streams of tasks; PyTorch is imported with a model, by nobody else."""
+"""Neural networks for streams of tasks; PyTorch is imported only with a model."""

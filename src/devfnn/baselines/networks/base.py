@@ -1,6 +1,6 @@
 """What all networks for tasks share: parameters, tasks, sizes and mini-batches.
 
-A model is told no tasks: they are blocks of chunks, and the latest one predicts. Rows are used as
+Tasks are not given: they are blocks of chunks, and the latest one predicts. Rows are used as
 they come; scale them to [0, 1].
 """
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Level(enum.Enum):
-    """What the errors say."""
+    """Outcome of a drift test."""
 
     STABLE = "stable"
     WARNING = "warning"
@@ -46,7 +46,7 @@ class Verdict:
 
 
 def hoeffding_bound(span: float, n_rows: int, significance: float) -> float:
-    """Gap between a sample mean and the true mean that chance alone still explains.
+    """Gap between a sample mean and the true mean that chance can explain.
 
     >>> round(hoeffding_bound(span=1.0, n_rows=200, significance=0.05), 4)
     0.0865
@@ -105,7 +105,7 @@ def drift_in_stream(
     warning_significance: float,
     one_sided: bool,
 ) -> Verdict:
-    """The test over the stream; a drift starts the track anew. track: `Progress.errors`"""
+    """The test over the stream; a drift resets the statistics. track: `Progress.errors`"""
     from devfnn.kernels.drift import note_errors
 
     note_errors(track, errors, drift_significance)

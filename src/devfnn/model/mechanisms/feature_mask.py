@@ -1,4 +1,4 @@
-"""Online feature mask: features that say nothing about the classes are left out, and come back.
+"""Online feature mask: features irrelevant to the classes are left out, and can come back.
 
 Paper: section "Online Feature Weighting Mechanism". The score of a feature is the mean over classes
 of the compression index between feature and class. The index has the unit of a variance, so on

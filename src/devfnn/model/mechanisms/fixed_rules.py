@@ -69,7 +69,7 @@ def _squared_distances(rows: Floats, centers: Floats) -> Floats:
 
 
 def _place(network: "Network", layer: int, center: Floats, model: int, gain: float) -> None:
-    """A rule at a row, as wide as the model; it says what its nearest neighbour says."""
+    """A rule at a row, as wide as `model`, with the consequent of its nearest neighbour."""
     own = present(network.state.gaussians)
     if not (own.status[layer] == FREE).any():
         network.resize(slots=2 * own.status.shape[1])

@@ -65,7 +65,7 @@ def react_to_errors(
 def _add_layer(
     network: "Network", rows: Rows, draws: Floats, growing: AddLayers
 ) -> tuple[list[Event], Floats, Ints]:
-    """A new layer on top, trained on the rows; what it said of each before, and labels it took."""
+    """Add a layer and train it; returns events, its outputs before learning and labels used."""
     parent, layer = network.leader, network.n_layers
     network.resize(layers=layer + 1)
     network.state.layers.kinds[layer] = GAUSSIAN
@@ -83,7 +83,7 @@ def _add_layer(
 
 
 def _inherit_rules(network: "Network", parent: int, child: int, doubt: float) -> None:
-    """Start the newest layer as a copy of another, less sure of what it knows.
+    """Start the newest layer as a copy of another, with a larger gain.
 
     Inputs that the other did not have start uncoupled and with weight 0.
     """

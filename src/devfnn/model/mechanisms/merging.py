@@ -1,4 +1,4 @@
-"""Layer merging: of two layers that say the same, the weaker is left out.
+"""Layer merging: of two layers with the same output, the weaker is left out.
 
 Two forms. By compression (paper: section "Hidden Layer Merging Mechanism"): variances and
 covariances of the outputs are kept over chunks for every pair of layers, from the birth of the
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from devfnn.model.network import Network
 
 LEAST_VARIANCE = 1e-9
-"""A layer whose output does not vary says nothing; it matches no other."""
+"""A layer whose output varies less than this matches no other."""
 
 
 class OutputStats(NamedTuple):
@@ -122,7 +122,7 @@ def _merge_by_outputs(network: "Network", outputs: Floats, merging: ByCompressio
 
 
 def _merge_kept(network: "Network", merging: ByDisagreement) -> list[Event]:
-    """Drop kept layers that say the same as another; the worse of the two goes."""
+    """Drop kept layers that predict the same as another; the worse of the two goes."""
     from devfnn.kernels.boxes import drop_layer
 
     layers, pool = network.state.layers, network.state.pool

@@ -1,4 +1,4 @@
-"""Rules that go: of gaussian layers by significance and potential, of boxes by likeness.
+"""Pruning: rules of gaussian layers by significance and potential, boxes by similarity.
 
 Gaussian layers (paper: ERS and P+): a rule goes when its value lies below its own past, twice
 running, while it is little used; one rule a layer and chunk at most. For lack of significance it is
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from devfnn.model.network import Network
 
 LEAST_EVALUATIONS = 3
-"""Evaluations of a rule before its own mean and deviation say something."""
+"""Evaluations of a rule before its own mean and deviation are meaningful."""
 
 CONSECUTIVE = 2
 """Evaluations in a row that must be too low: one may be chance."""
@@ -91,7 +91,7 @@ def _sole_rules(own: GaussianState, layer: int, active: Ints, seen: Flags) -> li
 
 
 def prune_rules(network: "Network", trained: list[int], labels: Ints) -> list[Event]:
-    """Prune every gaussian layer that was trained, and say what went."""
+    """Prune every gaussian layer that was trained; returns events."""
     own, params = network.state.gaussians, network.config.gaussian
     if own is None or params is None or not params.pruning or params.rules == "fixed":
         return []
@@ -109,7 +109,7 @@ def prune_rules(network: "Network", trained: list[int], labels: Ints) -> list[Ev
 
 
 def join_rules(network: "Network") -> list[Event]:
-    """Make one rule of two neighbours that chance alone could have made differ; one at a time."""
+    """Join two neighbours whose difference chance explains; one pair at a time."""
     pool, boxes = network.state.pool, network.config.boxes
     if pool is None or boxes is None or not boxes.joining:
         return []
@@ -127,7 +127,7 @@ def join_rules(network: "Network") -> list[Event]:
 def alike_neighbours(
     pool: PoolState, layer: int, boxes: Boxes
 ) -> tuple[int, int, float, float] | None:
-    """Two boxes side by side whose weights differ least against their uncertainty, if by chance."""
+    """The neighbouring boxes whose weights differ least, if chance explains the difference."""
     own = pool.members[layer, : pool.n_members[layer]]
     grown = own[pool.ages[own] >= boxes.join_rows]
     if grown.size < 2:
@@ -144,7 +144,7 @@ def alike_neighbours(
 
 
 def neighbours(lows: Floats, highs: Floats) -> Ints:
-    """Pairs of boxes that together are a box. lows, highs: (k, n) · returns (pairs, 2)"""
+    """Pairs of boxes whose union is a box. lows, highs: (k, n) · returns (pairs, 2)"""
     differs = (lows[:, None] != lows) | (highs[:, None] != highs)
     first, second = pairs = np.argwhere(differs.sum(axis=2) == 1).T
     axis = np.argmax(differs[first, second], axis=1)
@@ -163,7 +163,7 @@ def weight_differences(pool: PoolState, first: Ints, second: Ints) -> Floats:
 
 
 def _unite(pool: PoolState, layer: int, first: int, second: int) -> None:
-    """Put what two rules know together in the first, and free the second."""
+    """Combine two rules in the first, and free the second."""
     known = [np.linalg.inv(unpacked(pool.gains[rule])) for rule in (first, second)]
     gains = np.linalg.inv(known[0] + known[1])
     weighted = pool.weights[first] @ known[0] + pool.weights[second] @ known[1]

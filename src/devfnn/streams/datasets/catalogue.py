@@ -1,4 +1,4 @@
-"""The data sets that have a name here: their rows, their labels, their files, and who made them."""
+"""The named data sets: their rows, labels, files and authors."""
 
 import dataclasses
 import pathlib
@@ -15,11 +15,11 @@ class RemoteFile:
     mirrors: tuple[str, ...]
     """Addresses, the best first."""
     n_bytes: int | None = None
-    """Size of the download, for people; None where it is not known."""
+    """Size of the download, for display; None if unknown."""
     sha256: str | None = None
-    """None where nobody publishes it. Rows and columns are counted in any case."""
+    """None if none is published. Rows and columns are counted in any case."""
     other_names: tuple[str, ...] = ()
-    """What the same rows may be called too, for instance without compression."""
+    """Other names of the same file, for instance without compression."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,9 +55,9 @@ class DataSet:
     category_values: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     """Columns of texts, or of numbers that may be taken for texts, with all that occur."""
     default_target: str = "class"
-    """What the labels say."""
+    """Meaning of the labels."""
     targets: Mapping[str, Target] = dataclasses.field(default_factory=dict)
-    """Other labels that may be learned instead."""
+    """Alternative labels."""
     drift_positions: tuple[int, ...] = ()
     """Rows with which a new concept begins, where that is known."""
     drawn_from: str | None = None
@@ -65,7 +65,7 @@ class DataSet:
     by_hand: str = ""
     """How to get it, where no file can be downloaded."""
     notes: tuple[str, ...] = ()
-    """What one should know before using it."""
+    """Caveats."""
 
     @property
     def target_names(self) -> tuple[str, ...]:
@@ -74,13 +74,13 @@ class DataSet:
 
     @property
     def checks(self) -> tuple[str, ...]:
-        """What is checked, so that the rows are those of this data set."""
+        """What is checked when the data set is read."""
         has_checksum = self.file is not None and self.file.sha256 is not None
         of_file = ("sha256 of the download",) if has_checksum else ()
         return (*of_file, "names or number of columns", "labels", "number of rows")
 
     def directions(self, folder: pathlib.Path) -> str:
-        """How a person can get the data set, and where to put it."""
+        """How to get the data set by hand, and where to put it."""
         if self.file is None:
             arrays = f"put {self.name}.npz, with arrays X, y and feature_names, into {folder}"
             return f"{self.by_hand} If you have the rows, {arrays}"
@@ -402,4 +402,4 @@ DATA_SETS = {
 """Data sets by name."""
 
 UNPUBLISHED = {"rfid": "the RFID stream of the paper was never published; rfid() simulates one"}
-"""Names one may look for, and what stands in for them."""
+"""Names that users may look for, and what replaces them."""

@@ -23,13 +23,13 @@ from devfnn.streams.stream import Blocks, Stream
 from devfnn.types import Chunk
 
 Progress = Callable[[int, int | None], object]
-"""Called with the bytes that are here and those of the whole file, None if nobody knows."""
+"""Called with the bytes that are here and those of the whole file, None if unknown."""
 
 RETRIES = 1
 """How often a download that fails is tried again at the same address."""
 
 TIMEOUT_SECONDS = 30.0
-"""How long a server may be silent."""
+"""Timeout of a server in seconds."""
 
 OTHER_FOLDER = "; choose another folder with data_dir or DEVFNN_CACHE"
 
@@ -39,7 +39,7 @@ OWN_OPTIONS = (
     *("format", "label", "names", "header", "delimiter", "encoding"),
     *("missing_values", "category_values"),
 )
-"""Options of `read` that a data set answers by itself."""
+"""Options of `read` that a data set sets itself."""
 
 Folder = str | os.PathLike[str]
 
@@ -101,7 +101,7 @@ def described(name: str) -> DataSet:
 
 
 class Located(NamedTuple):
-    """A data set that is here."""
+    """A data set on this machine."""
 
     path: pathlib.Path
     origin: str
@@ -134,7 +134,7 @@ def download_folder(data_dir: Folder | None = None) -> pathlib.Path:
 
 
 def cache_folder() -> pathlib.Path:
-    """The folder of downloads: DEVFNN_CACHE, else where the system keeps what can be had again."""
+    """The folder of downloads: DEVFNN_CACHE, else the user's cache."""
     import platformdirs
 
     if os.environ.get("DEVFNN_CACHE"):
@@ -184,13 +184,13 @@ def drawn_rows(n_all: int, n_drawn: int) -> npt.NDArray[np.int64]:
 
 
 def check_options(data_set: DataSet, target: str | None = None, **options: Any) -> None:
-    """Refuse what cannot be asked of a data set, before anything is downloaded."""
+    """Refuse invalid options, before anything is downloaded."""
     if target is not None and target not in data_set.target_names:
         known = ", ".join(data_set.target_names)
         raise InputError(f"target of {data_set.name} must be one of {known}, not {target!r}")
     for option in options:
         if option in OWN_OPTIONS:
-            raise InputError(f"{option} is no option of a data set, which knows it by itself")
+            raise InputError(f"{option} is not an option of a data set, which sets it itself")
     asked = ReadOptions(**options)
     # Columns by name: their places are not the same in every file.
     for column in (*asked.ignore, *asked.categorical, *asked.numeric, *asked.cyclic, asked.time):
@@ -237,7 +237,7 @@ def _opened(
 
 
 def _check_file(data_set: DataSet, path: pathlib.Path, own: Mapping[str, Any]) -> None:
-    """Refuse a file that can be seen at once to be another."""
+    """Refuse a file whose columns or classes are not those of the data set."""
     try:
         stream = read(path, **{**own, "categories": "codes"})
     except InputError as error:
@@ -264,7 +264,7 @@ def _checked_rows(
     path: pathlib.Path,
     is_whole: bool,
 ) -> Iterator[Chunk]:
-    """Rows with labels as the numbers of their classes; an error if there are more or fewer.
+    """Rows with labels as class indices; an error if there are more or fewer rows.
 
     is_whole: whether no row may be missing
     """
@@ -293,7 +293,7 @@ def _checked_rows(
 
 
 def is_offline() -> bool:
-    """Whether the user has forbidden to use the network."""
+    """Whether the user has forbidden network access."""
     return os.environ.get("DEVFNN_OFFLINE", "").strip().lower() not in ("", "0", "no", "false")
 
 
@@ -350,7 +350,7 @@ def _retrieve(url: str, path: pathlib.Path, sha256: str | None, progress: Progre
 
 
 def refuse_insecure_redirect(response: Any, **_: Any) -> None:
-    """Follow a server to other addresses, but not from https to something else."""
+    """Follow redirects, but not from https to something else."""
     target = urllib.parse.urljoin(response.url, response.headers.get("Location", ""))
     if response.url.startswith("https:") and not target.startswith("https:"):
         raise ValueError(f"{target} is no https address")
@@ -369,7 +369,7 @@ class _ProgressBar:
         self._progress(self._done, self.total or None)
 
     def reset(self) -> None:
-        """Pooch fills the bar at the end; it is not emptied before."""
+        """Pooch fills the bar at the end; nothing to reset."""
 
     def close(self) -> None:
         """There is nothing to close."""

@@ -69,7 +69,7 @@ class Content:
         self._path: pathlib.Path | None = None
         self._file: Any = None
         self._pipe: BinaryIO | None = None
-        """What comes out of the file, unpacked; None if it is no pipe, or was read."""
+        """The unpacked content; None if it is not a pipe, or was read."""
         self._head: bytes | None = None
         self._is_whole = False
         self._encoding = codecs.lookup(encoding).name
@@ -113,7 +113,7 @@ class Content:
         return self._head
 
     def _head_of_pipe(self, pipe: BinaryIO) -> tuple[bytes, bool]:
-        """What there is to be had at first, and whether that is all.
+        """The first bytes that are available, and whether that is all.
 
         A few lines at least; as much as a file's head if it comes soon enough: what is inferred
         from it shall not depend on how the bytes are cut on their way.
@@ -132,7 +132,7 @@ class Content:
         return head, False
 
     def _has_more(self, seconds: float) -> bool:
-        """Whether there will be bytes, or the end, within so many seconds."""
+        """Whether bytes, or the end, arrive within so many seconds."""
         try:
             return bool(select.select([self._file], [], [], max(0.0, seconds))[0])
         except (OSError, ValueError, TypeError):  # nothing that one can wait for
@@ -156,7 +156,7 @@ class Content:
             return _opener(file.read(_LONGEST_MAGIC))
 
     def text_head(self) -> bytes:
-        """The first lines, as UTF-8; without one that is not there as a whole."""
+        """The first lines, as UTF-8, without an incomplete one."""
         text = _recoded(self.head(), self._encoding, self.name)
         end = len(text) if self._is_whole else last_line_end(text)
         if text and not end:
@@ -180,7 +180,7 @@ class Content:
                     return
 
     def settle(self) -> pathlib.Path:
-        """A file in which one can jump: the file itself, or a copy on disk of what is packed."""
+        """A seekable file: the file itself, or an unpacked copy on disk."""
         if self._path is not None and self._path_opener() is None:
             return self._path
         copy = tempfile.NamedTemporaryFile(prefix="devfnn-")
@@ -194,7 +194,7 @@ class Content:
 
 @contextlib.contextmanager
 def reading(name: str) -> Iterator[None]:
-    """Say which file it was when its bytes are damaged."""
+    """Name the file in errors about damaged bytes."""
     try:
         yield
     except OSError as error:
@@ -206,7 +206,7 @@ def reading(name: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def replacing(path: pathlib.Path, hint: str = "") -> Iterator[pathlib.Path]:
-    """A file that takes the place of another if all goes well, and else is removed.
+    """A file that replaces another if all goes well, and is removed otherwise.
 
     DataError says why it cannot be written; errors of the network have no number and pass.
     """
@@ -224,7 +224,7 @@ def replacing(path: pathlib.Path, hint: str = "") -> Iterator[pathlib.Path]:
 
 
 def format_of(head: bytes, name: str, encoding: str = UTF8) -> str:
-    """What a file is: by its first bytes, by its name where they say nothing."""
+    """The format of a file: by its first bytes, or by its name if these are ambiguous."""
     for magic, kind in _BINARY_FORMATS.items():
         if head.startswith(magic):
             return kind
@@ -251,7 +251,7 @@ def last_line_end(text: bytes) -> int:
 
 
 def check_utf8(text: bytes, name: str) -> None:
-    """Refuse bytes that are no text in UTF-8."""
+    """Refuse bytes that are not UTF-8."""
     try:
         text.isascii() or text.decode()
     except UnicodeDecodeError:

@@ -22,10 +22,10 @@ from devfnn.streams.stream import BadRow
 from devfnn.types import Chunk
 
 FREQUENCY_BUCKETS = 1 << 16
-"""Counters of values; beyond that many, two values may share one."""
+"""Counters of values; beyond this number, two values may share one."""
 
 MOST_CODES = 1 << 16
-"""Values that get a number of their own; later ones share the last."""
+"""Values with a number of their own; later ones share the last."""
 
 FEWEST_SLOTS = 4
 """One-hot columns of a category at least, so that values that come later find room."""
@@ -189,7 +189,7 @@ def cyclic_features(seconds: Floats) -> Floats:
 
 
 class ConvertedRows(NamedTuple):
-    """Rows as numbers, but for what depends on all rows before: categories and gaps."""
+    """Rows as numbers, except for what depends on earlier rows: categories and gaps."""
 
     chunk: Chunk
     categories: Mapping[str, Category]
@@ -334,5 +334,5 @@ def _made_different(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _rows_with(test: Flags) -> list[int]:
-    """Rows in which something holds; mostly none."""
+    """Numbers of the rows where the mask is true; usually none."""
     return np.flatnonzero(test.any(axis=1)).tolist() if test.any() else []

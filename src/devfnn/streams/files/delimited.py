@@ -42,7 +42,7 @@ USUAL_SHARE = 0.9
 COMMA_NUMBER = re.compile(r"[+-]?\d*,?\d+([eE][+-]?\d+)?")
 
 MOSTLY = 0.9
-"""Share of numbers in a column of texts that makes one wonder about the others."""
+"""Share of numbers in a column of texts from which on a warning is logged."""
 
 SPACED = ("%s", " %s", "%s ", " %s ")
 """How a text that stands for a missing value may be written."""
@@ -121,7 +121,7 @@ class DelimitedRows:
         return Parsed(table, bad)
 
     def _without_spaces(self, parsed: Parsed) -> Parsed:
-        """Texts without the spaces around them, which are there to look good."""
+        """Texts without surrounding spaces."""
         columns = {}
         for field in parsed.table.schema:
             if pa.types.is_dictionary(field.type) and parsed.table.num_rows:
@@ -181,7 +181,7 @@ def _lines(text: bytes, most: int | None = None) -> list[str]:
 
 
 def _whole_rows(text: bytes, delimiter: str) -> bytes:
-    """Lines without a last row that goes on after them."""
+    """Lines without an incomplete last row."""
     if not text.endswith((b"\n", b"\r")):
         return text
     whole = text[: last_quoted_end(text, delimiter.encode())]
@@ -198,7 +198,7 @@ def _first_rows(
 
 
 def _delimiter(lines: Sequence[str]) -> str:
-    """The character that cuts the first lines into the same number of values, the most of them."""
+    """The character that splits the first lines into equally many values, as many as possible."""
     best, most, last_row = ",", 1, [""]
     for delimiter in DELIMITERS:
         has_comma_numbers = all(_is_comma_number(value.strip()) for value in last_row)
@@ -216,7 +216,7 @@ def _delimiter(lines: Sequence[str]) -> str:
 
 
 def _has_header(rows: Sequence[Sequence[str]], options: ReadOptions) -> bool:
-    """Whether the first row holds names, by what stands below them.
+    """Whether the first row is a header, judged by the rows below it.
 
     Names stand above numbers, and numbers do not, unless they count the columns. In a file of texts
     alone, names do not come again.
@@ -266,7 +266,7 @@ def _names(first: Sequence[str], has_header: bool, given: Sequence[str] | None) 
 
 
 def _decimal_point(columns: Iterable[Sequence[str]]) -> str:
-    """A comma, if there are columns that are numbers only then."""
+    """A comma, if some columns are numbers only with it."""
     for values in columns:
         n_numbers = sum(map(_is_comma_number, values))
         if any("," in value for value in values) and n_numbers >= MOSTLY * len(values):
@@ -277,7 +277,7 @@ def _decimal_point(columns: Iterable[Sequence[str]]) -> str:
 def _warn_of_odd_numbers(
     columns: Mapping[str, Sequence[str]], point: str, options: ReadOptions, file: str
 ) -> None:
-    """Log columns of texts that would be numbers but for a few values."""
+    """Log columns of texts that are numbers except for a few values."""
     is_number = _is_number if point == "." else _is_comma_number
     named = {*options.categorical, *options.category_values, *options.numeric, *options.ignore}
     for name, values in columns.items():

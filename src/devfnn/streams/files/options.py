@@ -24,7 +24,7 @@ ColumnName = str | int
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ReadOptions:
-    """Everything that can be said about a file. The defaults find out by themselves."""
+    """Options for reading a file. By default they are inferred from its content."""
 
     format: str | None = None
     """csv, arff, jsonlines, parquet, arrow or npz; None looks at the content, then the name."""

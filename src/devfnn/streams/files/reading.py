@@ -119,7 +119,7 @@ class _FileSource:
 
 @contextlib.contextmanager
 def _arrow_errors(name: str) -> Iterator[None]:
-    """Say which file it was that Arrow refused."""
+    """Name the file in errors of Arrow."""
     import pyarrow as pa
 
     with reading(name):

@@ -16,7 +16,7 @@ PIECE_BYTES = 1 << 20
 """Bytes parsed at a time: large enough to be fast, small enough that many fit into memory."""
 
 LONGEST_LINE = 1 << 24
-"""A file without line ends, or with a quote that is never closed, would be read as one row."""
+"""Limit for files without line ends, or with a quote that is never closed."""
 
 N_THREADS = min(4, os.cpu_count() or 1)
 """Threads that parse at a time: more would wait for the one that reads."""

@@ -18,16 +18,16 @@ from devfnn.streams.files.options import ColumnName, ReadOptions
 from devfnn.types import Labels
 
 LABEL_NAMES = ("class", "label", "target", "y")
-"""Names that say that a column is the label, in any case."""
+"""Names of label columns; case is ignored."""
 
 MOST_LABELS = 100
-"""Different labels in the first rows that may be classes even if they are measured."""
+"""Most distinct labels in the first rows that numbers may have as classes."""
 
 TOO_LARGE = 2.0**53
-"""From here on a float64 does not hold every whole number."""
+"""Beyond this, float64 does not represent every whole number."""
 
 METADATA_KEY = b"devfnn"
-"""Where `Metadata` stands in a Parquet file that was exported here."""
+"""Key of `Metadata` in an exported Parquet file."""
 
 NUMBER, TEXT, TIME = pa.float64(), pa.dictionary(pa.int32(), pa.string()), pa.timestamp("us")
 """How columns of numbers, texts and timestamps are read."""
@@ -42,9 +42,9 @@ class Column:
 
     name: str
     data_type: pa.DataType | None
-    """As what it is read; None if it can be no feature and no label, as lists and pictures."""
+    """Type it is read as; None if it can be neither feature nor label, as lists and images."""
     values: tuple[str, ...] | None = None
-    """All texts that may occur, if the file says so."""
+    """All possible texts, if the file declares them."""
 
 
 def columns_of(table: pa.Table) -> list[Column]:
@@ -257,7 +257,7 @@ class Layout:
     def of(
         cls, columns: Sequence[Column], options: ReadOptions, declared: Sequence[str] = ()
     ) -> "Layout":
-        """Decide by the options; raises InputError if they name what is not there.
+        """Decide by the options; raises InputError for unknown columns.
 
         declared: columns that the file itself says are labels; none of them is a feature
         """
@@ -419,7 +419,7 @@ def _as_floats(column: Any) -> Floats:
 
 
 def _is_whole(numbers: Floats) -> Flags:
-    """Which are missing, or whole numbers that a float64 holds exactly."""
+    """Which are missing, or whole numbers that float64 represents exactly."""
     is_whole = (np.abs(numbers) < TOO_LARGE) & (np.floor(numbers) == numbers)
     return np.asarray(is_whole | np.isnan(numbers))
 
@@ -427,7 +427,7 @@ def _is_whole(numbers: Floats) -> Flags:
 def _check_classes(name: str, first: Any, is_sure: bool) -> None:
     """Refuse measurements, and labels of which nearly every row has another: these are no classes.
 
-    is_sure: whether somebody said that this is the label
+    is_sure: whether the user named this column
     """
     first = first.dictionary_decode() if arrow_types.is_dictionary(first.type) else first
     n_different, n_rows = len(first.unique()), len(first) - first.null_count

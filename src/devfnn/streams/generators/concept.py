@@ -42,7 +42,7 @@ class Concept(Protocol):
 
 
 def numbered_names(n_features: int) -> tuple[str, ...]:
-    """Names for features that mean nothing: f1, f2, ..."""
+    """Default names of features: f1, f2, ..."""
     return tuple(f"f{number}" for number in range(1, n_features + 1))
 
 
@@ -54,5 +54,5 @@ def normal_draws(uniform: Floats) -> Floats:
 
 
 def picked(uniform: Floats, n_choices: int) -> Any:
-    """Whole numbers from 0 on, all equally likely, from uniform numbers of any shape."""
+    """Uniform integers from 0 on, from uniform numbers of any shape."""
     return np.minimum((uniform * n_choices).astype(np.int64), n_choices - 1)

@@ -20,7 +20,7 @@ BLOCK_ROWS = 4096
 """Rows made at a time. Part of what a seed means: another size would give other rows."""
 
 SWING_ROWS = 10_000
-"""Rows in which a class share that swings goes from low to high and back."""
+"""Period, in rows, of a class share that oscillates."""
 
 MAX_ROUNDS = 10_000
 """Tries to draw a row of the wanted class: enough if one row in 500 is of it."""
@@ -216,7 +216,7 @@ class _Rows:
     shares: Floats
     """How much of a concept on its way is there, (n_rows,)."""
     places: Ints
-    """Which of its maker's rows each row is, (n_rows,)."""
+    """Index of each row among its maker's rows, (n_rows,)."""
 
     def __init__(self, concepts: Sequence[Concept]) -> None:
         self.concepts = concepts
@@ -249,7 +249,7 @@ class _Rows:
             self.places[rows] = np.arange(len(self.places[rows]))
 
     def balance(self, wanted: Ints, rng: np.random.Generator) -> None:
-        """Make rows anew, from where they came, until each is of the class that is wanted."""
+        """Redraw rows from their source until each has the wanted class."""
         wrong = np.flatnonzero(self.classes != wanted)
         for _ in range(MAX_ROUNDS):
             if not len(wrong):
@@ -277,7 +277,7 @@ class _Rows:
 
 
 def _grouped(sources: Ints) -> Iterator[tuple[int, slice | Ints]]:
-    """Every source with its rows. Mostly all are of one; a slice then saves copies."""
+    """Every source with its rows; a slice, without copies, if all are of one source."""
     found = np.unique(sources).tolist()
     if len(found) == 1:
         yield found[0], slice(None)

@@ -1,4 +1,4 @@
-"""SEA: two features whose sum decides, a third that says nothing, and a threshold that jumps.
+"""SEA: the sum of two features against a threshold that jumps; a third is irrelevant.
 
 Street and Kim, "A streaming ensemble algorithm (SEA) for large-scale classification", KDD 2001.
 With imbalance: Ditzler and Polikar, "Incremental learning of concept drift from streaming
