@@ -37,7 +37,7 @@ IN_USE, MISSING, MASKED = "in use", "missing", "masked"
 CONSTANT, LIKE_A_CLOCK = "asleep: constant", "asleep: like a clock"
 """What a feature can be, seen from one row."""
 
-MOST_INPUTS, MOST_FIRED, LEAST_SHOWN = 6, 3, 0.005
+MOST_REASONS, MOST_FIRED, LEAST_SHOWN = 6, 3, 0.005
 """Inputs and fired rules that a text names for a layer, and how strongly these fired at least."""
 
 MOST_LABELS = 20
@@ -175,7 +175,7 @@ class Explanation:
             "layers": [layer.to_dict() for layer in self.layers],
         }
 
-    def text(self, label: Hashable | None = None, most: int = MOST_INPUTS) -> str:
+    def text(self, label: Hashable | None = None, most: int = MOST_REASONS) -> str:
         """The explanation for a reader, of one class; None: of the predicted one."""
         place = self.place_of(label)
         about = formatting.named(self.labels[place])
