@@ -44,8 +44,8 @@ MOST_FORGOTTEN = 0.99
 `gaussian.local_forgetting`: some of its past is kept. The density moves by far less in a row."""
 
 LEAST_DENSITY = 1e-3
-"""Least weight of a row in the density. Inputs in [0, 1] stay above it with the default
-`gaussian.width_floor`; rows that a caller scales may not, and a mean must follow them too."""
+"""Least weight of a row in the density. Inputs in [0, 1] hardly come near it with the default
+`gaussian.width_floor`; rows that a caller scales may, and a mean must follow them too."""
 
 
 # ---- what a layer says

@@ -394,7 +394,7 @@ def quality_bounds(layer, work):
 
 @part()
 def start_record(layer, rule):
-    """What a new or a recalled rule has not shown yet."""
+    """Activate a new or recalled rule, with nothing in its record."""
     layer.status[rule] = ACTIVE
     layer.ages[rule] = 0
     layer.utilities[rule] = UNUSED
@@ -496,7 +496,7 @@ def passes_published_tuning(layer, inputs, label, params, work):
 
 @step()
 def grow_rule(layer, winner, inputs, label, params, work):
-    """Found or recall a rule if the row earns one.
+    """Found or recall a rule if the row calls for one.
 
     Returns (rule or -1, kind, numbers). Data quality, datum significance and volume must all agree.
     """

@@ -1,7 +1,7 @@
 """Scaling rows, and detecting when ranges must change.
 
-The constants decide only when a range changes. What was learned is converted exactly then, so
-sooner or later makes little difference; they are no parameters, to keep scaling a single choice.
+The constants follow from each other and from the number of rows that a range takes, so they are no
+parameters; callers who know their ranges scale themselves (`scaling="none"`).
 """
 
 import numpy as np

@@ -93,8 +93,8 @@ def present(part: Part | None) -> Part:
 
 
 MOST_CONTRASTS = 3
-"""They tell eight classes apart; of more, some pairs show only beside a third class. Files and the
-time of a row grow with each."""
+"""They tell eight classes apart; of more, every eighth counts as the same. Files and the time of a
+row grow with each."""
 
 
 def n_contrasts(n_classes: int) -> int:

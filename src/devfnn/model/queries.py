@@ -59,7 +59,7 @@ def _reason(certainty: float, draw: float, network: Network, config: Config) -> 
     if labels.choice == "all":
         return EVERY_ROW
     if config.is_budgeted and network.params.label_choice != BY_LAYER:
-        doubt = (1.0 - certainty) / max(network.usual_doubt, 1e-9)  # finite
+        doubt = (1.0 - certainty) / max(network.usual_doubt, 1e-9)  # 0: it is always sure
         chance = labels.exploration
         return UNSURE if (1.0 - chance) * doubt > chance else BY_CHANCE
     if certainty < labels.certainty:

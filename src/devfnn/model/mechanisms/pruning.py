@@ -39,7 +39,7 @@ def rule_significance(own: GaussianState, layer: int) -> Floats:
 
 
 def rule_potential(own: GaussianState, layer: int) -> Floats:
-    """`potential` in `kernels/gaussian_rules.py` for all slots; free ones are 0."""
+    """How well recent rows lie around every rule (paper: P+), as in the kernel `potential`."""
     weight, distance = own.potentials[layer, :, 0], own.potentials[layer, :, 1]
     potential: Floats = np.sqrt(weight / np.maximum(weight + distance, 1e-300))
     return potential
