@@ -150,6 +150,55 @@ def test_a_kernel_has_at_most_8_arguments(module, name):
     assert len(inspect.signature(getattr(function, "py_func", function)).parameters) <= 8
 
 
+# Numbers that change results are parameters; the others have a name and carry their reason.
+
+NUMBER_SOURCES = sorted([*KERNEL_SOURCES, *(PACKAGE / "model").rglob("*.py")])
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a number, or a tuple of numbers."""
+    if isinstance(value, tuple):
+        return bool(value) and all(map(is_number, value))
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def numbers_in(source: pathlib.Path) -> dict[str, tuple[object, str]]:
+    """Constants that are numbers, and their docstrings; codes, which a `range` counts, are none."""
+    body = ast.parse(source.read_text()).body
+    name = ".".join(source.relative_to(PACKAGE.parent).with_suffix("").parts)
+    module, found = importlib.import_module(name.removesuffix(".__init__")), {}
+    for node, after in zip(body, [*body[1:], None], strict=True):
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+            continue
+        if isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "range":
+            continue
+        is_text = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+        text = after.value.value if is_text and isinstance(after.value.value, str) else ""
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        for each in (each for target in targets for each in ast.walk(target)):
+            if isinstance(each, ast.Name) and is_number(getattr(module, each.id)):
+                found[each.id] = (getattr(module, each.id), text)
+    return found
+
+
+def test_there_are_numbers():
+    assert sum(len(numbers_in(source)) for source in NUMBER_SOURCES) > 50
+
+
+@pytest.mark.parametrize("source", NUMBER_SOURCES, ids=name_of)
+def test_a_number_carries_its_reason(source):
+    bare = [name for name, (_, text) in numbers_in(source).items() if not text.strip()]
+    assert bare == []
+
+
+def test_a_name_stands_for_one_number():
+    values: dict[str, set[object]] = {}
+    for source in NUMBER_SOURCES:
+        for name, (value, _) in numbers_in(source).items():
+            values.setdefault(name, set()).add(value)
+    assert {name: found for name, found in values.items() if len(found) > 1} == {}
+
+
 @pytest.mark.parametrize("source", KERNEL_SOURCES, ids=name_of)
 def test_a_kernel_file_imports_nothing_of_the_package_but_kernels(source):
     for node in ast.walk(ast.parse(source.read_text())):

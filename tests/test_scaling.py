@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from devfnn.arrays import Floats
-from devfnn.kernels.ranges import WAKING_ROWS
-from devfnn.model.scaling import CLIP, FIRST_MAP, SETTLING_ROWS, Change, OnlineScaler
+from devfnn.kernels.scaling import MARGIN, OUTSIDE_SHARE, WAKING_ROWS
+from devfnn.model.scaling import CLIP, EDGE, FIRST_MAP, SETTLING_ROWS, Change, OnlineScaler
 
 STATE = (
     "low",
@@ -111,6 +111,10 @@ def test_scaled_values_are_finite_and_clipped(
     for rows in (X, np.array([[1e100, -1e100]])):
         scaled = scaler.transform(rows)
         assert ((scaled >= -CLIP) & (scaled <= 1.0 + CLIP)).all()
+
+
+def test_limits_that_stand_in_two_files_are_the_same() -> None:
+    assert (MARGIN, OUTSIDE_SHARE) == (CLIP, EDGE)
 
 
 def test_transforming_changes_neither_rows_nor_scaler(rng: np.random.Generator) -> None:

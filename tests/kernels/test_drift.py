@@ -22,9 +22,9 @@ from devfnn.kernels.drift import (
     keep_layer,
     note_error,
     note_errors,
-    respond,
+    respond_to_drift,
     watch_label,
-    weigh_evidence,
+    weigh_rows,
 )
 from devfnn.kernels.state import (
     BOXES,
@@ -212,7 +212,7 @@ def test_the_best_layer_is_kept_as_it_is(rng: np.random.Generator, best: int) ->
     layers.rests[FIRST_KEPT + 1] = 3  # of a layer that was here before
     layers.rests[CLOUD_LAYER] = 2
     before, slow, events = copied(state), slow_copy(state, params), events_for(1)
-    place, source = respond(state, pool, 31, params, events)
+    place, source = respond_to_drift(state, pool, 31, params, events)
     assert (place, source) == (FIRST_KEPT + 1, best)
     own, old = members_of(pool, place), members_of(before.pool, best)
     assert not set(own) & set(np.flatnonzero(before.pool.owners != NO_OWNER))
@@ -237,7 +237,7 @@ def test_layers_of_an_adaptive_memory_start_anew_and_the_others_are_left_alone(
 ) -> None:
     state, params = led_by(rng, best, kept=(LINE,))
     before = copied(state)
-    respond(state, state.pool, 0, params, events_for(1))
+    respond_to_drift(state, state.pool, 0, params, events_for(1))
     alone = [QUICK_LINE, LIVELY_CURVE, CALM_CURVE, FIRST_KEPT]
     rules = [rule for layer in alone for rule in members_of(before.pool, layer)]
     assert rules == [rule for layer in alone for rule in members_of(state.pool, layer)]
@@ -259,7 +259,7 @@ def test_scores_start_anew_as_far_as_rows_are_worth_which_a_drift_does_not_chang
     let_rows_repeat(state, factor)
     state.progress.counts[SCORED] = 80
     before = copied(state.progress)
-    respond(state, state.pool, 0, params, events_for(1))
+    respond_to_drift(state, state.pool, 0, params, events_for(1))
     assert state.progress.counts[SCORED] == n_left
     own, old = state.progress.signals, before.signals
     np.testing.assert_array_equal(own[INDEPENDENCE:], old[INDEPENDENCE:])
@@ -276,7 +276,7 @@ def test_nothing_is_kept_twice_or_without_a_place(
 ) -> None:
     state, params = led_by(rng, best, **changes)
     before, events = copied(state), events_for(1)
-    assert respond(state, state.pool, 0, params, events) == (best, best)
+    assert respond_to_drift(state, state.pool, 0, params, events) == (best, best)
     np.testing.assert_array_equal(state.layers.kinds, before.layers.kinds)
     np.testing.assert_array_equal(state.pool.owners, before.pool.owners)
     assert events.count[0] == 0
@@ -297,7 +297,7 @@ def test_a_layer_is_kept_if_there_are_slots_for_all_its_rules(
     state, params = led_by(rng, BOX_LAYER)
     crowded(state.pool, int(state.pool.n_members[BOX_LAYER]) + spare)
     before, events = copied(state), events_for(1)
-    place, _ = respond(state, state.pool, 0, params, events)
+    place, _ = respond_to_drift(state, state.pool, 0, params, events)
     assert place == (FIRST_KEPT if spare == 0 else BOX_LAYER)
     assert events.count[0] == (spare == 0)
     assert_is_fresh(state.pool, before.pool, BOX_LAYER)
@@ -313,7 +313,7 @@ def test_as_many_old_layers_make_way_as_it_takes(rng: np.random.Generator) -> No
     state.layers.last_wins[FIRST_KEPT : FIRST_KEPT + 3] = [5, 6, 7]
     crowded(state.pool, 0)
     before, slow, events = copied(state), slow_copy(state, params), events_for(1)
-    place, _ = respond(state, state.pool, 0, params, events)
+    place, _ = respond_to_drift(state, state.pool, 0, params, events)
     assert place == FIRST_KEPT
     kinds = [DROPPED_EVENT, DROPPED_EVENT, KEPT_EVENT]
     places = [FIRST_KEPT, FIRST_KEPT + 1, FIRST_KEPT]
@@ -324,7 +324,7 @@ def test_as_many_old_layers_make_way_as_it_takes(rng: np.random.Generator) -> No
     assert_same_lines(events, slow.lines)
     for room in range(3):  # a buffer without room takes what it can, and nothing else changes
         other, fewer = copied(before), events_for(1, room)
-        respond(other, other.pool, 0, params, fewer)
+        respond_to_drift(other, other.pool, 0, params, fewer)
         assert lines_of(fewer) == lines_of(events)[:room]
         np.testing.assert_array_equal(fewer.numbers, events.numbers[:room])
         assert_equal(other, state)
@@ -339,7 +339,7 @@ def test_the_layer_least_recently_best_makes_room(rng: np.random.Generator) -> N
     layers.disagreements[:], layers.compared[:] = 0.2, 50.0
     freed = members_of(state.pool, oldest)
     slow, events = slow_copy(state, params), events_for(1)
-    assert respond(state, state.pool, 3, params, events) == (oldest, BOX_LAYER)
+    assert respond_to_drift(state, state.pool, 3, params, events) == (oldest, BOX_LAYER)
     assert events.lines[:2, 1:3].tolist() == [[DROPPED_EVENT, oldest], [KEPT_EVENT, oldest]]
     assert events.numbers[0, 0] == 6.0
     assert set(freed) <= set(members_of(state.pool, oldest))
@@ -357,7 +357,7 @@ def test_no_layer_makes_room_in_vain(rng: np.random.Generator) -> None:
     state, params = led_by(rng, BOX_LAYER, **options)
     while count_free(state.pool) > 0:
         add_rule(state.pool, BOX_LAYER, 2.0, 3.0)
-    place, source = respond(state, state.pool, 0, params, events_for(1))
+    place, source = respond_to_drift(state, state.pool, 0, params, events_for(1))
     assert place == source == BOX_LAYER  # its rules are more than one kept line could give
     assert (state.layers.kinds[FIRST_KEPT : FIRST_KEPT + 2] == LINE).all()
 
@@ -421,7 +421,7 @@ def worths(labels: Ints, m: int = 2) -> Floats:
     """What a row is worth, every 100 labels."""
     progress, found = known(m), []
     for start in range(0, len(labels), 100):
-        weigh_evidence(watch(progress, labels[start : start + 100]))
+        weigh_rows(watch(progress, labels[start : start + 100]))
         found.append(float(progress.signals[INDEPENDENCE]))
     return np.array(found)
 
@@ -463,7 +463,7 @@ def test_watching_labels_equals_the_twin_and_leaves_all_else_alone(
         assert progress.label_shares.min() >= 0.0 and progress.label_shares.max() <= 1.0
     np.testing.assert_array_equal(progress.signals[:WATCHED], before.signals[:WATCHED])
     assert_equal(progress, before, but=("signals", "label_shares"))
-    weigh_evidence(progress)
+    weigh_rows(progress)
     assert progress.signals[INDEPENDENCE] == pytest.approx(slow.independence())
     assert slow.independence() < 0.5
 
@@ -497,7 +497,7 @@ def test_the_worth_is_the_factor_of_changes_and_those_by_chance(
         own.signals[[WATCHED, NEAR_CHANGES, INDEPENDENCE]] = n_rows, near, old
         own.label_shares[:] = shares
         before = copied(own)
-        weigh_evidence(own)
+        weigh_rows(own)
         assert own.signals[INDEPENDENCE] == pytest.approx(worth)
         before.signals[INDEPENDENCE] = own.signals[INDEPENDENCE]
         assert_equal(own, before)
@@ -567,7 +567,7 @@ def test_labels_in_turns_and_a_single_class_are_worth_1(labels: Ints) -> None:
 
 def test_runs_are_forgotten_when_they_are_over(rng: np.random.Generator) -> None:
     own = watch(known(2), in_runs(rng, 2000, 10))
-    weigh_evidence(own)
+    weigh_rows(own)
     assert own.signals[INDEPENDENCE] < 0.3
-    weigh_evidence(watch(own, rng.integers(0, 2, 6000)))
+    weigh_rows(watch(own, rng.integers(0, 2, 6000)))
     assert own.signals[INDEPENDENCE] == 1.0

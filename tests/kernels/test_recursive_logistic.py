@@ -54,8 +54,8 @@ def learn(
     weight, memory, cap = rates
     phi = halves(row)
     said, caps = softmax(weights @ phi), np.full(phi.size, cap)
-    lesson = (label, weight, memory)
-    learn_logistic(weights, gains, phi.size, said, lesson, caps, work_of(phi, len(weights)))
+    sample = (label, weight, memory)
+    learn_logistic(weights, gains, phi.size, said, sample, caps, work_of(phi, len(weights)))
 
 
 def step(said: Floats, label: int, reach: float) -> Floats:
@@ -331,10 +331,10 @@ def test_the_caps_touch_only_the_block_in_use(rng: np.random.Generator) -> None:
 
 def test_a_compiled_step_holds_the_caps_as_plain_python_does(rng: np.random.Generator) -> None:
     matrix, phi, weights = random_gain(rng, np.ones(7)), halves(rng.random(3)), rng.random((2, 7))
-    said, caps, lesson = softmax(weights @ phi), 0.5 * np.diag(matrix), (1, 0.7, 0.9)
+    said, caps, sample = softmax(weights @ phi), 0.5 * np.diag(matrix), (1, 0.7, 0.9)
     compiled, gains = packed(matrix), packed(matrix)
-    learn_logistic(weights.copy(), compiled, 7, said, lesson, caps, work_of(phi, 2))
-    plain(learn_logistic)(weights.copy(), gains, 7, said, lesson, caps, work_of(phi, 2))
+    learn_logistic(weights.copy(), compiled, 7, said, sample, caps, work_of(phi, 2))
+    plain(learn_logistic)(weights.copy(), gains, 7, said, sample, caps, work_of(phi, 2))
     assert (np.diag(unpacked(compiled)) <= caps * (1.0 + 1e-12)).all()
     np.testing.assert_allclose(compiled, gains, rtol=1e-10)
 
@@ -357,8 +357,8 @@ def test_the_caps_are_held_if_one_variance_is_over_and_else_left_alone(
 
     monkeypatch.setattr(recursive, "hold_under_caps", watched)
     own, gains, said = weights.copy(), packed(matrix), softmax(weights @ phi)
-    lesson = (1, 0.7, 0.9)
-    plain(learn_logistic)(own, gains, 7, said, lesson, caps, work_of(phi, 2))
+    sample = (1, 0.7, 0.9)
+    plain(learn_logistic)(own, gains, 7, said, sample, caps, work_of(phi, 2))
     assert len(held) == int(is_over)
     np.testing.assert_allclose(own, moved, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(unpacked(gains), capped(free, caps), rtol=1e-6, atol=1e-6)

@@ -68,7 +68,7 @@ def test_columns_may_be_in_another_order_and_fewer():
     truth = np.array([0, 2, 1])
     probabilities = np.array([[0.2, 0.8], [0.6, 0.4], [0.5, 0.5]])  # of classes 2 and 0
     sums = summed(truth, truth, probabilities, columns=[2, 0], n_classes=3)
-    expected = -np.log(0.8) - np.log(0.6) - np.log(scoring.LEAST)
+    expected = -np.log(0.8) - np.log(0.6) - np.log(scoring.EPSILON)
     assert sums.totals[scoring.LOG_LOSS] == pytest.approx(expected)
     squares = 2 * 0.2**2 + 2 * 0.4**2 + (1 + 0.5**2 + 0.5**2)
     assert sums.totals[scoring.SQUARES] == pytest.approx(squares)

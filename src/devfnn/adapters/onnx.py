@@ -15,10 +15,10 @@ import numpy as np
 from devfnn.adapters.shared import check_is_core, needs
 from devfnn.arrays import Floats
 from devfnn.errors import InputError
+from devfnn.kernels.clouds import OUT_OF_REACH
 from devfnn.kernels.state import CLOUDS, LINE, PoolState, State
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
-from devfnn.model.layers.clouds import OUT_OF_REACH
 from devfnn.model.network import Network
 from devfnn.model.scaling import CLIP
 from devfnn.model.validation import LARGEST

@@ -253,7 +253,7 @@ class Layer:
 
     def learn(self, rows: Floats, targets: Floats, settings: Settings) -> None:
         """Update the weights with rows, in order. targets: (n_rows, n_outputs)"""
-        from devfnn.kernels.node_weights import learn_nodes
+        from devfnn.kernels.dsscn import learn_nodes
 
         ensure_compiled("nodes")
         terms, shares = chebyshev_terms(rows), np.ascontiguousarray(self._shares(rows, settings))

@@ -13,6 +13,7 @@ from devfnn.kernels._jit import kernel, part, step
 from devfnn.kernels.events import report
 from devfnn.kernels.recursive import (
     CHECK_EVERY,
+    TINY,
     class_shares,
     hold_under_caps,
     learn_logistic,
@@ -34,17 +35,19 @@ EVEN_VARIANCE = 1.0 / 12.0
 """Of a feature whose values are spread evenly over [0, 1]."""
 
 CONSTANT_VARIANCE = 1e-6
-"""At most that of a feature that says nothing; its prior stays as it is."""
+"""Of a thousandth of a range: such a feature is constant, and its prior stays. Variances up to 3000
+times larger get the widest prior there is (`rules.prior_reach`)."""
 
 WELL_KNOWN = 100
-"""Rows of the reference layer before its variances are relied on: fewer say little."""
+"""Rows before variances are used: their standard error is then 14 %, little against `MOST_RISE`."""
 
 MOST_RISE = 2.0
 """Factor by which a cap rises in a structural step at most: a feature that has just begun to vary,
-or holds still for a while, looks narrow."""
+or is constant for a while, looks narrow. 1.25 and 1.5 gave the same (docs/performance.md)."""
 
 SLOWEST_MEAN = 0.001
-"""Least rate of the means of a rule's rows, which only explanations and priors read."""
+"""Least rate of means and variances of a rule's rows. Crossings and cuts need a mean to a bin and
+priors a variance to a factor; 1000 rows give them to some percent and follow changes."""
 
 
 # ---- the pool
@@ -117,7 +120,7 @@ def oldest_kept(layers, first_kept):
 
 @step()
 def drop_oldest(state, row, params, events):
-    """Give up the kept layer that is least recently of use; whether there was one."""
+    """Drop the least recently best kept layer; False if none."""
     layers = state.layers
     oldest = oldest_kept(layers, params.n_configured)
     if oldest == NO_LAYER:
@@ -126,15 +129,6 @@ def drop_oldest(state, row, params, events):
     report(events, row, DROPPED_EVENT, oldest, 0, 0, (steps, 0.0, 0.0, 0.0))
     drop_layer(layers, state.pool, oldest)
     return True
-
-
-@part()
-def slot_for_rule(state, row, params, events):
-    """A slot without a rule; kept layers make way for one that is to be born."""
-    slot = free_rule(state.pool)
-    while slot == NO_OWNER and drop_oldest(state, row, params, events):
-        slot = free_rule(state.pool)
-    return slot
 
 
 @step()
@@ -242,7 +236,10 @@ def least_seen(evidence, place):
 
 @part()
 def evidence_of_cut(evidence, place, least_variance):
-    """How much likelier the labels are with a step after a bin. evidence: (B, Q, 2)"""
+    """How much likelier the labels are with a step after a bin. evidence: (B, Q, 2)
+
+    Every variance counts 1 more: one residual, so that sides that have seen nothing say nothing.
+    """
     gained = 0.0
     for index in range(evidence.shape[1]):
         left, left_variance, right, right_variance = 0.0, 0.0, 0.0, 0.0
@@ -261,7 +258,7 @@ def evidence_of_cut(evidence, place, least_variance):
 
 @part()
 def best_step(pool, rule, least_variance):
-    """Feature, bin and evidence of the step that would pay most."""
+    """Feature, bin and evidence of the best step."""
     feature, place, most = -1, -1, 0.0
     for j in range(pool.lows.shape[1]):
         for b in range(pool.evidence.shape[2] - 1):
@@ -284,7 +281,7 @@ def middle_cut(pool, rule, feature):
 
 @step()
 def best_cut(pool, rule, least_variance):
-    """Feature, bin and evidence of the cut that would pay most: a step, or where features cross.
+    """Feature, bin and evidence of the best cut: a step, or where features cross.
 
     Of two features that cross, the one with less of a step is cut, near its mean: the other will
     show by itself.
@@ -313,7 +310,7 @@ def start_half(pool, rule, doubt):
     pool.crossings[rule] = 0.0
     pool.ages[rule] = 0
     for k in range(pool.class_counts.shape[1]):
-        pool.class_counts[rule, k] *= 0.5
+        pool.class_counts[rule, k] *= 0.5  # an even share each: only shown, and never learned from
 
 
 # ---- crossings: residuals that turn where two features cross their means
@@ -340,18 +337,18 @@ def gather_crossings(crossings, row, means, residual):
 
 @part()
 def best_crossing(crossings, evidence):
-    """The pair whose residuals turn most, and the evidence, less what the best of many has by luck.
+    """The best pair, and its evidence minus the expected maximum under no effect.
 
-    What all residuals have in common is no turn: where two features say the same, they are always
-    on the same side, and it would pile up. crossings: (d, Q) · evidence: (n, B, Q, 2)
+    What all residuals have in common is subtracted: two features that say the same are always on
+    the same side, and it would add up. crossings: (d, Q) · evidence: (n, B, Q, 2)
     """
     first, second, most, pair = -1, -1, 0.0, 0
     if crossings.shape[0] == 0:
         return first, second, most
-    luck = 2.0 * np.log(crossings.shape[0])
+    by_chance = 2.0 * np.log(crossings.shape[0])
     for j in range(evidence.shape[0]):
         for k in range(j):
-            gained = -luck
+            gained = -by_chance
             for index in range(crossings.shape[1]):
                 turned = 0.0 + crossings[pair, index]  # no longer single
                 common, own, other = 0.0, 1.0, 1.0
@@ -371,7 +368,7 @@ def best_crossing(crossings, evidence):
 
 @step()
 def split_rule(state, layer, rule, row, params, events):
-    """Make two rules of one if the evidence is there, and a slot."""
+    """Make two rules of one if the evidence is there, and a slot: kept layers make way."""
     pool, own = state.pool, params.pool
     feature, place, most = best_cut(pool, rule, own.least_variance)
     n_contrasts = pool.evidence.shape[3]
@@ -379,7 +376,9 @@ def split_rule(state, layer, rule, row, params, events):
     needed /= state.progress.signals[INDEPENDENCE]
     if feature < 0 or most <= needed:
         return
-    sibling = slot_for_rule(state, row, params, events)
+    sibling = free_rule(pool)
+    while sibling == NO_OWNER and drop_oldest(state, row, params, events):
+        sibling = free_rule(pool)
     if sibling == NO_OWNER:
         return
     low, high = bin_bounds(pool.lows[rule, feature], pool.highs[rule, feature])
@@ -459,7 +458,7 @@ def memory_of(state, layer, params):
 def trust(said, label, noise):
     """Probability that a label is right, if a share of them is drawn at random."""
     own = (1.0 - noise) * said[label]
-    return own / max(own + noise / said.shape[0], 1e-300)
+    return own / max(own + noise / said.shape[0], TINY)
 
 
 @part()
@@ -485,8 +484,8 @@ def learn_rules(state, pool, layer, index, batch, params, work, events):
     if noise > 0.0:
         weight *= max(trust(said, label, noise), own.least_trust)
     weights, gains = pool.weights[rule], pool.gains[rule]
-    lesson = (label, weight, memory_of(state, layer, own))
-    learn_logistic(weights, gains, size, said, lesson, pool.caps, work)
+    sample = (label, weight, memory_of(state, layer, own))
+    learn_logistic(weights, gains, size, said, sample, pool.caps, work)
     note_row(pool, rule, row, label, weight)
     if pool.ages[rule] % CHECK_EVERY == 0:
         repair_gains(gains, size, pool.caps)

@@ -12,13 +12,20 @@ REFRESH_ROWS = 64
 """Rows between two fadings of all masses, each by as many rows: fading costs as much as a row."""
 
 LEAST_MASS, LEAST_SPREAD = 1e-3, 1e-5
-"""Bounds that keep logarithms and densities finite."""
+"""Keep logarithms and densities finite: a thousandth of a row, and 0.3 % of a range as width."""
 
 OUT_OF_REACH = 10.0
 """Log densities further than this below the best count as none: exp(-10) changes no vote."""
 
-NEGLIGIBLE = 0.01
-"""Share of a row below which a cloud does not move: it would only cost time."""
+MOVING_SHARE = 0.01
+"""Share of a row that moves a cloud: by less than 1 % of `clouds.rate` would only cost time."""
+
+NARROWER = 0.5
+"""Spread of a new cloud against the densest of its class there, which was too wide to explain the
+row: 0.7 of its width. It is only a start: 1 / `clouds.rate` rows replace it."""
+
+FASTEST_RATE = 0.5
+"""Most that a row moves a cloud: a heavy row (weights may be large) halves the distance."""
 
 
 @part()
@@ -50,12 +57,8 @@ def say_clouds(clouds, row, params, work, output):
     if clouds is None:
         return
     count, n_classes = clouds.count[0], output.shape[0]
-    heights, distances, spreads, labels = (
-        work.heights,
-        work.distances,
-        clouds.spreads,
-        clouds.labels,
-    )
+    heights, distances = work.heights, work.distances
+    spreads, labels = clouds.spreads, clouds.labels
     measure_clouds(clouds, row, distances)
     top, own = -np.inf, clouds.heights
     for cloud in range(count):
@@ -88,13 +91,13 @@ def emptiest_cloud(clouds):
 
 @part()
 def found_cloud(clouds, row, label, params, heights):
-    """A new cloud around a row, half as wide as the densest of its class there."""
+    """A new cloud around a row, narrower than the densest of its class there."""
     parent = -1
     for cloud in range(clouds.count[0]):
         if clouds.labels[cloud] == label:
             if parent < 0 or heights[cloud] > heights[parent]:
                 parent = cloud
-    spread = 0.5 * clouds.spreads[parent] if parent >= 0 else params.first_spread
+    spread = NARROWER * clouds.spreads[parent] if parent >= 0 else params.first_spread
     if clouds.count[0] < clouds.labels.shape[0]:
         cloud = clouds.count[0]
         clouds.count[0] += 1
@@ -109,25 +112,21 @@ def found_cloud(clouds, row, label, params, heights):
 
 
 @part()
-def move_clouds(clouds, row, lesson, params, work):
-    """Let the clouds of the row's class share it by their densities. lesson: label, weight"""
-    label, weight = lesson
-    heights, distances, labels, centers = (
-        work.heights,
-        work.distances,
-        clouds.labels,
-        clouds.centers,
-    )
+def move_clouds(clouds, row, sample, params, work):
+    """Let the clouds of the row's class share it by their densities. sample: label, weight"""
+    label, weight = sample
+    heights, distances = work.heights, work.distances
+    labels, centers = clouds.labels, clouds.centers
     own = 0.0
     for cloud in range(clouds.count[0]):
         if labels[cloud] == label:
             own += heights[cloud]
     n = row.shape[0]
     for cloud in range(clouds.count[0]):
-        if labels[cloud] != label or heights[cloud] <= NEGLIGIBLE * own:
+        if labels[cloud] != label or heights[cloud] <= MOVING_SHARE * own:
             continue
         share = heights[cloud] / own
-        rate = min(params.rate * share * weight, 0.5)
+        rate = min(params.rate * share * weight, FASTEST_RATE)
         clouds.masses[cloud] += params.row_mass * share * weight
         for j in range(n):
             if row[j] == row[j]:
@@ -151,13 +150,13 @@ def fade_clouds(clouds, n_rows, params):
 
 
 @step()
-def learn_clouds(clouds, row, said, lesson, params, work):
-    """One row: found a cloud, or move those of its class. lesson: label, weight of the row"""
+def learn_clouds(clouds, row, said, sample, params, work):
+    """One row: found a cloud, or move those of its class. sample: label, weight of the row"""
     if clouds is None:
         return
-    label, _ = lesson
+    label, _ = sample
     row = row[: clouds.centers.shape[0]]  # without what other layers say
     if clouds.count[0] == 0 or said[label] < params.birth:
         found_cloud(clouds, row, label, params, work.heights)
     else:
-        move_clouds(clouds, row, lesson, params, work)
+        move_clouds(clouds, row, sample, params, work)

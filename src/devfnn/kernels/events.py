@@ -1,4 +1,4 @@
-"""Telling what changed in the structure: lines of an `EventBuffer`."""
+"""Writing structural changes to the event buffer."""
 
 from devfnn.kernels._jit import part
 

@@ -77,8 +77,8 @@ def count_up(counts, model, events, n_rows):
 
 
 @part()
-def note_told(clouds, counts):
-    """The number of clouds that is known outside."""
+def note_reported(clouds, counts):
+    """Keep the number of clouds that was last reported."""
     if clouds is None:
         return
     counts[TOLD] = clouds.count[0]
@@ -100,9 +100,9 @@ def learn_groups(fleet, groups, batch, params, events, counts, outputs, work):
         while place < stop:
             steps = state.progress.counts[STEPS]
             own = borrowed(rows_between(batch, place, stop))
-            told = borrowed(events_between(events, place, stop))
-            done = learn_rows(state, params, work, own, told, outputs, 0)
+            reported = borrowed(events_between(events, place, stop))
+            done = learn_rows(state, params, work, own, reported, outputs, 0)
             if state.progress.counts[STEPS] > steps:
-                note_told(state.clouds, state.progress.counts)
-            count_up(counts, model, told, done)
+                note_reported(state.clouds, state.progress.counts)
+            count_up(counts, model, reported, done)
             place += done

@@ -36,8 +36,16 @@ from devfnn.kernels.recursive import (
 )
 from devfnn.kernels.state import ACTIVE, FREE, OFFERED, RULE_BORN_EVENT, SEEN, UNLABELLED, USED
 
-NEGLIGIBLE = 1e-4
-"""Rules that fire less than this are not trained on the row: it would change nothing."""
+LEAST_ACTIVATION = 1e-4
+"""Rules that fire less are not trained on the row: ten thousand such rows would count as one."""
+
+MOST_FORGOTTEN = 0.99
+"""Share of its population that a premise forgets where the density moves all the way, with
+`gaussian.local_forgetting`: some of its past is kept. The density moves by far less in a row."""
+
+LEAST_DENSITY = 1e-3
+"""Least weight of a row in the density. Inputs in [0, 1] hardly come near it with the default
+`gaussian.width_floor`; rows that a caller scales may, and a mean must follow them too."""
 
 
 # ---- what a layer says
@@ -115,16 +123,6 @@ def update_potentials(layer, params, work):
 
 
 @part()
-def local_outputs(layer, params, work):
-    """Recompute local outputs after the premises or the set of rules changed."""
-    for rule in range(layer.status.shape[0]):
-        if layer.status[rule] == ACTIVE:
-            local = rule_logits(layer, rule, work)
-            if params.logistic:
-                softmax(local, local)
-
-
-@part()
 def is_inside(layer, winner, inputs, label, params, work):
     """When to learn: whether the premise of the winner is tuned on this row."""
     if params.tuning == 1:
@@ -152,16 +150,7 @@ def is_redundant(layer, winner, inputs, work):
             distance = distance_to_mean(layer, layer.centers[rule], inverse, work.present)
             is_nearer = is_nearer or own < distance
             is_farther = is_farther or own > distance
-    return (is_nearer and is_farther) or winner_is_alone(layer, winner)
-
-
-@part()
-def winner_is_alone(layer, winner):
-    """Whether no other rule is active."""
-    for rule in range(layer.status.shape[0]):
-        if layer.status[rule] == ACTIVE and rule != winner:
-            return False
-    return True
+    return (is_nearer and is_farther) or count_rules(layer) == 1
 
 
 @step()
@@ -202,7 +191,7 @@ def forgetting_factor(layer, rule, params, work):
         change = activation * local_change(layer, rule, params, work)
         if layer.ages[rule] > 2 * layer.n_inputs[0] + 1:
             memory *= 1.0 - min(params.local_forgetting * change, params.local_forgetting)
-            kept = layer.populations[rule] * (1.0 - min(0.99 * change, 0.99))
+            kept = layer.populations[rule] * (1.0 - min(MOST_FORGOTTEN * change, MOST_FORGOTTEN))
             layer.populations[rule] = max(kept, 1.0)
     return memory
 
@@ -213,7 +202,7 @@ def train_consequents(layer, label, weight, params, work):
     size = 2 * layer.n_inputs[0] + 1
     expanded, gain = work.expanded[:size], work.gain[:size]
     for rule in range(layer.status.shape[0]):
-        if layer.status[rule] != ACTIVE or work.activations[rule] < NEGLIGIBLE:
+        if layer.status[rule] != ACTIVE or work.activations[rule] < LEAST_ACTIVATION:
             continue
         memory = forgetting_factor(layer, rule, params, work)
         strength = work.activations[rule] * weight
@@ -227,23 +216,15 @@ def train_consequents(layer, label, weight, params, work):
             target = 1.0 if k == label else 0.0
             work.residuals[k] = (target - local[k]) / curvature
         consequent = layer.consequents[rule, :, :size]
-        gain_cov = layer.gain_covs[rule, :size, :size]
-        update_consequent(
-            consequent,
-            gain_cov,
-            expanded,
-            gain,
-            work.residuals,
-            strength * curvature,
-            memory,
-            layer.gain_caps,
-        )
+        gain_cov, caps = layer.gain_covs[rule, :size, :size], layer.gain_caps
+        weight_of_row, misses = strength * curvature, work.residuals
+        update_consequent(consequent, gain_cov, expanded, gain, misses, weight_of_row, memory, caps)
         layer.ages[rule] += 1
         if params.weight_decay > 0.0 and layer.ages[rule] % DECAY_EVERY == 0:
             decay = DECAY_EVERY * params.weight_decay * strength
             decay_consequent(consequent, gain_cov, gain, decay)
         if layer.ages[rule] % CHECK_EVERY == 0:
-            repair_gain_cov(gain_cov, size, layer.gain_caps)
+            repair_gain_cov(gain_cov, size, caps)
 
 
 # ---- a row, many rows
@@ -294,7 +275,7 @@ def learn_gaussian(gaussians, index, row, batch, inputs, params, work, events):
         measure_rule(layer, rule, inputs, own)
         winner = rule
         normalise(layer, own)
-        local_outputs(layer, params, own)
+        combine_rules(layer, params, own)
     elif not is_first:
         has_tuned = is_inside(layer, winner, inputs, label, params, own)
         count_step(layer, has_tuned)
@@ -304,7 +285,7 @@ def learn_gaussian(gaussians, index, row, batch, inputs, params, work, events):
             normalise(layer, own)
     if params.grow_rules or params.chooses_rows or params.tuning == 2:
         density = quality(layer, inputs, layer.inverse_covs[winner], own.present)
-        update_density(layer, inputs, own.present, weight * max(density, 1e-3))
+        update_density(layer, inputs, own.present, weight * max(density, LEAST_DENSITY))
     if params.grow_rules or params.tuning == 2:
         update_class_moments(layer, inputs, own.present, label, weight)
     layer.class_counts[winner, label] += weight
@@ -351,8 +332,7 @@ def decouple_input(gaussians, index, axis, width_floor):
         if layer.status[rule] != FREE:
             for j in range(n):
                 if j != axis:
-                    layer.covs[rule, axis, j] = 0.0
-                    layer.covs[rule, j, axis] = 0.0
+                    layer.covs[rule, axis, j] = layer.covs[rule, j, axis] = 0.0
             invert_covariance(layer, rule, width_floor, factor)
 
 

@@ -24,6 +24,22 @@ REPAIR_EVERY = 64
 """Premise updates of a rule between two exact recomputations of its inverse covariance, which cost
 as much as 64 updates of few inputs: rounding stays below 1e-10."""
 
+PIVOT_FLOOR = 1e-2
+"""Least pivot of a covariance against `gaussian.width_floor`, squared: collinear features leave a
+width of a tenth of the floor of single ones, so that correlations up to 0.995 count in full."""
+
+OVERLAP_SHIFT, OVERLAP_SHRINK = 0.1, 0.1
+"""Where classes overlap, how far a new rule moves off its reference, in distances, and the least
+factor on its width. Ours (docs/paper.md): small, since the premise is tuned from its first row on;
+and a narrower rule would fail the test of its volume anyway."""
+
+COINCIDENT = 1e-12
+"""Squared distance of a row to the centre that it lies on: it keeps a quotient finite."""
+
+FIRST_DENSITY, FIRST_POTENTIAL, UNUSED = (1.0, 0.0, 1.0), (1.0, 0.0), -1.0
+"""Densities, potentials and utility of a rule without rows: as if one row lay on its centre, since
+a potential of 0 would stay 0; and no utility yet, which the first row sets."""
+
 
 # ---- firing
 
@@ -98,7 +114,7 @@ def invert_covariance(layer, rule, width_floor, factor):
             for k in range(j):
                 rest -= factor[i, k] * factor[j, k]
             if i == j:
-                factor[i, i] = np.sqrt(max(rest, 1e-2 * floor))
+                factor[i, i] = np.sqrt(max(rest, PIVOT_FLOOR * floor))
                 log_volume += np.log(factor[i, i])
             else:
                 factor[i, j] = rest / factor[j, j]
@@ -332,8 +348,9 @@ def sketch_rule(layer, inputs, label, params, work):
         if layer.status[rule] == ACTIVE:
             covered = min(covered, work.distances[rule])
     if covered <= params.coverage[work.n_present[0]] and same >= 0 and other >= 0:
-        shift = 0.1
-        shrink = min(max(np.sqrt(other_distance / max(same_distance, 1e-12)), 0.1), 1.0)
+        shift = OVERLAP_SHIFT
+        nearness = np.sqrt(other_distance / max(same_distance, COINCIDENT))
+        shrink = min(max(nearness, OVERLAP_SHRINK), 1.0)
         if closest_class(layer, inputs, work.present) != label:
             reference = other
     log_volume = 0.0
@@ -376,8 +393,13 @@ def quality_bounds(layer, work):
 
 
 @part()
-def clear_record(layer, rule):
-    """Start the record of a new or recalled rule."""
+def start_record(layer, rule):
+    """Activate a new or recalled rule, with nothing in its record."""
+    layer.status[rule] = ACTIVE
+    layer.ages[rule] = 0
+    layer.utilities[rule] = UNUSED
+    for place in range(3):
+        layer.densities[rule, place] = FIRST_DENSITY[place]
     for kind in range(2):
         layer.record_counts[rule, kind] = 0.0
         layer.record_means[rule, kind] = 0.0
@@ -386,15 +408,18 @@ def clear_record(layer, rule):
 
 
 @part()
-def place_rule(layer, rule, gain):
-    """Set what every new rule starts with; centre, width and consequent are the caller's."""
+def place_rule(layer, rule, gain, work):
+    """A new rule, axis-parallel, where the sketch is; its consequents are the caller's."""
     n = layer.n_inputs[0]
-    layer.status[rule] = ACTIVE
     layer.log_volumes[rule] = 0.0
     for i in range(n):
         for j in range(n):
-            layer.covs[rule, i, j] = 0.0
-            layer.inverse_covs[rule, i, j] = 0.0
+            layer.covs[rule, i, j] = layer.inverse_covs[rule, i, j] = 0.0
+        width = work.candidate_width[i]
+        layer.centers[rule, i] = work.candidate_center[i]
+        layer.covs[rule, i, i] = width * width
+        layer.inverse_covs[rule, i, i] = 1.0 / (width * width)
+        layer.log_volumes[rule] += np.log(width)
     size = 2 * n + 1
     for i in range(size):
         for j in range(size):
@@ -403,50 +428,32 @@ def place_rule(layer, rule, gain):
     layer.populations[rule] = 1.0
     for k in range(layer.class_counts.shape[1]):
         layer.class_counts[rule, k] = 0.0
-    layer.densities[rule, 0] = 1.0
-    layer.densities[rule, 1] = 0.0
-    layer.densities[rule, 2] = 1.0
-    layer.potentials[rule, 0] = 1.0
-    layer.potentials[rule, 1] = 0.0
-    layer.utilities[rule] = -1.0
-    layer.ages[rule] = 0
+    for place in range(2):
+        layer.potentials[rule, place] = FIRST_POTENTIAL[place]
     layer.premise_updates[rule] = 0
-    clear_record(layer, rule)
-
-
-@part()
-def set_axis_width(layer, rule, axis, width):
-    """Axis-parallel start of one input of a fresh rule."""
-    layer.covs[rule, axis, axis] = width * width
-    layer.inverse_covs[rule, axis, axis] = 1.0 / (width * width)
-    layer.log_volumes[rule] += np.log(width)
+    start_record(layer, rule)
+    layer.counters[GROWN] += 1
 
 
 @step()
 def found_first_rule(layer, inputs, label, params, work):
     """The first row of a layer becomes its first rule: wide, and with consequents 0."""
-    place_rule(layer, 0, params.initial_gain)
-    width = 1.0 / np.sqrt(params.first_precision)
     for j in range(layer.n_inputs[0]):
-        layer.centers[0, j] = inputs[j] if work.present[j] else 0.5
-        set_axis_width(layer, 0, j, width)
+        work.candidate_center[j] = inputs[j] if work.present[j] else 0.5
+        work.candidate_width[j] = 1.0 / np.sqrt(params.first_precision)
+    place_rule(layer, 0, params.initial_gain, work)
     for k in range(layer.consequents.shape[1]):
         for j in range(2 * layer.n_inputs[0] + 1):
             layer.consequents[0, k, j] = 0.0
-    layer.counters[GROWN] += 1
 
 
 @step()
 def found_rule(layer, rule, winner, params, work):
     """Turn the sketch into a rule; its consequents start where the winner's are."""
-    place_rule(layer, rule, params.later_gain)
-    for j in range(layer.n_inputs[0]):
-        layer.centers[rule, j] = work.candidate_center[j]
-        set_axis_width(layer, rule, j, work.candidate_width[j])
+    place_rule(layer, rule, params.later_gain, work)
     for k in range(layer.consequents.shape[1]):
         for j in range(2 * layer.n_inputs[0] + 1):
             layer.consequents[rule, k, j] = layer.consequents[winner, k, j]
-    layer.counters[GROWN] += 1
 
 
 @part()
@@ -469,25 +476,19 @@ def recallable_rule(layer, best_quality, params, work):
 
 
 @part()
-def revive_rule(layer, rule):
-    """Bring an archived rule back with all it knew; only its record starts anew."""
-    layer.status[rule] = ACTIVE
-    layer.ages[rule] = 0
-    layer.utilities[rule] = -1.0
-    layer.densities[rule, 0] = 1.0
-    layer.densities[rule, 1] = 0.0
-    layer.densities[rule, 2] = 1.0
-    clear_record(layer, rule)
-    layer.counters[RECALLED] += 1
+def is_largest(layer, log_volume):
+    """Whether no active rule has a larger volume (paper: datum significance)."""
+    for rule in range(layer.status.shape[0]):
+        if layer.status[rule] == ACTIVE and log_volume < layer.log_volumes[rule]:
+            return False
+    return True
 
 
 @part()
 def passes_published_tuning(layer, inputs, label, params, work):
     """The printed condition of premise tuning: significant, but not of extreme quality."""
-    log_volume = sketch_rule(layer, inputs, label, params, work)
-    for rule in range(layer.status.shape[0]):
-        if layer.status[rule] == ACTIVE and log_volume < layer.log_volumes[rule]:
-            return False
+    if not is_largest(layer, sketch_rule(layer, inputs, label, params, work)):
+        return False
     lowest, highest = quality_bounds(layer, work)
     own = axis_quality(layer, inputs, work.candidate_width, work.present)
     return lowest < own < highest
@@ -495,23 +496,21 @@ def passes_published_tuning(layer, inputs, label, params, work):
 
 @step()
 def grow_rule(layer, winner, inputs, label, params, work):
-    """Found or recall a rule if the row earns one.
+    """Found or recall a rule if the row calls for one.
 
     Returns (rule or -1, kind, numbers). Data quality, datum significance and volume must all agree.
     """
     numbers = (0.0, 0.0, 0.0, 0.0)
-    is_young = layer.counters[USED] <= 2 * layer.n_inputs[0] + 1
-    if is_young or count_rules(layer) >= params.max_rules:
-        return -1, RULE_BORN_EVENT, numbers
+    is_ruled_out = layer.counters[USED] <= 2 * layer.n_inputs[0] + 1
     for j in range(layer.n_inputs[0]):
-        if layer.input_mask[j] and not work.present[j]:
-            return -1, RULE_BORN_EVENT, numbers
+        is_ruled_out |= layer.input_mask[j] and not work.present[j]
+    if is_ruled_out or count_rules(layer) >= params.max_rules:
+        return -1, RULE_BORN_EVENT, numbers
     if not holds_most_volume(layer, winner, params.log_vigilance):
         return -1, RULE_BORN_EVENT, numbers
     log_volume = sketch_rule(layer, inputs, label, params, work)
-    for rule in range(layer.status.shape[0]):
-        if layer.status[rule] == ACTIVE and log_volume < layer.log_volumes[rule]:
-            return -1, RULE_BORN_EVENT, numbers
+    if not is_largest(layer, log_volume):
+        return -1, RULE_BORN_EVENT, numbers
     lowest, highest = quality_bounds(layer, work)
     own = axis_quality(layer, inputs, work.candidate_width, work.present)
     if lowest < own < highest:
@@ -521,7 +520,8 @@ def grow_rule(layer, winner, inputs, label, params, work):
     if params.recall_rules:
         rule = recallable_rule(layer, max(own, highest), params, work)
         if rule >= 0:
-            revive_rule(layer, rule)
+            start_record(layer, rule)  # all else it still knows
+            layer.counters[RECALLED] += 1
             return rule, RULE_RECALLED_EVENT, numbers
     slot = free_slot(layer)
     if slot < 0:

@@ -22,7 +22,15 @@ from devfnn.kernels.state import (
 )
 
 RATE = 0.002
-"""Of the running means of uncertainty and of labels taken: some 500 rows."""
+"""Of the running means of uncertainty and of labels taken: some 500 rows. At the smallest budgets
+in use, a few percent, they still hold ten labels; the bound itself does not depend on them."""
+
+CORRECTION, MOST_RAISED = 2.0, 2.0
+"""How probabilities follow the labels taken: the same while these meet the budget, doubled at half
+of it or less, 0 from one and a half on. It only spreads labels: the bound is the budget itself."""
+
+NO_OUTPUT, LEAST_UNCERTAINTY = 1e-9, 1e-6
+"""Keep quotients finite where all outputs are 0, and in a network that is always sure."""
 
 
 # ---- the budget
@@ -78,7 +86,7 @@ def certainty(output):
             first, second = value, first
         elif value > second:
             second = value
-    if first + second < 1e-9:
+    if first + second < NO_OUTPUT:
         return 0.5
     return first / (first + second)
 
@@ -87,9 +95,9 @@ def certainty(output):
 def is_worth_a_label(progress, probabilities, draw, params):
     """Whether the network is unsure of a row, or the row is one of those taken at random.
 
-    With a budget the chance of a row follows its uncertainty, so that labels are spread over the
-    stream; and what the budget does not allow is not taken. Chances rise up to twofold while fewer
-    labels were taken than the budget has, as it cuts them where unsure rows follow each other.
+    With a budget the probability of a row follows its uncertainty, so that labels are spread over
+    the stream; what the budget does not allow is not taken. Probabilities are up to doubled while
+    spending is below budget, as it cuts them where unsure rows follow each other.
     """
     if params.label_choice == ALL_LABELS:
         return params.label_budget >= 1.0 or can_buy(progress.budget, params.budget_window)
@@ -98,10 +106,11 @@ def is_worth_a_label(progress, probabilities, draw, params):
         return draw < params.exploration or sure < params.certainty
     if not can_buy(progress.budget, params.budget_window):
         return False
-    unsure = 2.0 * (1.0 - sure) / max(progress.signals[UNCERTAINTY], 1e-6)
+    unsure = 2.0 * (1.0 - sure) / max(progress.signals[UNCERTAINTY], LEAST_UNCERTAINTY)
     wanted = (1.0 - params.exploration) * unsure + params.exploration
     spent = progress.signals[LABEL_RATE] / params.label_budget
-    return draw < params.label_budget * wanted * min(max(3.0 - 2.0 * spent, 0.0), 2.0)
+    factor = min(max(1.0 + CORRECTION - CORRECTION * spent, 0.0), MOST_RAISED)
+    return draw < params.label_budget * wanted * factor
 
 
 @part()

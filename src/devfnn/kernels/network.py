@@ -5,7 +5,7 @@ import numpy as np
 from devfnn.kernels._jit import borrowed, kernel, part, step
 from devfnn.kernels.boxes import copy_values, learn_rules, say_rules, widen_caps
 from devfnn.kernels.clouds import fade_clouds, learn_clouds, say_clouds
-from devfnn.kernels.drift import find_drift, note_error, respond, watch_label, weigh_evidence
+from devfnn.kernels.drift import find_drift, note_error, respond_to_drift, watch_label, weigh_rows
 from devfnn.kernels.events import report
 from devfnn.kernels.gaussian import lacks_room, learn_gaussian, say_gaussian
 from devfnn.kernels.labels import choose_label
@@ -155,9 +155,9 @@ def train_layer(state, layer, index, batch, inputs, params, work, events):
         own = params.gaussian
         learn_gaussian(state.gaussians, layer, index, batch, inputs, own, work, events)
     elif kind == CLOUDS:
-        lesson = (batch.labels[index], batch.weights[index])
+        sample = (batch.labels[index], batch.weights[index])
         learn_clouds(
-            state.clouds, batch.rows[index], work.outputs[layer], lesson, params.clouds, work
+            state.clouds, batch.rows[index], work.outputs[layer], sample, params.clouds, work
         )
     else:
         learn_rules(state, state.pool, layer, index, batch, params, work, events)
@@ -263,7 +263,7 @@ def close_step(state, step, params, work, events):
     counts[STEPS] += 1
     widen_caps(state.pool, params.pool)
     if params.weighs_repeats:
-        weigh_evidence(state.progress)
+        weigh_rows(state.progress)
     rest_clouds(state, params, params.clouds, work.shares)
     best, steps = leading_layer(layers, params), counts[STEPS]
     if params.keeps_layers and best >= params.n_configured and layers.last_wins[best] < steps - 1:
@@ -301,7 +301,7 @@ def assess_chunk(state, params, work, batch, events, outputs):
             )
     is_drift = find_drift(progress, 0, params, events)
     if is_drift:
-        kept, source = respond(state, state.pool, 0, params, events)
+        kept, source = respond_to_drift(state, state.pool, 0, params, events)
         for index in range(outputs.shape[0]):
             copy_values(outputs[index, source], outputs[index, kept])
     return is_drift, n_taken, lead
@@ -388,7 +388,7 @@ def learn_rows(state, params, work, batch, events, outputs, start):
             move_votes(state, work.outputs, label, params)
             is_due = counts[ROWS] % params.drift_every == 0
             if is_due and find_drift(progress, index, params, events):
-                respond(state, state.pool, index, params, events)
+                respond_to_drift(state, state.pool, index, params, events)
                 say_before_learning(state, row, codes, params, work)
         elif params.label_choice != BY_LAYER:
             continue

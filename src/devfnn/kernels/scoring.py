@@ -21,61 +21,47 @@ from devfnn.kernels.votes import best_class
 N_LEVELS = 1024
 """Levels of a probability, for the area under the curve: steps of its log-odds."""
 
-FINE, STEPS = 24.0, 16.0
-"""Odds between 2 to this power and its inverse have so many levels for each doubling."""
+FINE, LEVELS_PER_DOUBLING = 24.0, 16.0
+"""Odds between 2 to this power and its inverse have so many levels for each doubling: 768 of the
+1024, and ties inside a level cost the area less than 0.001."""
 
-LOW_LEVELS, LOW_TAIL = 248, 1050.0
-HIGH_LEVELS, HIGH_TAIL = 8, 29.0
+LOW_LEVELS, LOW_TAIL, HIGH_LEVELS, HIGH_TAIL = 248, 1050.0, 8, 29.0
 """Levels of smaller and of larger odds, and how many doublings they cover: as far as floats go."""
 
 SMALL_PRODUCT = 1e-200
 """Probabilities are multiplied until their product is below this; then its logarithm is taken."""
 
-LEAST = float(np.finfo(np.float64).eps)
+EPSILON = float(np.finfo(np.float64).eps)
 """Probabilities closer to 0 or 1 than this count as this far away where logarithms are taken."""
 
 
 class Scored(NamedTuple):
     """Rows to be scored."""
 
-    truth: Ints
-    """Code of the class, (k,), -1 for a row that is not scored."""
-    predicted: Ints
-    """Code of the predicted class, (k,), -1 for a row that is not scored; (0,) if the most probable
-    class is predicted."""
-    probabilities: Floats
-    """(k, c), or no rows if the model gives none; NaN in a row without."""
-    columns: Ints
-    """Codes of the columns of the probabilities, (c,)."""
+    truth: Ints  # (k,) code of the class, -1 for a row that is not scored
+    predicted: Ints  # (k,) the same; (0,) if the most probable class is predicted
+    probabilities: Floats  # (k, c), or no rows if the model gives none; NaN in a row without
+    columns: Ints  # (c,) codes of the columns of the probabilities
 
 
 class Sums(NamedTuple):
     """What is counted over rows."""
 
-    confusion: Ints
-    """Rows by truth and prediction, (m, m)."""
-    totals: Floats
-    """Log-loss, squared error, rows with probabilities, rows that the majority class and the last
-    label would have got right, (5,)."""
-    calibration: Floats
-    """Rows, confidence and rows predicted right, by bins of the confidence, (3, N_BINS)."""
-    levels: Ints
-    """Rows by the level of their probability for a class: others, and its own, (m, 2, N_LEVELS)."""
+    confusion: Ints  # (m, m) rows by truth and prediction
+    totals: Floats  # (N_TOTALS,) log-loss, squared error, rows with probabilities, and rows that
+    # the majority class and the last label would have got right
+    calibration: Floats  # (3, N_BINS) rows, confidence, rows predicted right, by confidence
+    levels: Ints  # (m, 2, N_LEVELS) rows by their probability for a class: others, and its own
 
 
 class Past(NamedTuple):
     """What is known from the rows before."""
 
-    counts: Ints
-    """Labels so far by class, (m,)."""
-    last: Ints
-    """Code of the label before, -1 for none, (1,)."""
-    total: Ints
-    """Levels of all rows, (m, 2, N_LEVELS)."""
-    window: Ints
-    """Levels of the rows of the last chunks, (m, 2, N_LEVELS)."""
-    oldest: Ints
-    """Levels of the chunk that leaves the window, (m, 2, N_LEVELS)."""
+    counts: Ints  # (m,) labels so far by class
+    last: Ints  # (1,) code of the label before, -1 for none
+    total: Ints  # (m, 2, N_LEVELS) levels of all rows
+    window: Ints  # (m, 2, N_LEVELS) of the rows of the last chunks
+    oldest: Ints  # (m, 2, N_LEVELS) of the chunk that leaves the window
 
 
 def empty_levels(n_classes: int) -> Ints:
@@ -111,9 +97,9 @@ def doublings_of(probability):
 def level_of(doublings):
     """Level of odds: fine steps in the middle, coarse ones in the tails."""
     if doublings < -FINE:
-        return int(LOW_LEVELS * max(0.0, 1.0 + (doublings + FINE) / LOW_TAIL) * (1.0 - LEAST))
+        return int(LOW_LEVELS * max(0.0, 1.0 + (doublings + FINE) / LOW_TAIL) * (1.0 - EPSILON))
     if doublings < FINE:
-        return LOW_LEVELS + int((doublings + FINE) * STEPS)
+        return LOW_LEVELS + int((doublings + FINE) * LEVELS_PER_DOUBLING)
     high = int(HIGH_LEVELS * (doublings - FINE) / HIGH_TAIL)
     return N_LEVELS - HIGH_LEVELS + min(high, HIGH_LEVELS - 1)
 
@@ -146,7 +132,7 @@ def add_probabilities(row, truth, columns, sums):
     add_levels(row, truth, columns, sums.levels)
     sums.totals[SQUARES] += squares
     sums.totals[WITH_PROBABILITIES] += 1.0
-    return min(max(own, LEAST), 1.0 - LEAST)
+    return min(max(own, EPSILON), 1.0 - EPSILON)
 
 
 @part()

@@ -18,7 +18,8 @@ from devfnn.kernels.state import (
 )
 
 LEAST_LIKELIHOOD = 0.01
-"""A single label can cost a layer no more than this: one wrong label is no proof."""
+"""Least likelihood of a label: one wrong label is no proof, and with the default
+`voting.sharpness`, which says how much a label counts, costs a layer 13 % of its weight at most."""
 
 
 @part()
@@ -88,11 +89,11 @@ def share_votes(state, params, shares):
             total += shares[layer]
         return total
     top = layers.scores[leading_layer(layers, params)]
-    worth = np.sqrt(state.progress.signals[INDEPENDENCE])
+    weight = np.sqrt(state.progress.signals[INDEPENDENCE])
     for layer in range(layers.kinds.shape[0]):
         shares[layer] = 0.0
         if not is_idle(layers, layer):
-            lead = params.vote_rows * (layers.scores[layer] - top) * worth
+            lead = params.vote_rows * (layers.scores[layer] - top) * weight
             shares[layer] = np.exp(params.vote_power * lead)
             shares[layer] *= head_start(state, state.pool, layer, params)
         total += shares[layer]

@@ -52,7 +52,7 @@ def name_of(config: Config | str) -> str:
 def use_kernels(config: Config | str) -> None:
     """Call the kernels on a few rows, so that Numba compiles and keeps them."""
     from devfnn.kernels import scoring
-    from devfnn.kernels.node_weights import learn_nodes
+    from devfnn.kernels.dsscn import learn_nodes
     from devfnn.model.fleet import Fleet
 
     X = np.random.default_rng(0).random((200, 2))

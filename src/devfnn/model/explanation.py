@@ -36,7 +36,7 @@ IN_USE, MISSING, MASKED = "in use", "missing", "masked"
 CONSTANT, LIKE_A_CLOCK = "asleep: constant", "asleep: like a clock"
 """States of a feature in a row."""
 
-MOST_INPUTS, MOST_FIRED, LEAST_SHOWN = 6, 3, 0.005
+MOST_REASONS, MOST_FIRED, LEAST_SHOWN = 6, 3, 0.005
 """Most inputs and fired rules in the text of a layer, and least strength of these rules."""
 
 MOST_LABELS = 20
@@ -174,7 +174,7 @@ class Explanation:
             "layers": [layer.to_dict() for layer in self.layers],
         }
 
-    def text(self, label: Hashable | None = None, most: int = MOST_INPUTS) -> str:
+    def text(self, label: Hashable | None = None, most: int = MOST_REASONS) -> str:
         """The explanation of one class as text; None: of the predicted one."""
         place = self.place_of(label)
         about = formatting.named(self.labels[place])

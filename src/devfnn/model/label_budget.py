@@ -14,7 +14,7 @@ from devfnn.model.config import Config
 
 def most_labels(config: Config) -> int:
     """Labels that any window of rows may hold."""
-    return math.floor(config.labels.budget * config.labels.window + 1e-9)
+    return math.floor(config.labels.budget * config.labels.window + 1e-9)  # 0.29 * 100 is 29
 
 
 def budget_size(config: Config) -> int:

@@ -92,6 +92,11 @@ def present(part: Part | None) -> Part:
     return part
 
 
+MOST_CONTRASTS = 3
+"""They tell eight classes apart; of more, every eighth counts as the same. Files and the time of a
+row grow with each."""
+
+
 def n_contrasts(n_classes: int) -> int:
     """Contrasts of classes used to search for splits: each divides the classes into two halves."""
-    return max(1, min(3, (n_classes - 1).bit_length()))
+    return max(1, min(MOST_CONTRASTS, (n_classes - 1).bit_length()))

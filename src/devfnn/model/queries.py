@@ -41,11 +41,9 @@ def queries_of(
     """Queries with their reasons. rows: as the network takes them · budget: as it was before"""
     first, places = int(budget[SEEN_ROWS]), np.flatnonzero(wanted)
     lefts = labels_left(budget, first + places, config)
-    certainties, draws = (
-        np.full(len(wanted), 0.5),
-        exploration_draws(config.seed, first, len(wanted)),
-    )
-    if network is not None:  # shares of the likeliest among the two likeliest classes
+    certainties = np.full(len(wanted), 0.5)
+    draws = exploration_draws(config.seed, first, len(wanted))
+    if network is not None:  # as `certainty` in `kernels/labels.py`, for all rows at once
         best = np.sort(network.probabilities(rows), axis=1)[:, -2:]
         certainties = best[:, -1] / best.sum(axis=1)
     for place, left in zip(places.tolist(), lefts, strict=True):
@@ -61,7 +59,7 @@ def _reason(certainty: float, draw: float, network: Network, config: Config) -> 
     if labels.choice == "all":
         return EVERY_ROW
     if config.is_budgeted and network.params.label_choice != BY_LAYER:
-        doubt = (1.0 - certainty) / max(network.usual_doubt, 1e-9)
+        doubt = (1.0 - certainty) / max(network.usual_doubt, 1e-9)  # 0: it is always sure
         chance = labels.exploration
         return UNSURE if (1.0 - chance) * doubt > chance else BY_CHANCE
     if certainty < labels.certainty:

@@ -2,16 +2,15 @@
 
 The map is made from the first rows and then stays, until rows keep leaving the range; a single
 outlier is clipped, not followed. A feature is asleep, and left out, while it has been constant or
-varied only for a few rows (width 0), and while it is a clock: leaving its range on the same side
-again and again, so that whatever was learned of its past values says nothing of those to come.
+varied only for a few rows (width 0), and while it is a clock, leaving its range on the same side
+again and again: what was learned of its past values says nothing of those to come.
 
 When the map changes, `Change` says how, and kinds of layers rewrite their rules (`rebase`): with
 old = a * new + b per feature, the Chebyshev features of old and new values are related by a matrix,
 expanded(old) = expanded(new) @ basis, so that every output stays what it was. The prior of the
-weights (the cap of their variances) is rewritten too: what was learned on a small range needs a
-wider prior on a large one. It may grow `WIDEST_PRIOR`-fold, which a fourfold range takes. Beyond
-that outputs change: what was learned only in a corner of the new range would extrapolate badly, so
-it fades into the prior. After a jump of more than a hundred widths at once, an input starts anew.
+weights (the cap of their variances) is rewritten too, up to a bound. Beyond that outputs change:
+what was learned only in a corner of the new range would extrapolate badly, so it fades into the
+prior; after a jump of more than a hundred widths at once, an input starts anew.
 """
 
 import dataclasses
@@ -21,21 +20,27 @@ import numpy as np
 from devfnn.arrays import Flags, Floats, Ints
 
 CLIP = 0.1
-"""Scaled values further than this outside [0, 1] are clipped."""
+"""Scaled values further than this outside [0, 1] are clipped, as an outlier, squared, would rule
+the weights for long. A range may be short of a tenth on each side before values are lost."""
 
-SETTLING_ROWS = 128
-"""Rows from which the map is made; before, it is made and remade after 4, 8, 16 ... rows."""
+FIRST_MAP, SETTLING_ROWS = 4, 128
+"""Rows from which the first map is made, and the last; it is remade after 8, 16 ... The extremes of
+128 rows leave out 2 % of a range, far inside `CLIP`; those of 4, 40 %, so that they are a start."""
 
-FIRST_MAP = 4
+EDGE = 0.02
+"""Share of the first rows at either end that may be outliers, as many as never widen a range later
+(`OUTSIDE_SHARE` in `kernels/scaling.py`); those that lie a whole spread further out are."""
 
 WIDEN_BY = 0.25
 """Margin added to a widened range, as a share of its new width, so that ranges widen rarely."""
 
-
 WILD_BELOW, WILD_ABOVE = 0.5, 128.0
-"""Ratio of new to old width beyond which nothing is carried over."""
+"""Factors of a width beyond which nothing is carried over. A range halves only where outliers made
+a first map; at 128 the weight of a curve grows by its square, beyond `WIDEST_PRIOR`."""
 
 WIDEST_PRIOR = 1e4
+"""Most that a prior grows, which a fourfold range takes; a slope known from a corner of a wider one
+would be sure of wrong things for long (docs/paper.md, section 2.3)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,7 +104,7 @@ class OnlineScaler:
 
     def transform(self, X: Floats) -> Floats:
         """Scaled rows, clipped; sleeping features come out in the middle. NaN stays NaN."""
-        from devfnn.kernels.ranges import scale_rows
+        from devfnn.kernels.scaling import scale_rows
 
         scaled: Floats = np.empty(X.shape)
         scale_rows(X, self.low, np.where(self.awake, self.width, 0.0), CLIP, scaled)
@@ -107,7 +112,7 @@ class OnlineScaler:
 
     def absorb(self, X: Floats, start: int) -> int:
         """Take in rows from `start`; returns the first that changes the map, or len(X)."""
-        from devfnn.kernels.ranges import watch
+        from devfnn.kernels.scaling import watch
 
         n_rows: int = X.shape[0]
         if self.n_first < SETTLING_ROWS:
@@ -124,8 +129,8 @@ class OnlineScaler:
         return int(watch(X, start, self.low, self.width, *outside, self.waking))
 
     def remake(self) -> Change:
-        """Make the map that is due; returns how scaled values of the past change with it."""
-        from devfnn.kernels.ranges import CLOCK_ESCAPES
+        """Make the map that is due, and say how the scaled values of the past change with it."""
+        from devfnn.kernels.scaling import CLOCK_ESCAPES
 
         old_low, old_width = self.low.copy(), self.width.copy()
         if self.first_rows.size:
@@ -145,7 +150,7 @@ class OnlineScaler:
             if not values.size:
                 continue
             low, high = values.min(), values.max()
-            lower, upper = np.quantile(values, [0.02, 0.98])
+            lower, upper = np.quantile(values, [EDGE, 1.0 - EDGE])
             reach = upper - lower
             if reach > 0.0:
                 low, high = max(low, lower - reach), min(high, upper + reach)
@@ -156,8 +161,8 @@ class OnlineScaler:
             self.first_rows = self.first_rows[:0]
 
     def _widen(self) -> None:
-        """Widen the ranges that rows keep leaving, on that side; wake sleeping features."""
-        from devfnn.kernels.ranges import OUTSIDE_SHARE, WAKING_ROWS
+        """Stretch the ranges that rows keep leaving, where they leave them; wake sleepers."""
+        from devfnn.kernels.scaling import OUTSIDE_SHARE, WAKING_ROWS
 
         for feature in np.flatnonzero((self.width == 0.0) & (self.waking > WAKING_ROWS)):
             lowest, highest = self.outside_level[:, feature]

@@ -133,7 +133,7 @@ class OneRow:
 
     def _read_map(self) -> None:
         """Copy the scaling map; NaN for features that are left out."""
-        from devfnn.kernels.ranges import scale_rows, watch
+        from devfnn.kernels.scaling import scale_rows, watch
 
         scaler, used = self._network.scaler, self._network.used_features
         is_scaled = self._network.config.scaling == "online"

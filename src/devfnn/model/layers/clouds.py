@@ -75,9 +75,6 @@ LAYOUT = {
     "count": Field("1", 0),
 }
 
-LEAST_SPREAD, OUT_OF_REACH = 1e-5, 10.0
-"""As in `kernels/clouds.py`: the narrowest cloud; log density that counts as 0."""
-
 
 def lengths(sizes: "Sizes", config: "Config") -> dict[str, int]:
     """Lengths of the axes that only clouds have."""
@@ -96,6 +93,8 @@ def start_widened(fresh: State, old: State, config: "Config") -> None:
 
 def rebase(state: State, change: Change, used: Flags, is_settled: bool, config: "Config") -> None:
     """Clouds are round in scaled units: centres move exactly, spreads by the mean factor."""
+    from devfnn.kernels.clouds import LEAST_SPREAD
+
     clouds = present(state.clouds)
     clouds.centers[change.features[change.is_wild]] = 0.5
     change = change.without_wild()
@@ -142,6 +141,8 @@ def reasons_of(
     state: State, layer: int, row: Floats, inputs: Floats, config: "Config"
 ) -> tuple[Said, Floats]:
     """What the clouds say of a row, and why; and what other layers take in."""
+    from devfnn.kernels.clouds import OUT_OF_REACH
+
     clouds, n_classes = present(state.clouds), state.progress.label_shares.size
     count, doubt = int(clouds.count[0]), config.clouds.doubt
     contributions = np.zeros((row.size, n_classes))

@@ -80,8 +80,9 @@ SECTIONS: dict[str, tuple[type[Section], tuple[str, ...], bool]] = {
 }
 
 
-N_BINS = 8
-"""Bins of a feature in which the evidence for splits is gathered."""
+SPLIT_BINS = 8
+"""Bins of a feature in which the evidence for splits is gathered. Twice as many changed accuracies
+by no more than noise (docs/performance.md), and files grow with them."""
 
 LAYOUT = {
     "owners": Field("C", NO_OWNER, NO_OWNER),
@@ -110,7 +111,7 @@ def lengths(sizes: "Sizes", config: "Config") -> dict[str, int]:
         "p": 2 * n + 1,
         "h": (2 * n + 1) * (n + 1),
         "d": n * (n - 1) // 2 if boxes is not None and boxes.crossings else 0,
-        "B": N_BINS,
+        "B": SPLIT_BINS,
     }
 
 

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from devfnn.model.network import Network
 
 
+NO_VARIANCE = 1e-12
+"""Variances up to this, of a millionth of a range, are rounding: such a signal has not varied."""
+
+
 class FeatureStats(NamedTuple):
     """Weighted moments of signals and class indicators.
 
@@ -119,7 +123,7 @@ def feature_scores(stats: FeatureStats, score: str) -> Floats:
     """Score of every feature, high = irrelevant; NaN for a feature or classes that did not vary."""
     n_features = stats.signal_means.size // 2
     class_variances = stats.class_means * (1.0 - stats.class_means)
-    varied = class_variances > 1e-12
+    varied = class_variances > NO_VARIANCE
     if not varied.any():
         return np.full(n_features, np.nan)
     v_x, v_y = stats.signal_variances[:, None], class_variances[None, varied]
@@ -129,7 +133,7 @@ def feature_scores(stats: FeatureStats, score: str) -> Floats:
     else:
         relevance = np.abs(cov) / np.sqrt(np.maximum(v_x * v_y, 1e-300))
         index = 1.0 - np.maximum(relevance[:n_features], relevance[n_features:])
-    index[stats.signal_variances[:n_features] <= 1e-12] = np.nan
+    index[stats.signal_variances[:n_features] <= NO_VARIANCE] = np.nan
     scores: Floats = index.mean(axis=1)
     return scores
 

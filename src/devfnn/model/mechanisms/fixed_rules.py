@@ -18,8 +18,8 @@ from devfnn.model.layout import present
 if TYPE_CHECKING:
     from devfnn.model.network import Network
 
-MOST = 1000
-"""Rules of a layer, however many features there are."""
+MOST_FIXED_RULES = 1000
+"""Of a layer, however many features there are: as many as `gaussian.max_rules` allows."""
 
 
 def founding_params(network: "Network") -> Params:
@@ -27,7 +27,7 @@ def founding_params(network: "Network") -> Params:
     own, params = network.config.gaussian, network.params
     if network.n_chunks or own is None or own.rules == "evolving":
         return params
-    most = min(network.n_features, MOST)
+    most = min(network.n_features, MOST_FIXED_RULES)
     gaussian = present(params.gaussian)._replace(grow_rules=own.growing, max_rules=most)
     return params._replace(gaussian=gaussian)
 
@@ -38,7 +38,7 @@ def fill_up(network: "Network", layer: int, stacked: Floats) -> None:
     stacked: rows as the layer sees them; those with a gap are left aside
     """
     params, own = network.config.gaussian, network.state.gaussians
-    wanted = min(network.n_features, MOST)
+    wanted = min(network.n_features, MOST_FIXED_RULES)
     if params is None or own is None or params.rules == "evolving":
         return
     active = _active(own, layer)
@@ -70,6 +70,8 @@ def _squared_distances(rows: Floats, centers: Floats) -> Floats:
 
 def _place(network: "Network", layer: int, center: Floats, model: int, gain: float) -> None:
     """A rule at a row, as wide as `model`, with the consequent of its nearest neighbour."""
+    from devfnn.kernels.gaussian_rules import FIRST_DENSITY, FIRST_POTENTIAL, UNUSED
+
     own = present(network.state.gaussians)
     if not (own.status[layer] == FREE).any():
         network.resize(slots=2 * own.status.shape[1])
@@ -79,9 +81,8 @@ def _place(network: "Network", layer: int, center: Floats, model: int, gain: flo
     for name, field in LAYOUT.items():
         if field.axes.startswith("L G"):
             getattr(own, name)[layer, rule] = field.fill
-    own.status[layer, rule], own.utilities[layer, rule] = ACTIVE, -1.0
-    own.densities[layer, rule] = (1.0, 0.0, 1.0)
-    own.potentials[layer, rule] = (1.0, 0.0)
+    own.status[layer, rule], own.utilities[layer, rule] = ACTIVE, UNUSED
+    own.densities[layer, rule], own.potentials[layer, rule] = FIRST_DENSITY, FIRST_POTENTIAL
     for name in ("covs", "inverse_covs", "log_volumes"):
         getattr(own, name)[layer, rule] = getattr(own, name)[layer, model]
     own.centers[layer, rule, : center.size] = center

@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 LEAST_VARIANCE = 1e-9
 """A layer whose output varies less than this matches no other."""
 
+LEAST_CHUNKS = 2
+"""Chunks behind a pair of layers: in its first, a newborn is still what it was made from."""
+
+LEAST_MEMORIES = 2.0
+"""Rows on which kept layers were compared, in `voting.rows`: their fading disagreement, which
+starts at 0, has then reached 86 % of its level."""
+
 
 class OutputStats(NamedTuple):
     """Moments of the outputs of layer i while layer j lived too: arrays (L, L, ...)."""
@@ -89,7 +96,7 @@ def redundant_pair(
     for i, j in itertools.combinations(live.tolist(), 2):
         first, second = stats.variances[i, j], stats.variances[j, i]
         has_varied = min(first.max(), second.max()) >= LEAST_VARIANCE
-        if j >= n_rivals and stats.chunks[i, j] >= 2 and has_varied:
+        if j >= n_rivals and stats.chunks[i, j] >= LEAST_CHUNKS and has_varied:
             index = float(compression_index(first, second, stats.covs[i, j]).max())
             if index < (best[2] if best else threshold):
                 best = (i, j, index)
@@ -126,7 +133,7 @@ def _merge_kept(network: "Network", merging: ByDisagreement) -> list[Event]:
     from devfnn.kernels.boxes import drop_layer
 
     layers, pool = network.state.layers, network.state.pool
-    events, rows = list[Event](), 2.0 * network.params.vote_rows
+    events, rows = list[Event](), LEAST_MEMORIES * network.params.vote_rows
     n_configured = len(network.config.layers)
     kept = n_configured + np.flatnonzero(layers.kinds[n_configured:] != NO_LAYER)
     for first, second in itertools.combinations(kept.tolist(), 2):

@@ -19,11 +19,12 @@ from devfnn.model.layers.pool import Boxes, packed, unpacked
 if TYPE_CHECKING:
     from devfnn.model.network import Network
 
-LEAST_EVALUATIONS = 3
-"""Evaluations of a rule before its own mean and deviation are meaningful."""
+LEAST_EVALUATIONS, CONSECUTIVE = 3, 2
+"""Evaluations of a rule before its own mean and deviation say something, and how many in a row must
+be too low. One in six is by chance (docs/paper.md); how low is `gaussian.prune_margin`."""
 
-CONSECUTIVE = 2
-"""Evaluations in a row that must be too low: one may be chance."""
+LITTLE_USED = 0.5
+"""Utility below which a rule may go, in even shares: half of what each rule would have."""
 
 
 def rule_significance(own: GaussianState, layer: int) -> Floats:
@@ -38,7 +39,7 @@ def rule_significance(own: GaussianState, layer: int) -> Floats:
 
 
 def rule_potential(own: GaussianState, layer: int) -> Floats:
-    """How well recent rows lie around every rule (paper: P+)."""
+    """How well recent rows lie around every rule (paper: P+), as in the kernel `potential`."""
     weight, distance = own.potentials[layer, :, 0], own.potentials[layer, :, 1]
     potential: Floats = np.sqrt(weight / np.maximum(weight + distance, 1e-300))
     return potential
@@ -66,7 +67,7 @@ def prune_layer(
     means[active] += away / counts[active]
     squares[active] += away * (values[active] - means[active])
     due = own.violations[layer] >= CONSECUTIVE
-    may_go = due.any(axis=1) & (own.utilities[layer] < 1.0 / (2.0 * active.size))
+    may_go = due.any(axis=1) & (own.utilities[layer] < LITTLE_USED / active.size)
     may_go[_sole_rules(own, layer, active, seen_classes)] = False
     candidates = active[may_go[active]]
     if not candidates.size:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from devfnn.arrays import Flags, Floats
-from devfnn.kernels.ranges import (
+from devfnn.kernels.scaling import (
     CLOCK_ESCAPES,
     MARGIN,
     OUTSIDE_SHARE,

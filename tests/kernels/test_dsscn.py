@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from devfnn.kernels.node_weights import SMALLEST_SHARE, learn_nodes
+from devfnn.kernels.dsscn import SMALLEST_SHARE, learn_nodes
 
 
 def learn_slowly(values, covariances, terms, shares, targets, decay):

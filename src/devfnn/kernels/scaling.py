@@ -1,28 +1,36 @@
-"""Scaling: rows under a map, and the watch over the range of features: when must the map change?"""
+"""Scaling rows, and detecting when ranges must change.
+
+The constants follow from each other and from the number of rows that a range takes, so they are no
+parameters; callers who know their ranges scale themselves (`scaling="none"`).
+"""
 
 import numpy as np
 
 from devfnn.kernels._jit import kernel, part
 
 MARGIN = 0.1
-"""How far outside its range, in widths, a value must lie to count as outside."""
+"""How far outside its range, in widths, a value must lie to count as outside: where clipping begins
+(`CLIP` in `model/scaling.py`), since nothing is lost of values before that."""
 
-WATCH_RATE = 1.0 / 256.0
-"""Weight of one row in the share of rows outside."""
+WATCH_RATE, OUTSIDE_SHARE = 1.0 / 256.0, 0.02
+"""Weight of one row in the share of rows outside, and the share that widens the range: six rows
+running reach it, or one in fifty for long; a single outlier has 0.4 %."""
 
-OUTSIDE_SHARE = 0.02
-"""Share of recent rows outside that widens the range: a few rows, never a single outlier."""
-
+LEVEL_RATE, FORGOTTEN_SHARE = 0.25, 1e-6
+"""Weight of one row in the mean level of rows outside, which so holds most of those six, and the
+share at which the level starts anew: an outlier is forgotten after 2100 rows."""
 
 TURNED_BACK = 0.25
-"""A value in the quarter of the range opposite to where it was left: the feature is no clock."""
+"""A value in the quarter of the range opposite to where it was left: the feature is no clock, which
+stays near the end that it left."""
 
 CLOCK_ESCAPES = 3
-"""How often a feature may leave its range on one side without turning back."""
-
+"""How often a feature leaves its range on one side without turning back before it is a clock: by
+then the range is twice as wide, a quarter (`WIDEN_BY`) more each time."""
 
 WAKING_ROWS = 64
-"""Rows that a feature is watched for, from its first change of value on, before it is used."""
+"""Rows that a feature is watched for, from its first change of value on, before it is used: the
+extremes of so many leave out some 3 % of a range, less than `MARGIN`."""
 
 
 @part()
@@ -70,10 +78,10 @@ def watch(rows, start, low, width, outside_share, outside_level, escapes, waking
                 share = outside_share[side, j]
                 outside_share[side, j] = share + WATCH_RATE * ((1.0 if is_out else 0.0) - share)
                 if is_out:
-                    if share < 1e-6:
+                    if share < FORGOTTEN_SHARE:
                         outside_level[side, j] = value
                     else:
-                        outside_level[side, j] += 0.25 * (value - outside_level[side, j])
+                        outside_level[side, j] += LEVEL_RATE * (value - outside_level[side, j])
                     is_due = is_due or outside_share[side, j] > OUTSIDE_SHARE
         if is_due:
             return row

@@ -1,9 +1,10 @@
-"""Recursive least squares of many nodes at once, each row counting by the node's share in it."""
+"""DSSCN: recursive least squares of many nodes, each row weighted by the node's share in it."""
 
 from devfnn.kernels._jit import kernel, part
 
 SMALLEST_SHARE = 1e-6
-"""A node that fires less than this does not learn the row."""
+"""A node with less of a row does not learn it: with the default `covariance` (1000) it would move a
+thousandth of the way at most, and most nodes cost nothing on most rows."""
 
 
 @part()
@@ -58,13 +59,8 @@ def learn_nodes(values, covariances, terms, shares, targets, decay, gain):
             share = shares[row, node]
             if share < SMALLEST_SHARE:
                 continue
-            shrink_covariance(covariances[node], terms[row], share, gain)
+            covariance, own = covariances[node], terms[row]
+            shrink_covariance(covariance, own, share, gain)
             for output in range(values.shape[1]):
-                move_weights(
-                    values[node, output],
-                    covariances[node],
-                    terms[row],
-                    gain,
-                    targets[row, output],
-                    decay,
-                )
+                target = targets[row, output]
+                move_weights(values[node, output], covariance, own, gain, target, decay)
