@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+KERNELS := $(VENV)/.kernels
 RUNTIME := $(VENV)/.runtime
 TOOLS := $(VENV)/.tools
 PIP := $(BIN)/python -m pip --disable-pip-version-check
@@ -18,35 +19,41 @@ unexport PYTHONDONTWRITEBYTECODE
 
 install: $(TOOLS)  ## create .venv with the project and its tools, once and when pyproject.toml changes
 
-$(RUNTIME): pyproject.toml
+# What kernels are compiled with comes first, so that this begins while all else is installed.
+$(KERNELS): pyproject.toml
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
 	  { echo "Python 3.11 or newer is needed, for instance: make PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -c "import ensurepip, venv" 2> /dev/null || \
 	  { echo "Python's venv is incomplete; on Debian or Ubuntu: sudo apt install python3-venv"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --no-compile numba scipy
+	@touch $@
+
+$(RUNTIME): $(KERNELS)
 	$(PIP) install --quiet --no-compile --editable .
 	@touch $@
 
-$(TOOLS): $(RUNTIME)
+$(TOOLS): $(KERNELS)
 	$(PIP) install --quiet --no-compile --editable ".[dev]"
-	@touch $@
+	@touch $(RUNTIME) $@
 
 run: $(RUNTIME)  ## train on a stream with drift and show the result; options: make run ARGS="--rows 20000"
 	$(BIN)/python -m devfnn run $(ARGS)
 
 # The longest lanes come first, so that both cores end at about the same time.
-test: $(RUNTIME)  ## check, the whole suite, and the kernels once more as plain Python; on two cores
+test: $(KERNELS)  ## check, the whole suite, and the kernels once more as plain Python; on two cores
 	@$(MAKE) --no-print-directory --jobs 2 compiled check test-rest test-model test-most test-streams test-plain test-kernels
 
-# Begins while the tools are still being installed, so it takes the package from its folder.
-compiled: $(RUNTIME)
+# Begins before the package is installed, so it takes it from its folder.
+compiled: $(KERNELS)
 	PYTHONPATH=src $(BIN)/python -c "from devfnn.model import compiling as c; [c.ensure_compiled(p) for p in c.everything()]"
 
 test-plain: $(TOOLS)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels
 
-MODEL := tests/model tests/golden tests/storage tests/experiments
-REST := src tests/cli tests/baselines tests/evaluation tests/adapters tests/test_examples.py tests/test_site.py tests/test_tutorials.py
+MODEL := tests/model tests/golden tests/storage
+# All that start Java or import PyTorch are together, so that this is done once.
+REST := src tests/cli tests/baselines tests/evaluation tests/experiments tests/adapters tests/test_examples.py tests/test_site.py tests/test_tutorials.py
 APART := tests/kernels tests/streams $(MODEL) $(filter tests/%,$(REST))
 
 test-streams: $(TOOLS)

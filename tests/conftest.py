@@ -18,6 +18,10 @@ from devfnn.model import compiling
 
 provide_java()
 
+# Java compiles quickly, not well: no test runs it for long enough to get that time back.
+JVM = "-Xmx8g -Xss10M -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+os.environ.setdefault("CAPYMOA_JVM_ARGS", JVM)
+
 # The time of a single example depends on what else the machine does; pytest limits that of a test.
 hypothesis.settings.register_profile("devfnn", deadline=None, max_examples=50)
 hypothesis.settings.load_profile("devfnn")

@@ -38,11 +38,6 @@ OPTIONAL = PACKAGES[PACKAGES.index("devfnn.adapters.river") :]
 IMAGE = re.compile(r"!\[[^\]]*\]\((?:\.\./)?(figures/[^)]+)\)")
 
 
-def shown_figures() -> set[str]:
-    """Figures that pages show."""
-    return {name for page in PAGES for name in IMAGE.findall(page.read_text(encoding="utf-8"))}
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """The site, built strictly in a folder of its own, with empty figures."""
@@ -52,7 +47,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
         shutil.copy(ROOT / name, folder)
     (folder / "src").symlink_to(ROOT / "src")
     (folder / "docs" / "figures").mkdir()
-    for name in shown_figures():
+    for name in IMAGE.findall("".join(page.read_text(encoding="utf-8") for page in PAGES)):
         (folder / "docs" / name).write_text("<svg/>", encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"],
@@ -127,28 +122,3 @@ def test_every_parameter_is_in_the_table(site: pathlib.Path) -> None:
 def test_examples_in_docstrings_are_code(site: pathlib.Path) -> None:
     for page in (site / "api").glob("*.html"):
         assert "<blockquote>" not in page.read_text(encoding="utf-8"), page.name
-
-
-def test_the_figures_of_the_site_are_made_by_code(tmp_path: pathlib.Path) -> None:
-    """All but those that pages save themselves, which the tests of the pages look for."""
-    code = (
-        "import pathlib, figures\n"
-        f"figures.FOLDER = pathlib.Path({str(tmp_path)!r})\n"
-        "for name, draw in figures.OWN.items():\n    figures.make(name, draw)\n"
-    )
-    paths = os.pathsep.join([str(ROOT / "src"), str(ROOT / "docs")])
-    compiled = {key: value for key, value in os.environ.items() if key != "NUMBA_DISABLE_JIT"}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        env=compiled | {"PYTHONPATH": paths},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    made = {f"figures/{path.name}" for path in tmp_path.glob("*.svg")}
-    code_of_pages = "".join(page.read_text(encoding="utf-8") for page in PAGES)
-    saved = {
-        name for name in shown_figures() if f'"{pathlib.PurePath(name).name}"' in code_of_pages
-    }
-    assert made | saved == shown_figures()

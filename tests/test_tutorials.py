@@ -65,6 +65,23 @@ def test_a_page_prints_what_it_says(page: str, tmp_path: pathlib.Path, copies: A
             assert name in saved
 
 
+def test_the_figures_of_the_site_are_made_by_code(tmp_path: pathlib.Path, copies: Any) -> None:
+    """All but those that pages save themselves, which the test above looks for."""
+    code = (
+        f"import pathlib, sys\nsys.path.insert(0, {str(DOCS)!r})\nimport figures\n"
+        f"figures.FOLDER = pathlib.Path({str(tmp_path)!r})\n"
+        "for name, draw in figures.OWN.items():\n    figures.make(name, draw)\n"
+    )
+    done = copies.run(code, tmp_path)
+    assert done.returncode == 0, done.stderr
+    made = {path.name for path in tmp_path.glob("*.svg")}
+    names = [path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")]
+    texts = "".join((DOCS / name).read_text(encoding="utf-8") for name in names)
+    shown = {figure for name in names for figure in pages.figures_of(name)}
+    assert made
+    assert made | {name for name in shown if f'"{name}"' in texts} == shown
+
+
 def test_outputs_can_be_written_down():
     page = "tutorials/drift.md"
     blocks = pages.blocks_of(page)

@@ -39,8 +39,10 @@ def unstarted(monkeypatch):
 
 @pytest.fixture
 def undrawn(monkeypatch):
-    """Leave out the page, where only what is around it matters."""
+    """Leave out pages, where only what is around them matters."""
     monkeypatch.setattr("devfnn.reports.comparison_report", lambda comparison, results: "a page")
+    page = "a page of {model} on {stream}"
+    monkeypatch.setattr("devfnn.reports.run_report", lambda result: page.format_map(result))
 
 
 def rows_file(path, *, gap=None, step=7):
@@ -92,7 +94,8 @@ def test_a_comparison_is_run_told_and_written(invoke, here, in_one_process, requ
     assert page.lstrip().lower().startswith("<!doctype html")
     assert "logistic" in page
 
-    # The other commands take the results.
+    # The other commands take the results; their pages are drawn in tests of reports.
+    request.getfixturevalue("undrawn")
     single = here / "out" / "runs" / "logistic__sea__0.json"
     for words in (
         ("report", "out/comparison.json", "--output", "r.html"),
@@ -103,9 +106,10 @@ def test_a_comparison_is_run_told_and_written(invoke, here, in_one_process, requ
     ):
         taken = invoke(*words)
         assert taken.exit_code == 0, (words, taken.output)
+    assert (here / "r.html").read_text() == "a page"
+    assert (here / "s.html").read_text() == "a page of logistic on sea"
 
     # The same command runs nothing again.
-    request.getfixturevalue("undrawn")
     before = modified(here / "out" / "runs")
     again = invoke(*command, "--json", "d.json")
     assert again.exit_code == 0, again.output
@@ -283,6 +287,15 @@ def test_results_of_other_settings_are_refused(invoke, here, undrawn):
 LONG = ["compare", "--models", "majority,logistic", "--streams", "sea,sine,led"]
 LONG += ["--rows", "10000", "--jobs", "1", "--output", "out"]
 
+UNDRAWN = """
+import sys, types
+page = lambda comparison, results: "a page"
+sys.modules["devfnn.reports"] = types.SimpleNamespace(comparison_report=page)
+from devfnn.cli import main
+main()
+"""
+"""The command line without figures, which take longer than what is shown here."""
+
 
 def started(here):
     """A comparison in a process group of its own, which has just finished a run.
@@ -290,7 +303,7 @@ def started(here):
     And how many it found already there.
     """
     process = subprocess.Popen(
-        [sys.executable, "-m", "devfnn", *LONG],
+        [sys.executable, "-c", UNDRAWN, *LONG],
         cwd=here,
         text=True,
         encoding="utf-8",

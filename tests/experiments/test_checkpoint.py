@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import os
 import random
+import signal
 import subprocess
 import sys
 
@@ -140,53 +142,64 @@ def test_labels_of_any_plain_type_are_kept(tmp_path, path, labels):
 
 
 DRIVER = """
-import json, pathlib, sys
+import json, os, pathlib, sys
 from devfnn.experiments import Checkpoint, Run, RunSettings, StreamSettings, resume
-stream = StreamSettings(name="sea", rows=4000, chunk_rows=100, hide_labels=0.3,
-                        delay_labels=150, options={"rows_per_concept": 1000})
-run = Run(RunSettings(stream=stream))
-path = pathlib.Path(sys.argv[1])
-if path.exists():
-    resume(run, path)
-for result in Checkpoint(path, every_seconds=0.0).follow(run):
-    print(result.index, flush=True)
-print(json.dumps(run.result()))
+
+def settings(rows):
+    return RunSettings(
+        stream=StreamSettings(name="sea", rows=rows, chunk_rows=100, hide_labels=0.3,
+                              delay_labels=150, options={"rows_per_concept": 1000})
+    )
+
+def go_on():
+    run = Run(settings(4000))
+    path = pathlib.Path(sys.argv[1])
+    if path.exists():
+        resume(run, path)
+    for result in Checkpoint(path, every_seconds=0.0).follow(run):
+        print(result.index, flush=True)
+    print(json.dumps(run.result()), flush=True)
+
+for _ in Run(settings(300)):  # reads the compiled kernels, once for all copies
+    pass
+for _ in sys.stdin:
+    if not (process := os.fork()):
+        print(os.getpid(), flush=True)
+        go_on()
+        os._exit(0)
+    print("ended", os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
 """
+"""For every line it reads, a copy of the process goes on with the run; its end is told."""
 
 
 def test_a_run_that_is_killed_at_any_moment_goes_on_to_the_same_result(path):
-    command = [sys.executable, "-c", DRIVER, str(path)]
     chance, n_kills, last = random.Random(5), 0, -1
-    while True:
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            numbers = iter(process.stdout.readline, "")
-            first = int(next(numbers))
-            assert first in (
-                last + 1,
-                last,
-            )  # killed before or after the checkpoint of its last chunk
+    pipes = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
+    command = [sys.executable, "-c", DRIVER, str(path)]
+    with subprocess.Popen(command, text=True, **pipes) as driver:
+        lines = iter(driver.stdout.readline, "")
+        while True:
+            print(file=driver.stdin, flush=True)
+            process = int(next(lines))
+            first = int(next(lines))
+            # It was killed before or after the checkpoint of its last chunk.
+            assert first in (last + 1, last)
             last = first
             if n_kills == 2:
-                output = "".join(numbers)
                 break
             for _ in range(chance.randrange(5, 15)):
-                last = int(next(numbers))
-            process.kill()
-            rest = [int(line) for line in numbers if line.endswith("\n")]
-            last = rest[-1] if rest else last
+                last = int(next(lines))
+            os.kill(process, signal.SIGKILL)
+            while not (line := next(lines)).endswith(f"ended {-signal.SIGKILL}\n"):
+                last = int(line)
             n_kills += 1
-    assert process.returncode == 0
-    chosen = RunSettings(
-        stream=StreamSettings(
-            name="sea",
-            rows=4000,
-            chunk_rows=100,
-            hide_labels=0.3,
-            delay_labels=150,
-            options={"rows_per_concept": 1000},
-        )
-    )
-    assert timeless(json.loads(output.splitlines()[-1])) == json.loads(json.dumps(finished(chosen)))
+        driver.stdin.close()
+        *_, output, end = driver.stdout.read().splitlines()
+    assert end == "ended 0"
+    labels = {"hide_labels": 0.3, "delay_labels": 150, "options": {"rows_per_concept": 1000}}
+    about = {"name": "sea", "rows": 4000, "chunk_rows": 100} | labels
+    chosen = RunSettings(stream=StreamSettings(**about))
+    assert timeless(json.loads(output)) == json.loads(json.dumps(finished(chosen)))
 
 
 # ---- when it is written
