@@ -146,7 +146,7 @@ def stack(features: int, classes: int, n_layers: int = 1, slots: int = 2, **chan
         training="leader",
         chunk_rows=10**7,  # no structural steps
         scaling="none",
-        labels=Labels(choice="all", certainty=0.95),
+        labels=Labels(choice="all"),
         voting=ByReward(),
         drift=None,
         growing=None,

@@ -2,7 +2,8 @@
 
 A configuration is nested: the list of layers, then a section for every kind of layer and every
 mechanism. A section of something that the network does not have is None, and setting one of its
-parameters is refused. Mechanisms with several forms have a class for each form.
+parameters is refused. Mechanisms with several forms have a class for each form. A parameter that
+cannot act in a configuration holds its default there; any other value is refused.
 """
 
 import dataclasses
@@ -74,11 +75,7 @@ DEFAULT_LAYERS = (
 class Labels(Section):
     """Which rows are learned."""
 
-    idle: ClassVar = {
-        "certainty": ("choice", "all"),
-        "exploration": ("choice", "all"),
-        "window": ("budget", 1),
-    }
+    idle: ClassVar = {("choice", "all"): "certainty exploration", ("budget", 1): "window"}
     choice: Literal["vote", "layer", "all"] = choice(
         "vote", "the network learns rows it is unsure of; every layer those of its own; or all rows"
     )
@@ -171,7 +168,7 @@ class AddLayers(Section):
     """After a drift a layer is added on top (paper: Hidden Layer Growing Mechanism)."""
 
     form = "add"
-    idle: ClassVar = {"newborn_doubt": ("newborn", "scratch")}
+    idle: ClassVar = {("newborn", "scratch"): "newborn_doubt"}
     max_layers: int = number(6, 1, 50, "layers at most, merged ones included")
     inputs: Literal["features", "settled", "all"] = choice(
         "settled", "what a new layer takes in besides features, as of Layer"
@@ -284,6 +281,12 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
 
     def __post_init__(self) -> None:
         check_parameters(self)
+        self._fit_sections()
+        _check_together(self)
+        _check_idle(self)
+
+    def _fit_sections(self) -> None:
+        """Make the sections that the layers need; refuse what is no section of theirs."""
         object.__setattr__(self, "layers", tuple(self.layers))
         if not self.layers or not all(isinstance(layer, Layer) for layer in self.layers):
             raise InputError("layers must be one or more of Layer")
@@ -301,7 +304,8 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
                     f"{name} is set, but the network has no such layer; add {_any_of(needs)} to "
                     f"layers, or leave {name} out"
                 )
-        _check_together(self)
+        if isinstance(self.growing, AddLayers) and self.drift is not None:
+            object.__setattr__(self, "drift", dataclasses.replace(self.drift, repeats=False))
 
     # ---- what follows from it
 
@@ -329,6 +333,7 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
             Parameters, and sections: an object, a dictionary of its parameters, or None to do
             without; None for a kind of layer leaves out its layers. SECTION__PARAMETER changes one
             parameter of a section, layers__PARAMETER that of all layers which have it set.
+            Parameters that can no longer act go back to their default.
 
         Examples
         --------
@@ -347,20 +352,7 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
             kinds = {layer.kind for layer in whole["layers"]}
             come_or_go = (n for n, by in NEEDED_BY.items() if self.has(*by) == kinds.isdisjoint(by))
             whole = dict.fromkeys(come_or_go, _AUTO) | whole
-        config = dataclasses.replace(self, **whole)
-        inner: dict[str, dict[str, Any]] = {}
-        for path, value in changes.items():
-            section, is_inner, name = path.partition("__")
-            if is_inner:
-                inner.setdefault(section, {})[name] = value
-        changed = {name: config._changed(name, values) for name, values in inner.items()}
-        config = dataclasses.replace(config, **changed)
-        idle = _idle_parameters(config)
-        for path in changes.keys() & idle.keys():
-            section, _, name = path.partition("__")
-            if getattr(getattr(self, section), name, None) != changes[path]:
-                raise InputError(f"{path} has no effect with this {idle[path]}; change that too")
-        return config
+        return _made(self.__dict__ | whole, changes)
 
     def _changed(self, name: str, values: dict[str, Any]) -> Any:
         """A section with other values; says where a parameter belongs that it does not have."""
@@ -394,7 +386,7 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
             dataclasses.replace(layer, **changes) if layer.name == name else layer
             for layer in self.layers
         ]
-        return dataclasses.replace(self, layers=tuple(layers))
+        return self.replace(layers=tuple(layers))
 
     # ---- plain data
 
@@ -424,11 +416,36 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
 
     @staticmethod
     def from_dict(data: Any) -> "Config":
-        """The configuration that `to_dict` gave; raises InputError."""
+        """The configuration that `to_dict` gave; raises InputError.
+
+        Parameters that cannot act get their default, without a word: older versions kept others.
+        """
         if not isinstance(data, dict) or not isinstance(data.get("layers"), list):
             raise InputError("a configuration is an object with a list of layers")
         check_names(Config, data)
-        return Config(**{name: _as_section(name, value) for name, value in data.items()})
+        return _made({name: _as_section(name, value) for name, value in data.items()}, {})
+
+
+def _made(values: dict[str, Any], changes: dict[str, Any]) -> Config:
+    """A configuration of these values and changes; what cannot act, and is not among the changes,
+    gets its default."""
+    draft = object.__new__(Config)  # checked when all changes are in it
+    own = draft.__dict__
+    own |= values
+    draft._fit_sections()
+    inner: dict[str, dict[str, Any]] = {}
+    for path, value in changes.items():
+        section, is_inner, name = path.partition("__")
+        if is_inner:
+            inner.setdefault(section, {})[name] = value
+    own |= {name: draft._changed(name, each) for name, each in inner.items()}
+    for path in idle_parameters(draft):
+        section, _, name = path.partition("__")
+        if section not in changes and path not in changes:
+            usual = {name: _usual(draft, path)}
+            own[section] = dataclasses.replace(getattr(draft, section), **usual)
+    _check_idle(draft)
+    return dataclasses.replace(draft)
 
 
 def _names(kinds: tuple[type[Section], ...]) -> str:
@@ -493,22 +510,55 @@ def _check_together(config: Config) -> None:
             raise InputError(message)
 
 
-def _idle_parameters(config: Config) -> dict[str, str]:
-    """Parameters that do nothing because of the value of another one, and which that is."""
-    found: dict[str, str] = {}
-    for name in SECTIONS:
-        section = getattr(config, name)
-        for idle, (owner, value) in section.idle.items() if section is not None else ():
-            if getattr(section, owner) == value:
-                found[f"{name}__{idle}"] = f"{name}__{owner}"
-    if isinstance(config.growing, AddLayers):
-        found |= dict.fromkeys(("drift__repeats", "drift__every"), "growing")
-        if config.drift is not None and config.drift.warning is None:
-            unwarned = ("growing__buffer_rows", "growing__train_on_warning")
-            found |= dict.fromkeys(unwarned, "drift__warning")
-    if config.memory is None and config.rules is not None:
-        found |= dict.fromkeys(("clouds__memory", "layers__memory"), "memory")
-    return found
+def _usual(config: Config, path: str) -> Any:
+    """What a parameter that cannot act holds: its default, but AddLayers never weighs repeats."""
+    section, _, name = path.partition("__")
+    return path != "drift__repeats" and getattr(type(getattr(config, section)), name)
+
+
+def _check_idle(config: Config) -> None:
+    """Refuse values of parameters that cannot act."""
+    for path, owner in idle_parameters(config).items():
+        section, _, name = path.partition("__")
+        if getattr(getattr(config, section), name) != _usual(config, path):
+            raise InputError(f"{path} has no effect with this {owner}; change that too")
+
+
+def idle_parameters(config: Config) -> dict[str, str]:
+    """Parameters that cannot act in this configuration, and what makes them idle."""
+    layers, labels, drift, growing = config.layers, config.labels, config.drift, config.growing
+    own, adds = config.gaussian, isinstance(growing, AddLayers)
+    adaptive = [each for each in layers if each.kind in NEEDED_BY["memory"] and not each.memory]
+    shares = {each.memory_share < 1.0 for each in adaptive if each.kind == "line"}
+    has_lasting_curve = any(each.kind == "curve" and each.memory for each in layers)
+    is_noisy = any(each.label_noise for each in layers)
+    is_unwarned = adds and drift is not None and drift.warning is None
+    unseen = own is not None and own.tuning == "off" and not own.growing
+    idle = [
+        (adds, "growing", "drift", "repeats every"),
+        (is_unwarned, "drift__warning", "growing", "buffer_rows train_on_warning"),
+        (config.memory is None and config.rules is not None, "memory", "clouds", "memory"),
+        (not adaptive, "list of layers", "memory", "shortest longest lengthening"),
+        (len(shares) < 2, "list of layers", "memory", "referee_memory shortening"),
+        (not has_lasting_curve, "list of layers", "rules", "prior_reach"),
+        (not has_lasting_curve, "list of layers", "voting", "rows_per_weight"),
+        (drift is not None and not drift.repeats, "drift__repeats", "voting", "rows_per_weight"),
+        (not is_noisy, "list of layers", "rules", "least_trust"),
+        (getattr(growing, "max_kept", 2) < 2, "growing__max_kept", "merging", "share"),
+        (isinstance(config.voting, Equal), "voting", "voting", "newborn_weight reset_winner"),
+        (labels.choice == "vote" and labels.budget < 1.0, "labels__budget", "labels", "certainty"),
+        (unseen, "gaussian__tuning", "gaussian", "coverage"),
+    ]
+    for section in SECTIONS:
+        for (owner, value), names in getattr(getattr(config, section), "idle", {}).items():
+            is_so = getattr(getattr(config, section), owner) == value
+            idle.append((is_so, f"{section}__{owner}", section, names))
+    return {
+        f"{section}__{name}": owner
+        for is_so, owner, section, names in idle
+        for name in names.split()
+        if is_so and hasattr(getattr(config, section), name)
+    }
 
 
 def _where(section: str, value: Section, name: str) -> str:

@@ -292,7 +292,10 @@ def as_ids(ids: Any, n_rows: int, n_models: int) -> Ints:
 
 
 def _fleet_config(config: Config) -> Config:
-    """The configuration of every model of a fleet; raises InputError for what it cannot do."""
+    """The configuration of every model of a fleet; raises InputError for what it cannot do.
+
+    Merging and joining, which the default has, are switched off without a word.
+    """
     if config.has("gaussian"):
         raise InputError(
             "a fleet is made of lines, curves, boxes and clouds, without gaussian layers"
@@ -302,7 +305,8 @@ def _fleet_config(config: Config) -> Config:
     if config.lags:
         raise InputError("a fleet has no lags; give the last labels as features")
     config = config.replace(merging=None)
-    return config.replace(boxes__joining=False) if config.boxes is not None else config
+    may_join = config.boxes is not None and config.boxes.splitting
+    return config.replace(boxes__joining=False) if may_join else config
 
 
 def _checked_classes(classes: Iterable[Hashable]) -> list[Hashable]:

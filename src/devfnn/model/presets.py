@@ -52,7 +52,7 @@ def stacked() -> Config:
         layers=(first, Layer("gaussian", name="rules", inputs="settled")),
         labels=Labels(choice="layer"),
         voting=ByLikelihood(),
-        drift=Drift(warning=1e-3, horizon=200.0, repeats=False),
+        drift=Drift(warning=1e-3, horizon=200.0),
         growing=AddLayers(),
         merging=ByCompression(),
     )
@@ -124,7 +124,6 @@ def paper(stream: str = "") -> Config:
             warning=warning,
             horizon=horizon,
             one_sided=False,
-            repeats=False,
         ),
         growing=AddLayers(max_layers=50, inputs="all", newborn="scratch", train_on_warning=False),
         merging=ByCompression(threshold=merge, memory=1.0),
