@@ -2,12 +2,13 @@
 
 A configuration is nested: the list of layers, then a section for every kind of layer and every
 mechanism. A section of something that the network does not have is None, and setting one of its
-parameters is refused. Mechanisms with several forms have a class for each form. A parameter that
-cannot act in a configuration holds its default there; any other value is refused.
+parameters is refused; so is any value but the default of a parameter that cannot act. Mechanisms
+with several forms have a class for each form.
 """
 
 import dataclasses
 import math
+from collections.abc import Container
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from devfnn.errors import InputError
@@ -147,9 +148,7 @@ class Drift(Section):
     test: Literal["stream", "chunk"] = choice("stream", "over the stream, or as printed in a chunk")
     significance: float = number(1e-4, 1e-300, 0.5, "level of a drift, or its cap", "α_D")
     warning: float | None = number(None, 1e-300, 0.5, "cap of the warning level; None: none", "α_W")
-    horizon: float | None = number(
-        None, 1e-9, 1e12, "chunks in which levels rise; None: never", "T"
-    )
+    horizon: float | None = number(None, 1e-9, 1e12, "chunks in which levels rise, or None", "T")
     one_sided: bool = choice(True, "only a rising error rate is drift")
     repeats: bool = choice(True, "let rows count less where labels come in runs")
     every: int = number(50, 1, 10**7, "learned rows between two tests in row-wise learning")
@@ -283,7 +282,7 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
         check_parameters(self)
         self._fit_sections()
         _check_together(self)
-        _check_idle(self)
+        _settle_idle(self, SECTIONS)
 
     def _fit_sections(self) -> None:
         """Make the sections that the layers need; refuse what is no section of theirs."""
@@ -304,8 +303,6 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
                     f"{name} is set, but the network has no such layer; add {_any_of(needs)} to "
                     f"layers, or leave {name} out"
                 )
-        if isinstance(self.growing, AddLayers) and self.drift is not None:
-            object.__setattr__(self, "drift", dataclasses.replace(self.drift, repeats=False))
 
     # ---- what follows from it
 
@@ -416,10 +413,7 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
 
     @staticmethod
     def from_dict(data: Any) -> "Config":
-        """The configuration that `to_dict` gave; raises InputError.
-
-        Parameters that cannot act get their default, without a word: older versions kept others.
-        """
+        """What `to_dict` gave; parameters that cannot act are reset silently. Raises InputError."""
         if not isinstance(data, dict) or not isinstance(data.get("layers"), list):
             raise InputError("a configuration is an object with a list of layers")
         check_names(Config, data)
@@ -427,24 +421,17 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
 
 
 def _made(values: dict[str, Any], changes: dict[str, Any]) -> Config:
-    """A configuration of these values and changes; what cannot act, and is not among the changes,
-    gets its default."""
+    """A configuration of these values and changes of parameters."""
     draft = object.__new__(Config)  # checked when all changes are in it
-    own = draft.__dict__
-    own |= values
+    draft.__dict__.update(values)
     draft._fit_sections()
     inner: dict[str, dict[str, Any]] = {}
     for path, value in changes.items():
         section, is_inner, name = path.partition("__")
         if is_inner:
             inner.setdefault(section, {})[name] = value
-    own |= {name: draft._changed(name, each) for name, each in inner.items()}
-    for path in idle_parameters(draft):
-        section, _, name = path.partition("__")
-        if section not in changes and path not in changes:
-            usual = {name: _usual(draft, path)}
-            own[section] = dataclasses.replace(getattr(draft, section), **usual)
-    _check_idle(draft)
+    draft.__dict__.update({name: draft._changed(name, own) for name, own in inner.items()})
+    _settle_idle(draft, changes)
     return dataclasses.replace(draft)
 
 
@@ -458,107 +445,85 @@ def _any_of(kinds: tuple[str, ...]) -> str:
 
 def _check_together(config: Config) -> None:
     """Refuse mechanisms that do not go together, and say what to set instead."""
-    growing, drift, count = config.growing, config.drift, len(config.layers)
-    grows, tests, keeps = growing is not None, drift is not None, isinstance(growing, KeepLayers)
-    n_ruled = sum(layer.kind in NEEDED_BY["rules"] for layer in config.layers)
+    growing, drift = config.growing, config.drift
+    is_own, is_shared = (config.labels.choice == choice for choice in ("layer", "vote"))
+    grows, tests, count = growing is not None, drift is not None, len(config.layers)
+    adds, keeps = isinstance(growing, AddLayers), isinstance(growing, KeepLayers)
+    most, may_keep = getattr(growing, "max_layers", count), config.has("line", "boxes")
+    scores = isinstance(config.voting, ByAccuracy)
+    kinds = [layer.kind for layer in config.layers]
+    n_ruled = sum(kind in NEEDED_BY["rules"] for kind in kinds)
     n_rules = config.rules.max_rules if config.rules is not None else n_ruled
-    stacks, has_others = config.has("gaussian"), config.has(*(KINDS.keys() - {"gaussian"}))
+    stacks, is_mixed = "gaussian" in kinds, {"gaussian"} < set(kinds)
     plain = ("stream", None, None, True)
     is_plain = not drift or (drift.test, drift.warning, drift.horizon, drift.one_sided) == plain
+    is_lost = isinstance(config.merging, ByDisagreement) and not keeps
     problems = {
         "without growing nothing follows from a drift; set drift=None too": tests and not grows,
         "growing needs a drift test; set drift=Drift(), or growing=None": grows and not tests,
-        'AddLayers adds gaussian layers; add Layer("gaussian"), or use KeepLayers()': (
-            isinstance(growing, AddLayers) and not stacks
-        ),
-        f"growing.max_layers must be at least {count}, the number of layers": (
-            isinstance(growing, AddLayers) and count > growing.max_layers
-        ),
-        "KeepLayers keeps lines and boxes, and there are none; use AddLayers()": (
-            keeps and not config.has("line", "boxes")
-        ),
-        "KeepLayers needs voting=ByAccuracy(), which finds a kept layer again": (
-            keeps and not isinstance(config.voting, ByAccuracy)
-        ),
+        "AddLayers adds gaussian layers; have one, or use KeepLayers()": adds and not stacks,
+        f"growing.max_layers must be at least {count}, the number of layers": count > most,
+        "KeepLayers keeps lines and boxes; there are none; use AddLayers()": keeps and not may_keep,
+        "KeepLayers needs voting=ByAccuracy(), to find layers again": keeps and not scores,
         "KeepLayers tests at one level whether errors rise: "
         'test="stream", warning=None, horizon=None, one_sided=True': keeps and not is_plain,
-        "ByDisagreement merges kept layers; use ByCompression(), or merging=None": (
-            isinstance(config.merging, ByDisagreement) and not keeps
-        ),
-        f"rules.max_rules must be at least {n_ruled}, one for each of these layers": (
-            n_rules < n_ruled
-        ),
-        'only gaussian layers choose rows themselves; use Labels(choice="vote")': (
-            config.labels.choice == "layer" and has_others
-        ),
-        'gaussian layers choose rows themselves; use Labels(choice="layer"), or "all"': (
-            config.labels.choice == "vote" and stacks and not has_others
-        ),
-        "gaussian layers do not mix with other kinds; start from presets.stacked() or paper()": (
-            stacks and has_others
-        ),
+        "ByDisagreement merges kept layers; use ByCompression(), or merging=None": is_lost,
+        f"rules.max_rules must be at least {n_ruled}, one for each layer": n_rules < n_ruled,
+        "gaussian layers do not mix with other kinds; use presets.stacked() or paper()": is_mixed,
+        'only gaussian layers choose rows; use Labels(choice="vote")': is_own and not stacks,
+        'gaussian layers choose rows; use Labels(choice="layer"), or "all"': stacks and is_shared,
+        "a network has at most one layer of boxes": kinds.count("boxes") > 1,
+        "a network has at most one layer of clouds": kinds.count("clouds") > 1,
     }
     for place, layer in enumerate(config.layers):
         message = f"inputs of layer {place} must be numbers of layers before it"
         known, own = range(place), layer.inputs if isinstance(layer.inputs, tuple) else ()
         problems[message] = any(each not in known or isinstance(each, bool) for each in own)
-    for kind in ("boxes", "clouds"):
-        is_double = sum(layer.kind == kind for layer in config.layers) > 1
-        problems[f"a network has at most one layer of {kind}"] = is_double
     for message, is_wrong in problems.items():
         if is_wrong:
             raise InputError(message)
 
 
-def _usual(config: Config, path: str) -> Any:
-    """What a parameter that cannot act holds: its default, but AddLayers never weighs repeats."""
-    section, _, name = path.partition("__")
-    return path != "drift__repeats" and getattr(type(getattr(config, section)), name)
-
-
-def _check_idle(config: Config) -> None:
-    """Refuse values of parameters that cannot act."""
-    for path, owner in idle_parameters(config).items():
-        section, _, name = path.partition("__")
-        if getattr(getattr(config, section), name) != _usual(config, path):
-            raise InputError(f"{path} has no effect with this {owner}; change that too")
-
-
 def idle_parameters(config: Config) -> dict[str, str]:
-    """Parameters that cannot act in this configuration, and what makes them idle."""
-    layers, labels, drift, growing = config.layers, config.labels, config.drift, config.growing
-    own, adds = config.gaussian, isinstance(growing, AddLayers)
+    """Parameters that cannot act in this configuration, and what keeps them from it."""
+    layers, labels, drift, own = config.layers, config.labels, config.drift, config.gaussian
     adaptive = [each for each in layers if each.kind in NEEDED_BY["memory"] and not each.memory]
     shares = {each.memory_share < 1.0 for each in adaptive if each.kind == "line"}
-    has_lasting_curve = any(each.kind == "curve" and each.memory for each in layers)
-    is_noisy = any(each.label_noise for each in layers)
-    is_unwarned = adds and drift is not None and drift.warning is None
-    unseen = own is not None and own.tuning == "off" and not own.growing
+    has_curve = any(each.kind == "curve" and each.memory for each in layers)
+    is_still = own is not None and own.tuning == "off" and not own.growing
     idle = [
-        (adds, "growing", "drift", "repeats every"),
-        (is_unwarned, "drift__warning", "growing", "buffer_rows train_on_warning"),
-        (config.memory is None and config.rules is not None, "memory", "clouds", "memory"),
         (not adaptive, "list of layers", "memory", "shortest longest lengthening"),
         (len(shares) < 2, "list of layers", "memory", "referee_memory shortening"),
-        (not has_lasting_curve, "list of layers", "rules", "prior_reach"),
-        (not has_lasting_curve, "list of layers", "voting", "rows_per_weight"),
-        (drift is not None and not drift.repeats, "drift__repeats", "voting", "rows_per_weight"),
-        (not is_noisy, "list of layers", "rules", "least_trust"),
-        (getattr(growing, "max_kept", 2) < 2, "growing__max_kept", "merging", "share"),
+        (not has_curve, "list of layers", "rules", "prior_reach"),
+        (not has_curve, "list of layers", "voting", "rows_per_weight"),
+        (not any(each.label_noise for each in layers), "list of layers", "rules", "least_trust"),
+        (config.memory is None and config.rules is not None, "memory", "clouds", "memory"),
         (isinstance(config.voting, Equal), "voting", "voting", "newborn_weight reset_winner"),
+        (isinstance(config.growing, AddLayers), "growing", "drift", "repeats every"),
+        (getattr(config.growing, "max_kept", 2) < 2, "growing__max_kept", "merging", "share"),
+        (drift and not drift.warning, "drift__warning", "growing", "buffer_rows train_on_warning"),
+        (drift and not drift.repeats, "drift__repeats", "voting", "rows_per_weight"),
         (labels.choice == "vote" and labels.budget < 1.0, "labels__budget", "labels", "certainty"),
-        (unseen, "gaussian__tuning", "gaussian", "coverage"),
+        (is_still, "gaussian__tuning", "gaussian", "coverage"),
     ]
-    for section in SECTIONS:
-        for (owner, value), names in getattr(getattr(config, section), "idle", {}).items():
-            is_so = getattr(getattr(config, section), owner) == value
-            idle.append((is_so, f"{section}__{owner}", section, names))
-    return {
-        f"{section}__{name}": owner
-        for is_so, owner, section, names in idle
-        for name in names.split()
-        if is_so and hasattr(getattr(config, section), name)
-    }
+    for name in SECTIONS:
+        section = getattr(config, name)
+        for (owner, value), names in section.idle.items() if section is not None else ():
+            idle.append((getattr(section, owner) == value, f"{name}__{owner}", name, names))
+    found = [(s, name, owner) for is_so, owner, s, names in idle if is_so for name in names.split()]
+    return {f"{s}__{name}": owner for s, name, owner in found if hasattr(getattr(config, s), name)}
+
+
+def _settle_idle(config: Config, given: Container[str]) -> None:
+    """Give parameters that cannot act their default; refuse other values, of what is given."""
+    for path, owner in idle_parameters(config).items():
+        section, _, name = path.partition("__")
+        own, is_repeats = getattr(config, section), path == "drift__repeats"  # off with AddLayers
+        usual = not is_repeats and getattr(type(own), name)
+        if getattr(own, name) != usual:
+            if path in given or (section in given and not is_repeats):
+                raise InputError(f"{path} has no effect with this {owner}; change that too")
+            config.__dict__[section] = dataclasses.replace(own, **{name: usual})
 
 
 def _where(section: str, value: Section, name: str) -> str:
@@ -614,9 +579,8 @@ def _as_section(name: str, value: Any) -> Any:
 
 def _layer_with(layer: Layer, values: dict[str, Any]) -> Layer:
     """A layer with other values, of the parameters that it has set."""
-    defaults = {field.name: field.default for field in dataclasses.fields(layer)}
-    own = {name: value for name, value in values.items() if getattr(layer, name) != defaults[name]}
-    return dataclasses.replace(layer, **own)
+    is_set = {name: getattr(layer, name) != getattr(Layer, name) for name in values}
+    return dataclasses.replace(layer, **{name: values[name] for name in values if is_set[name]})
 
 
 def _section_from(kind: type[Section], data: Any) -> Any:

@@ -292,14 +292,9 @@ def as_ids(ids: Any, n_rows: int, n_models: int) -> Ints:
 
 
 def _fleet_config(config: Config) -> Config:
-    """The configuration of every model of a fleet; raises InputError for what it cannot do.
-
-    Merging and joining, which the default has, are switched off without a word.
-    """
+    """The same without merging and joining, silently; raises InputError for what else cannot be."""
     if config.has("gaussian"):
-        raise InputError(
-            "a fleet is made of lines, curves, boxes and clouds, without gaussian layers"
-        )
+        raise InputError("a fleet is of lines, curves, boxes and clouds, without gaussian layers")
     if config.feature_mask is not None:
         raise InputError("a fleet has no feature mask; use feature_mask=None")
     if config.lags:
