@@ -132,9 +132,9 @@ def visits(n_chunks: int = 40) -> tuple[Floats, Ints]:
     return middles + offsets, ((offsets[:, 0] > 0.0) ^ is_turned).astype(np.int64)
 
 
-def returns(n_chunks: int = 10) -> tuple[Floats, Ints]:
+def returns(n_chunks: int = 12) -> tuple[Floats, Ints]:
     """A place has most rows for eight chunks, then the next has; others are never quite left."""
-    rng, row = np.random.default_rng(12), np.arange(n_chunks * CHUNK)
+    rng, row = np.random.default_rng(23), np.arange(n_chunks * CHUNK)
     place = np.where(rng.random(row.size) < 0.3, rng.integers(0, 6, row.size), row // (8 * CHUNK))
     offsets = 0.1 * rng.standard_normal((row.size, 5))
     is_turned = place % 2 == 1
