@@ -398,7 +398,7 @@ class Pair:
         (2, 2, {"labels__choice": "layer", "labels__budget": 0.4}),
         (2, 2, {"tuning": "published"}),
         (2, 2, {"tuning": "off"}),
-        pytest.param(2, 2, {"growing": False}, marks=only_compiled),
+        pytest.param(2, 2, {"growing": False, "vigilance": 0.9}, marks=only_compiled),
     ],
     ids=str,
 )
