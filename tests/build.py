@@ -146,13 +146,13 @@ def stack(features: int, classes: int, n_layers: int = 1, slots: int = 2, **chan
         training="leader",
         chunk_rows=10**7,  # no structural steps
         scaling="none",
-        labels=Labels(choice="all", certainty=0.95),
+        labels=Labels(choice="layer", certainty=0.95),
         voting=ByReward(),
         drift=None,
         growing=None,
         merging=None,
     )
-    named = {
+    named = {"labels__choice": "all"} | {
         f"gaussian__{name}" if name in GAUSSIAN_NAMES else name: value
         for name, value in changes.items()
     }

@@ -79,8 +79,8 @@ class Section:
 
     form: ClassVar[str] = ""
     """Which form of a mechanism this is, if there are several."""
-    idle: ClassVar[Mapping[str, tuple[str, Any]]] = {}
-    """Parameters that do nothing while another one has this value."""
+    idle: ClassVar[Mapping[tuple[str, Any], str]] = {}
+    """A parameter and a value of it, with which these others cannot act."""
 
     def __post_init__(self) -> None:
         check_parameters(self)

@@ -444,6 +444,14 @@ def test_the_preset_of_the_paper_looks_ahead_unless_told_otherwise(invoke, tmp_p
     assert (report["preset"], report["scaling"]) == ("paper", "online")
 
 
+@pytest.mark.parametrize("preset", ["paper_static", "paper_masked"])
+def test_other_presets_of_the_paper_are_run_like_it(invoke, tmp_path, preset):
+    report, _ = ran(invoke, tmp_path, "sea", "--rows", 1000, "--preset", preset)
+    assert (report["preset"], report["scaling"]) == (preset, "dataset")
+    assert report["config"]["voting"]["step"] == 0.1  # as for sea
+    assert report["config"]["gaussian"]["consequent"] == "least_squares"
+
+
 def test_the_preset_of_the_paper_is_for_any_stream(invoke, tmp_path):
     rows = "".join(f"{k % 7},{k % 3},{int(k % 7 < 3)}\n" for k in range(600))
     (tmp_path / "rows.csv").write_text("a,b,y\n" + rows)

@@ -142,6 +142,11 @@ def _labels(old: Mapping[str, Any], choice: str) -> Labels:
     )
 
 
+def _config(**values: Any) -> Config:
+    """A configuration, also with values that have no effect in it: the default replaces them."""
+    return Config.from_dict(values)
+
+
 def _rival_config(old: Mapping[str, Any]) -> Config:
     """Of the default network: lines, curves, boxes and clouds."""
     longest = max(old["longest_memory"], old["shortest_memory"])
@@ -159,8 +164,8 @@ def _rival_config(old: Mapping[str, Any]) -> Config:
     ]
     has_clouds = old["rule_growing"] and old["max_clouds"] > 0
     grows = old["growing"]
-    return Config(
-        layers=tuple(layers) + (DEFAULT_LAYERS[-1:] if has_clouds else ()),
+    return _config(
+        layers=[*layers, *(DEFAULT_LAYERS[-1:] if has_clouds else ())],
         rules=Rules(max_rules=old["max_pool"], prior=old["prior"], prior_reach=old["prior_reach"]),
         memory=Memory(shortest=old["shortest_memory"], longest=old["longest_memory"])
         if old["forgetting"]
@@ -199,10 +204,10 @@ def _stacked_config(old: Mapping[str, Any]) -> Config:
     inputs = {"off": "features", "settled": "settled", "all": "all"}[old["augmentation"]]
     count, grows = old["initial_layers"], old["growing"]
     has_plain = old["plain_first"] and count > 1
-    layers = tuple(
+    layers = [
         Layer("gaussian", name="rules", inputs=inputs, single_rule=has_plain and k == 0)  # type: ignore[arg-type]
         for k in range(count)
-    )
+    ]
     names = (
         "consequent initial_gain later_gain curvature_floor memory "
         "chunk_memory weight_decay local_forgetting density_memory rules max_rules "
@@ -235,9 +240,9 @@ def _stacked_config(old: Mapping[str, Any]) -> Config:
         "equal": lambda: Equal(**shared),
     }
     training = {"winner": "leader", "winner_and_initial": "configured", "all": "all"}
-    return Config(
+    return _config(
         layers=layers,
-        training=training[old["training"]],  # type: ignore[arg-type]
+        training=training[old["training"]],
         gaussian=own,
         labels=_labels(old, "layer"),
         voting=votes[old["voting_weights"]](),
@@ -247,7 +252,6 @@ def _stacked_config(old: Mapping[str, Any]) -> Config:
             warning=old["warning_significance"],
             horizon=old["horizon"],
             one_sided=old["drift_one_sided"],
-            repeats=False,
         )
         if grows
         else None,

@@ -143,7 +143,7 @@ def trained(rng: np.random.Generator, n_rows: int = 150, **changes: Any) -> Stac
     """A layer past its warm-up that chooses rows, with two rules or more."""
     made = stack(2, 3, **(EVENTFUL | {"labels__choice": "layer"} | changes))
     made.learn(batch_of(*blobs(rng, n_rows, 2, 3), draws=rng.random(n_rows)))
-    assert (made.layer().status == ACTIVE).sum() > 1 or not changes.get("growing", True)
+    assert (made.layer().status == ACTIVE).sum() > 1 or "max_rules" in changes
     return made
 
 
@@ -265,7 +265,7 @@ def test_exploration_takes_its_share_of_the_budget_whatever_the_certainty(
     rng: np.random.Generator, budget: float
 ) -> None:
     labels = {"choice": "layer", "certainty": 0.0, "exploration": 0.25, "budget": budget}
-    made = trained(rng, growing=False, **{f"labels__{name}": labels[name] for name in labels})
+    made = trained(rng, max_rules=1, **{f"labels__{name}": labels[name] for name in labels})
     draws = rng.random(400)
     wanted = chosen_rows(made, blobs(rng, 400, 2, 3)[0], draws)
     np.testing.assert_array_equal(wanted, draws < 0.25 * budget)
@@ -285,7 +285,7 @@ def test_rows_asked_for_are_all_learned(rng: np.random.Generator) -> None:
 def test_a_layer_forgets_by_the_local_density_as_its_slow_twin_does(
     rng: np.random.Generator,
 ) -> None:
-    lone = {"growing": False, "recall": False, "memory": 0.999, "local_forgetting": 0.1}
+    lone = {"max_rules": 1, "recall": False, "memory": 0.999, "local_forgetting": 0.1}
     made = filled_stack(rng, 2, 2, (1,), **lone)
     made.layer().ages[0] = 100
     slow = slow_copy(made.layer(), made.params)
@@ -398,7 +398,7 @@ class Pair:
         (2, 2, {"labels__choice": "layer", "labels__budget": 0.4}),
         (2, 2, {"tuning": "published"}),
         (2, 2, {"tuning": "off"}),
-        pytest.param(2, 2, {"growing": False}, marks=only_compiled),
+        pytest.param(2, 2, {"growing": False, "vigilance": 0.9}, marks=only_compiled),
     ],
     ids=str,
 )
@@ -471,7 +471,7 @@ def test_the_first_row_founds_a_rule_and_does_not_tune_it_too() -> None:
 
 
 def test_a_lone_rule_forgets_as_one_of_several_does(rng: np.random.Generator) -> None:
-    alone = stack(2, 2, growing=False, recall=False, local_forgetting=0.2)
+    alone = stack(2, 2, max_rules=1, recall=False, local_forgetting=0.2)
     rows, labels = blobs(rng, 200, 2, 2)
     alone.learn(batch_of(rows[:20], labels[:20]))
     paired = alone.copy()

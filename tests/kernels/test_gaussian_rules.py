@@ -608,7 +608,8 @@ def test_the_first_rule_has_the_configured_precision_and_no_opinion() -> None:
 
 def ready_to_grow(rng: np.random.Generator, **changes: Any) -> tuple[Stack, Floats]:
     """A layer with one small rule, and a far row that earns one; slots 1 and 2 are free."""
-    made = stack(2, 2, slots=3, vigilance=0.3, **changes)
+    eager = {} if "growing" in changes else {"vigilance": 0.3}
+    made = stack(2, 2, slots=3, **eager, **changes)
     made.learn(batch_of(0.5 + 0.01 * rng.normal(size=(80, 2)), rng.integers(0, 2, 80)))
     assert made.layer().status.tolist() == [ACTIVE, FREE, FREE]
     return made, np.array([0.9, 0.95])

@@ -34,7 +34,7 @@ def step(
 
 def lone_rule(n: int, m: int, **changes: Any) -> Stack:
     """A layer that keeps to its first rule."""
-    return stack(n, m, growing=False, recall=False, **changes)
+    return stack(n, m, max_rules=1, recall=False, **changes)
 
 
 def expansions(rows: Floats) -> Floats:

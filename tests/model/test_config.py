@@ -1,8 +1,10 @@
 """The configuration: every parameter once, with its range, its meaning and an effect."""
 
 import contextlib
+import copy
 import dataclasses
 import functools
+import itertools
 import math
 import types
 from collections.abc import Iterator
@@ -24,9 +26,12 @@ from devfnn.model.config import (
     KeepLayers,
     Labels,
     Layer,
+    idle_parameters,
 )
 from devfnn.model.layers.gaussian import Gaussian, chi_square_radii
+from devfnn.model.layers.pool import Memory
 from devfnn.model.state import kernel_params
+from devfnn.parameters import check_names
 from devfnn.storage import dump, parse
 from scenes import NETWORKS, config_of, default, fields_of, stack_of, stacked
 from sound import assert_sound
@@ -459,35 +464,171 @@ IDLE = {
 """Parameters that do nothing in these layers as they are, and what would make them act."""
 
 
+# ---- a parameter that cannot act holds its default
+
+PLAIN = BRISK.replace(growing=None, drift=None, merging=None)
+LINES = (Layer("line", name="short", memory_share=0.5, label_noise=0.1), Layer("line"))
+STACKED = {
+    "layers": stack_of(2),
+    "growing": AddLayers(),
+    "merging": None,
+    "voting": {"form": "reward"},
+    "labels": {"choice": "layer"},
+}
+MAKES_IDLE: dict[str, tuple[Config, dict[str, Any], str]] = {
+    "all labels": (
+        BRISK.replace(labels__budget=1.0),
+        {"labels__choice": "all"},
+        "labels__certainty labels__exploration",
+    ),
+    "a budget": (BRISK.replace(labels__budget=1.0), {"labels__budget": 0.6}, "labels__certainty"),
+    "no budget": (BRISK, {"labels__budget": 1.0}, "labels__window"),
+    "no splitting": (
+        BRISK,
+        {"boxes__splitting": False},
+        "boxes__evidence boxes__evidence_per_contrast boxes__every boxes__least_variance "
+        "boxes__doubt boxes__joining boxes__join_evidence boxes__join_rows",
+    ),
+    "no joining": (BRISK, {"boxes__joining": False}, "boxes__join_evidence boxes__join_rows"),
+    "one kept": (BRISK, {"growing__max_kept": 1}, "merging__share"),
+    "none kept": (BRISK, {"growing__max_kept": 0}, "merging__share"),
+    "no forgetting": (BRISK, {"memory": None}, "clouds__memory"),
+    "no repeats": (BRISK, {"drift__repeats": False}, "voting__rows_per_weight"),
+    "no noise": (BRISK, {"layers__label_noise": 0.0}, "rules__least_trust"),
+    "no curve": (BRISK, {"layers": LINES}, "rules__prior_reach voting__rows_per_weight"),
+    "one line": (
+        BRISK,
+        {"layers": (Layer("line", label_noise=0.1), Layer("curve", memory=300.0))},
+        "memory__referee_memory memory__shortening",
+    ),
+    "fixed memories": (
+        PLAIN,
+        {"layers": (Layer("line", memory=50.0, label_noise=0.1), Layer("curve", memory=300.0))},
+        "memory__shortest memory__longest memory__lengthening memory__referee_memory "
+        "memory__shortening",
+    ),
+    "added layers": (
+        BRISK,
+        STACKED,
+        "drift__repeats drift__every growing__buffer_rows growing__train_on_warning "
+        "gaussian__density_memory labels__window",
+    ),
+    "no warning": (
+        GAUSSIAN,
+        {"drift__warning": None},
+        "growing__buffer_rows growing__train_on_warning",
+    ),
+    "from scratch": (GAUSSIAN, {"growing__newborn": "scratch"}, "growing__newborn_doubt"),
+    "equal votes": (
+        GAUSSIAN,
+        {"voting": {"form": "equal"}},
+        "voting__newborn_weight voting__reset_winner",
+    ),
+    "least squares": (
+        GAUSSIAN,
+        {"gaussian__consequent": "least_squares"},
+        "gaussian__curvature_floor",
+    ),
+    "no local forgetting": (
+        GAUSSIAN.replace(gaussian__local_forgetting=0.1),
+        {"gaussian__local_forgetting": 0.0},
+        "gaussian__density_memory",
+    ),
+    "no recall": (
+        GAUSSIAN,
+        {"gaussian__recall": False},
+        "gaussian__recall_margin gaussian__archive_size",
+    ),
+    "no pruning": (
+        GAUSSIAN,
+        {"gaussian__pruning": False},
+        "gaussian__prune_margin gaussian__recall gaussian__recall_margin gaussian__archive_size",
+    ),
+    "fixed rules": (
+        GAUSSIAN,
+        {"gaussian__rules": "fixed"},
+        "gaussian__max_rules gaussian__pruning gaussian__prune_margin gaussian__recall "
+        "gaussian__recall_margin gaussian__archive_size",
+    ),
+    "no rule growing": (
+        GAUSSIAN,
+        {"gaussian__growing": False},
+        "gaussian__max_rules gaussian__vigilance gaussian__pruning gaussian__prune_margin "
+        "gaussian__recall gaussian__recall_margin gaussian__archive_size",
+    ),
+    "no tuning": (GAUSSIAN, {"gaussian__tuning": "off"}, "gaussian__max_population"),
+    "still rules": (
+        GAUSSIAN.replace(gaussian__growing=False),
+        {"gaussian__tuning": "off"},
+        "gaussian__max_population gaussian__coverage",
+    ),
+}
+"""A network, what is changed, and the parameters that cannot act from then on."""
+
+
+def forced(config: Config, values: dict[str, Any]) -> Config:
+    """A configuration with values that it would refuse."""
+    made = copy.copy(config)
+    for path, value in values.items():
+        section, _, name = path.partition("__")
+        own = dataclasses.replace(getattr(made, section), **{name: value})
+        object.__setattr__(made, section, own)
+    return made
+
+
+@pytest.mark.parametrize("case", MAKES_IDLE)
+def test_these_parameters_cannot_act_then(case: str) -> None:
+    base, off, names = MAKES_IDLE[case]
+    config = base.replace(**off)
+    assert idle_parameters(config).keys() - idle_parameters(base).keys() == set(names.split())
+    other = {name: next(others(config, name)) for name in names.split()}
+    for usual, same in itertools.zip_longest(story(config), story(forced(config, other))):
+        assert usual == same
+
+
 @pytest.mark.parametrize(
-    ("base", "off", "name", "value"),
-    [
-        ("default", {"labels__choice": "all"}, "labels__certainty", 0.5),
-        ("default", {"labels__choice": "all"}, "labels__exploration", 0.5),
-        ("default", {"memory": None}, "clouds__memory", 0.5),
-        ("default", {"memory": None}, "layers__memory", 50.0),
-        ("stacked", {"growing__newborn": "scratch"}, "growing__newborn_doubt", 2.0),
-        ("stacked", {"drift__warning": None}, "growing__buffer_rows", 7),
-        ("stacked", {"drift__warning": None}, "growing__train_on_warning", False),
-        ("stacked", {"gaussian__pruning": False}, "gaussian__prune_margin", 2.0),
-        ("stacked", {"gaussian__recall": False}, "gaussian__recall_margin", 2.0),
-        ("stacked", {"gaussian__recall": False}, "gaussian__archive_size", 2),
-        (
-            "stacked",
-            {"gaussian__consequent": "least_squares"},
-            "gaussian__curvature_floor",
-            0.1,
-        ),
-    ],
+    ("case", "name"), [(case, name) for case in MAKES_IDLE for name in MAKES_IDLE[case][2].split()]
 )
-def test_a_parameter_that_another_one_makes_idle_is_refused(
-    base: str, off: dict[str, Any], name: str, value: Any
-) -> None:
-    config = config_of(base).replace(**off)
-    with pytest.raises(InputError, match=f"{name} has no effect with this {next(iter(off))}"):
+def test_a_parameter_that_cannot_act_is_refused_or_reset(case: str, name: str) -> None:
+    base, off, _ = MAKES_IDLE[case]
+    config = base.replace(**off)
+    value, message = next(others(config, name)), f"^{name} has no effect with this "
+    section, _, own = name.partition("__")
+    if name == "drift__repeats":  # its default is on, and off is what comes of it
+        assert dataclasses.replace(forced(config, {name: True})) == config
+    else:
+        with pytest.raises(InputError, match=message):
+            dataclasses.replace(forced(config, {name: value}))
+    with pytest.raises(InputError, match=message):
         config.replace(**{name: value})
-    same = {name: getattr(getattr(config, name.partition("__")[0]), name.partition("__")[2], value)}
-    assert name == "layers__memory" or config.replace(**same) == config  # changes nothing
+    if name in fields_of(base) and section not in off:
+        assert base.replace(**{name: value}).replace(**off) == config
+        with pytest.raises(InputError, match=message):
+            base.replace(**off, **{name: value})
+    assert config.replace(**{name: getattr(getattr(config, section), own)}) == config
+    data = forced(config, {name: value}).to_dict()
+    assert Config.from_dict(data) == config  # as older versions saved it
+
+
+def test_a_parameter_says_what_keeps_it_from_acting() -> None:
+    with pytest.raises(
+        InputError, match="labels__certainty has no effect with this labels__choice"
+    ):
+        Config(labels=Labels(choice="all", certainty=0.5))
+    with pytest.raises(InputError, match="shortest has no effect with this list of layers"):
+        Config(layers=(Layer("curve", memory=9.0),), memory=Memory(shortest=9.0), **STILL)
+
+
+STILL: dict[str, Any] = {"drift": None, "growing": None, "merging": None}
+
+
+def test_every_table_ofidle_parameters_is_tested() -> None:
+    owners = {owner for base, off, _ in MAKES_IDLE.values() for owner in off}
+    for section, kinds in SECTIONS.items():
+        for kind in kinds:
+            for (owner, _), names in kind.idle.items():
+                assert f"{section}__{owner}" in owners
+                check_names(kind, [owner, *names.split()])
 
 
 def test_a_layer_of_fixed_memory_has_no_share_of_the_adaptive_one() -> None:

@@ -102,8 +102,8 @@ def test_chosen_rows_are_all_learned_and_of_the_others_no_label_is_read(
 
 
 def test_wants_label_says_what_learn_one_then_takes() -> None:
-    for budget in (1.0, 0.3):
-        model = DEVFNN(default(labels__certainty=0.8, labels__budget=budget))
+    for choice in ({"labels__certainty": 0.8}, {"labels__budget": 0.3}):
+        model = DEVFNN(default(**choice))
         model.learn(X, Y)
         answers = []
         for x, label in zip(X[:150], Y[:150], strict=True):

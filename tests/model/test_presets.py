@@ -3,15 +3,18 @@
 import functools
 import itertools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
 from devfnn import DEVFNN, Config
 from devfnn.arrays import Floats, Ints
+from devfnn.cli.run import Preset
 from devfnn.events import Event, FeatureOff, FeatureOn, LayerAdded
 from devfnn.model import presets
+from devfnn.model.config import AddLayers, ByCompression, ByLikelihood, Drift, Layer
+from devfnn.model.layers.gaussian import Gaussian
 from devfnn.model.mechanisms.feature_mask import empty_stats, feature_scores, updated_stats
 from scenes import CHUNK, chunks, fields_of, flipped, noisy, of_kind, run, sloped
 
@@ -97,7 +100,7 @@ def test_static_devfnn_as_printed_differs_by_its_fixed_depth_and_rules(stream: s
     assert (static.layers, static.gaussian.rules) == (3 * printed.layers, "fixed")
     assert (static.drift, static.growing, static.merging) == (None, None, None)
     changed = {"layers", "drift", "growing", "merging", "gaussian__rules"}
-    assert static.changes(printed).keys() == changed
+    assert static.changes(printed).keys() == {*changed, "gaussian__max_rules"}  # has no effect now
 
 
 # ---- the paper, true to the paper
@@ -129,6 +132,15 @@ def visits(n_chunks: int = 40) -> tuple[Floats, Ints]:
     return middles + offsets, ((offsets[:, 0] > 0.0) ^ is_turned).astype(np.int64)
 
 
+def returns(n_chunks: int = 12) -> tuple[Floats, Ints]:
+    """A place has most rows for eight chunks, then the next has; others are never quite left."""
+    rng, row = np.random.default_rng(23), np.arange(n_chunks * CHUNK)
+    place = np.where(rng.random(row.size) < 0.3, rng.integers(0, 6, row.size), row // (8 * CHUNK))
+    offsets = 0.1 * rng.standard_normal((row.size, 5))
+    is_turned = place % 2 == 1
+    return rng.random((6, 5))[place] + offsets, ((offsets[:, 0] > 0.0) ^ is_turned).astype(np.int64)
+
+
 def changing_relevance() -> tuple[Floats, Ints]:
     """The third feature is noise for half of the stream, then takes the place of the second."""
     X, y = sloped(40)
@@ -147,13 +159,14 @@ def outcomes(config: Config, X: Floats, y: Ints) -> Iterator[Outcome]:
         yield model.learn(rows, labels), model.predict_proba(rows)
 
 
-MASKED = presets.paper().replace(feature_mask__score="standardised")
+MASKED = presets.paper_masked()
 """The printed network with a feature mask that can act, see below."""
 OURS = presets.stacked().replace(feature_mask={"threshold": 0.93})
 SCENES = {
     "bursts": (presets.paper(), bursts()),
     "warnings": (presets.paper("electricity"), weak_bursts()),
     "places": (presets.paper(), visits()),
+    "returns": (presets.paper("rfid"), returns()),
     "noise": (MASKED, changing_relevance()),
 }
 
@@ -188,6 +201,7 @@ def test_on_streams_made_for_them_all_mechanisms_of_the_paper_are_at_work() -> N
     assert kinds >= {
         "RuleBorn",
         "RulePruned",
+        "RuleRecalled",
         "DriftWarned",
         "DriftFound",
         "LayerAdded",
@@ -197,8 +211,60 @@ def test_on_streams_made_for_them_all_mechanisms_of_the_paper_are_at_work() -> N
     }
 
 
+def test_paper_and_stacked_differ_in_this_and_nothing_else() -> None:
+    """Written out, so that no switch of `paper` can be flipped and its case below go with it."""
+    layer = {"kind": "gaussian", "name": "rules"}
+    assert presets.paper().changes(presets.stacked()) == {
+        "layers": [layer | {"inputs": "all"}],
+        "training": "leader",
+        "gaussian__consequent": "least_squares",
+        "gaussian__initial_gain": 100.0,
+        "gaussian__later_gain": 100.0,
+        "gaussian__memory": 1.0,
+        "gaussian__chunk_memory": 0.0,
+        "gaussian__weight_decay": 0.001,
+        "gaussian__local_forgetting": 0.1,
+        "gaussian__density_memory": 0.9995,
+        "gaussian__max_rules": 30,
+        "gaussian__first_precision": 0.01,
+        "labels__certainty": 0.9,
+        "voting": {
+            "form": "reward",
+            "ballots": "hard",
+            "newborn_weight": 1.0,
+            "reset_winner": True,
+            "step": 0.01,
+            "decay": 1.0,
+            "floor": 1e-6,
+        },
+        "drift__test": "chunk",
+        "drift__significance": 0.08,
+        "drift__warning": 0.1,
+        "drift__horizon": 240.0,
+        "drift__one_sided": False,
+        "growing__max_layers": 50,
+        "growing__inputs": "all",
+        "growing__newborn": "scratch",
+        "growing__train_on_warning": False,
+        "merging__threshold": 0.1,
+        "merging__memory": 1.0,
+        "feature_mask": {"score": "variance", "threshold": 0.8, "memory": 1.0},
+    }
+    stacked = presets.stacked()
+    assert stacked.gaussian == Gaussian() and stacked.voting == ByLikelihood()
+    assert stacked.changes().keys() == {
+        *("layers", "rules", "memory", "boxes", "clouds", "resting", "gaussian", "labels__choice"),
+        *("voting", "drift__warning", "drift__horizon", "drift__repeats", "growing", "merging"),
+    }
+    assert (stacked.growing, stacked.merging) == (AddLayers(), ByCompression())
+    assert stacked.drift == Drift(warning=1e-3, horizon=200.0, repeats=False)
+    assert stacked.layers[0] == Layer(**layer, inputs="settled", single_rule=True)
+    assert stacked.layers[1:] == (Layer(**layer, inputs="settled"),)
+
+
 def flips() -> dict[str, dict[str, Any]]:
-    """Every parameter that `paper` has set otherwise than `stacked`, as it is there.
+    """Every parameter that `paper` has set otherwise than `stacked`, as it is there, and switches
+    of gaussian layers that both have.
 
     Mechanisms of another form are flipped as a whole. The first layer takes in features whatever
     its parameter says, and while only the leader learns all layers are settled: what layers take in
@@ -210,6 +276,11 @@ def flips() -> dict[str, dict[str, Any]]:
         "voting": {"voting": ours.voting},
         "no mask": {"feature_mask": None},
         "augmentation": {"layers__inputs": "features", "growing__inputs": "features"},
+        "no rule growing": {"gaussian__growing": False},
+        "no pruning": {"gaussian__pruning": False},
+        "no recall": {"gaussian__recall": False},
+        "no tuning": {"gaussian__tuning": "off"},
+        "published tuning": {"gaussian__tuning": "published"},
     }
     for theirs, _ in SCENES.values():
         for name in fields_of(theirs).keys() & fields_of(ours).keys() - {"growing__inputs"}:
@@ -251,6 +322,18 @@ def test_a_new_layer_of_the_paper_knows_nothing_but_what_it_was_trained_on(newbo
     own = model._known().state.gaussians
     assert own is not None
     assert (own.class_counts[1].sum() <= added[0].trained_rows) == (newborn == "scratch")
+
+
+def test_the_masked_paper_differs_by_the_score_of_its_mask() -> None:
+    changed = {"feature_mask__score": "standardised"}
+    assert presets.paper_masked("sea").changes(presets.paper("sea")) == changed
+    assert presets.by_name("paper_masked", "sea") == presets.paper_masked("sea")
+
+
+def test_the_command_line_knows_all_presets() -> None:
+    assert get_args(Preset) == tuple(presets.PRESETS)
+    assert presets.by_name("paper_static", "sea") == presets.paper_static("sea")
+    assert presets.by_name("static") == presets.static()
 
 
 @pytest.mark.parametrize("config", [MASKED, OURS])

@@ -68,7 +68,7 @@ WAYS = {
     "rivals, all learned": Way(RIVALS.replace(labels__choice="all")),
     "rivals, masked": Way(RIVALS.replace(feature_mask={}, feature_mask__threshold=0.9)),
     "rivals, few kept": Way(
-        RIVALS.replace(growing__max_kept=1, merging__share=1.0, voting__rows=30.0)
+        RIVALS.replace(growing__max_kept=2, merging__share=1.0, voting__rows=30.0)
     ),
     "rivals, never forgetting": Way(RIVALS.replace(memory=None)),
     "rivals, budget": Way(RIVALS.replace(labels__budget=0.3)),

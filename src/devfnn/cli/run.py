@@ -22,6 +22,8 @@ from devfnn.experiments.checkpoint import check_can_be_stored
 from devfnn.formatting import detection_line
 from devfnn.types import Chunk
 
+Preset = Literal["default", "stacked", "static", "paper", "paper_static", "paper_masked"]
+
 
 @dataclasses.dataclass
 class UsualStream(inputs.StreamChoice):
@@ -39,7 +41,7 @@ def run(
     chosen: UsualStream,
     *,
     model: str = typer.Option("devfnn", help="Which model; `devfnn models` lists them."),
-    preset: Literal["default", "stacked", "static", "paper"] | None = typer.Option(
+    preset: Preset | None = typer.Option(
         None, help="Configuration of DEVFNN; paper has the authors' values for their streams."
     ),
     changes: list[str] = typer.Option(

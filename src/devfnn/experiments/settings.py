@@ -105,11 +105,11 @@ class StreamSettings:
 class RunSettings:
     """A model of `devfnn.baselines.MODELS`, a stream and a procedure.
 
-    Only DEVFNN and its parts have a preset: default, stacked, static or paper. `changes` are as of
+    Only DEVFNN and its parts have a preset, one of `presets.PRESETS`. `changes` are as of
     `Config.replace`, or parameters of another model's constructor. The scaling is online, without
     look-ahead; dataset, by the range of the whole stream as in the paper, which looks ahead; or
-    none. By default DEVFNN, the paper's rivals and models of scikit-learn have online, the preset
-    paper dataset, and all others none, since they scale by themselves if they need it.
+    none. By default DEVFNN, the paper's rivals and models of scikit-learn have online, the presets
+    of the paper dataset, and all others none, since they scale by themselves if they need it.
     """
 
     stream: StreamSettings
@@ -134,7 +134,7 @@ class RunSettings:
             stream = dataclasses.replace(self.stream, delay_labels=0)
             object.__setattr__(self, "stream", stream)
             object.__setattr__(self, "procedure", procedure)
-        if self.preset_name == "paper" and self.stream.name in PAPER_OPTIONS:
+        if str(self.preset_name).startswith("paper") and self.stream.name in PAPER_OPTIONS:
             options = PAPER_OPTIONS[self.stream.name] | dict(self.stream.options)
             object.__setattr__(self, "stream", dataclasses.replace(self.stream, options=options))
 
@@ -153,8 +153,8 @@ class RunSettings:
         """The scaling, given or by default."""
         if self.scaling is not None:
             return self.scaling
-        if self.preset_name == "paper" and self.stream.name != STANDARD_INPUT:  # read only once
-            return "dataset"
+        if str(self.preset_name).startswith("paper") and self.stream.name != STANDARD_INPUT:
+            return "dataset"  # which is read twice
         entry = MODELS[self.model]
         return "online" if entry.takes_config or entry.needs_scaling else "none"
 

@@ -62,7 +62,7 @@ PAPER_ABLATIONS: Changes = {
     "active learning off": {"labels__choice": "all"},
     "rule growing off": {"gaussian__growing": False},
     "pruning off": {"gaussian__pruning": False},
-    "votes equal": {"voting": {"form": "equal", "ballots": "hard", "reset_winner": True}},
+    "votes equal": {"voting": {"form": "equal", "ballots": "hard"}},
 }
 """The same for the network as the paper has it."""
 

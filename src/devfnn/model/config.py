@@ -2,11 +2,13 @@
 
 A configuration is nested: the list of layers, then a section for every kind of layer and every
 mechanism. A section of something that the network does not have is None, and setting one of its
-parameters is refused. Mechanisms with several forms have a class for each form.
+parameters is refused; so is any value but the default of a parameter that cannot act. Mechanisms
+with several forms have a class for each form.
 """
 
 import dataclasses
 import math
+from collections.abc import Container
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from devfnn.errors import InputError
@@ -74,11 +76,7 @@ DEFAULT_LAYERS = (
 class Labels(Section):
     """Which rows are learned."""
 
-    idle: ClassVar = {
-        "certainty": ("choice", "all"),
-        "exploration": ("choice", "all"),
-        "window": ("budget", 1),
-    }
+    idle: ClassVar = {("choice", "all"): "certainty exploration", ("budget", 1): "window"}
     choice: Literal["vote", "layer", "all"] = choice(
         "vote", "the network learns rows it is unsure of; every layer those of its own; or all rows"
     )
@@ -150,9 +148,7 @@ class Drift(Section):
     test: Literal["stream", "chunk"] = choice("stream", "over the stream, or as printed in a chunk")
     significance: float = number(1e-4, 1e-300, 0.5, "level of a drift, or its cap", "α_D")
     warning: float | None = number(None, 1e-300, 0.5, "cap of the warning level; None: none", "α_W")
-    horizon: float | None = number(
-        None, 1e-9, 1e12, "chunks in which levels rise; None: never", "T"
-    )
+    horizon: float | None = number(None, 1e-9, 1e12, "chunks in which levels rise, or None", "T")
     one_sided: bool = choice(True, "only a rising error rate is drift")
     repeats: bool = choice(True, "let rows count less where labels come in runs")
     every: int = number(50, 1, 10**7, "learned rows between two tests in row-wise learning")
@@ -171,7 +167,7 @@ class AddLayers(Section):
     """After a drift a layer is added on top (paper: Hidden Layer Growing Mechanism)."""
 
     form = "add"
-    idle: ClassVar = {"newborn_doubt": ("newborn", "scratch")}
+    idle: ClassVar = {("newborn", "scratch"): "newborn_doubt"}
     max_layers: int = number(6, 1, 50, "layers at most, merged ones included")
     inputs: Literal["features", "settled", "all"] = choice(
         "settled", "what a new layer takes in besides features, as of Layer"
@@ -284,6 +280,12 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
 
     def __post_init__(self) -> None:
         check_parameters(self)
+        self._fit_sections()
+        _check_together(self)
+        _settle_idle(self, SECTIONS)
+
+    def _fit_sections(self) -> None:
+        """Make the sections that the layers need; refuse what is no section of theirs."""
         object.__setattr__(self, "layers", tuple(self.layers))
         if not self.layers or not all(isinstance(layer, Layer) for layer in self.layers):
             raise InputError("layers must be one or more of Layer")
@@ -301,7 +303,6 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
                     f"{name} is set, but the network has no such layer; add {_any_of(needs)} to "
                     f"layers, or leave {name} out"
                 )
-        _check_together(self)
 
     # ---- what follows from it
 
@@ -312,6 +313,13 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
     def n_always(self, n_layers: int) -> int:
         """How many layers, the first ones, learn whether they lead or not."""
         return {"leader": 0, "configured": len(self.layers), "all": n_layers}[self.training]
+
+    @property
+    def lasting(self) -> list[int]:
+        """Layers of the whole adaptive memory, which are kept after a drift."""
+        own = enumerate(self.layers)
+        lasts = [not (layer.memory or layer.memory_share < 1.0) for layer in self.layers]
+        return [place for place, layer in own if layer.kind in NEEDED_BY["memory"] and lasts[place]]
 
     @property
     def is_budgeted(self) -> bool:
@@ -329,6 +337,7 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
             Parameters, and sections: an object, a dictionary of its parameters, or None to do
             without; None for a kind of layer leaves out its layers. SECTION__PARAMETER changes one
             parameter of a section, layers__PARAMETER that of all layers which have it set.
+            Parameters that can no longer act go back to their default.
 
         Examples
         --------
@@ -347,20 +356,7 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
             kinds = {layer.kind for layer in whole["layers"]}
             come_or_go = (n for n, by in NEEDED_BY.items() if self.has(*by) == kinds.isdisjoint(by))
             whole = dict.fromkeys(come_or_go, _AUTO) | whole
-        config = dataclasses.replace(self, **whole)
-        inner: dict[str, dict[str, Any]] = {}
-        for path, value in changes.items():
-            section, is_inner, name = path.partition("__")
-            if is_inner:
-                inner.setdefault(section, {})[name] = value
-        changed = {name: config._changed(name, values) for name, values in inner.items()}
-        config = dataclasses.replace(config, **changed)
-        idle = _idle_parameters(config)
-        for path in changes.keys() & idle.keys():
-            section, _, name = path.partition("__")
-            if getattr(getattr(self, section), name, None) != changes[path]:
-                raise InputError(f"{path} has no effect with this {idle[path]}; change that too")
-        return config
+        return _made(self.__dict__ | whole, changes)
 
     def _changed(self, name: str, values: dict[str, Any]) -> Any:
         """A section with other values; says where a parameter belongs that it does not have."""
@@ -394,7 +390,7 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
             dataclasses.replace(layer, **changes) if layer.name == name else layer
             for layer in self.layers
         ]
-        return dataclasses.replace(self, layers=tuple(layers))
+        return self.replace(layers=tuple(layers))
 
     # ---- plain data
 
@@ -424,11 +420,26 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
 
     @staticmethod
     def from_dict(data: Any) -> "Config":
-        """The configuration that `to_dict` gave; raises InputError."""
+        """What `to_dict` gave; parameters that cannot act are reset silently. Raises InputError."""
         if not isinstance(data, dict) or not isinstance(data.get("layers"), list):
             raise InputError("a configuration is an object with a list of layers")
         check_names(Config, data)
-        return Config(**{name: _as_section(name, value) for name, value in data.items()})
+        return _made({name: _as_section(name, value) for name, value in data.items()}, {})
+
+
+def _made(values: dict[str, Any], changes: dict[str, Any]) -> Config:
+    """A configuration of these values and changes of parameters."""
+    draft = object.__new__(Config)  # checked when all changes are in it
+    draft.__dict__.update(values)
+    draft._fit_sections()
+    inner: dict[str, dict[str, Any]] = {}
+    for path, value in changes.items():
+        section, is_inner, name = path.partition("__")
+        if is_inner:
+            inner.setdefault(section, {})[name] = value
+    draft.__dict__.update({name: draft._changed(name, own) for name, own in inner.items()})
+    _settle_idle(draft, changes)
+    return dataclasses.replace(draft)
 
 
 def _names(kinds: tuple[type[Section], ...]) -> str:
@@ -441,74 +452,89 @@ def _any_of(kinds: tuple[str, ...]) -> str:
 
 def _check_together(config: Config) -> None:
     """Refuse mechanisms that do not go together, and say what to set instead."""
-    growing, drift, count = config.growing, config.drift, len(config.layers)
-    grows, tests, keeps = growing is not None, drift is not None, isinstance(growing, KeepLayers)
-    n_ruled = sum(layer.kind in NEEDED_BY["rules"] for layer in config.layers)
+    growing, drift = config.growing, config.drift
+    is_own, is_shared = (config.labels.choice == choice for choice in ("layer", "vote"))
+    grows, tests, count = growing is not None, drift is not None, len(config.layers)
+    adds, keeps = isinstance(growing, AddLayers), isinstance(growing, KeepLayers)
+    most, may_keep = getattr(growing, "max_layers", count), bool(config.lasting)
+    scores = isinstance(config.voting, ByAccuracy)
+    kinds = [layer.kind for layer in config.layers]
+    n_ruled = sum(kind in NEEDED_BY["rules"] for kind in kinds)
     n_rules = config.rules.max_rules if config.rules is not None else n_ruled
-    stacks, has_others = config.has("gaussian"), config.has(*(KINDS.keys() - {"gaussian"}))
+    stacks, has_others = "gaussian" in kinds, set(kinds) != {"gaussian"}
     plain = ("stream", None, None, True)
     is_plain = not drift or (drift.test, drift.warning, drift.horizon, drift.one_sided) == plain
+    is_lost = isinstance(config.merging, ByDisagreement) and not keeps
+    is_uneven = isinstance(config.merging, ByCompression) and config.resting is not None
     problems = {
         "without growing nothing follows from a drift; set drift=None too": tests and not grows,
         "growing needs a drift test; set drift=Drift(), or growing=None": grows and not tests,
-        'AddLayers adds gaussian layers; add Layer("gaussian"), or use KeepLayers()': (
-            isinstance(growing, AddLayers) and not stacks
-        ),
-        f"growing.max_layers must be at least {count}, the number of layers": (
-            isinstance(growing, AddLayers) and count > growing.max_layers
-        ),
-        "KeepLayers keeps lines and boxes, and there are none; use AddLayers()": (
-            keeps and not config.has("line", "boxes")
-        ),
-        "KeepLayers needs voting=ByAccuracy(), which finds a kept layer again": (
-            keeps and not isinstance(config.voting, ByAccuracy)
-        ),
+        "AddLayers adds gaussian layers; have one, or use KeepLayers()": adds and not stacks,
+        f"growing.max_layers must be at least {count}, the number of layers": count > most,
+        "KeepLayers keeps layers of the adaptive memory, as line or boxes; there are none; use "
+        "AddLayers()": keeps and not may_keep,
+        "KeepLayers needs voting=ByAccuracy(), to find layers again": keeps and not scores,
         "KeepLayers tests at one level whether errors rise: "
         'test="stream", warning=None, horizon=None, one_sided=True': keeps and not is_plain,
-        "ByDisagreement merges kept layers; use ByCompression(), or merging=None": (
-            isinstance(config.merging, ByDisagreement) and not keeps
-        ),
-        f"rules.max_rules must be at least {n_ruled}, one for each of these layers": (
-            n_rules < n_ruled
-        ),
-        'only gaussian layers choose rows themselves; use Labels(choice="vote")': (
-            config.labels.choice == "layer" and has_others
-        ),
-        'gaussian layers choose rows themselves; use Labels(choice="layer"), or "all"': (
-            config.labels.choice == "vote" and stacks and not has_others
-        ),
-        "ByCompression compares layers that never rest; set resting=None": (
-            isinstance(config.merging, ByCompression) and config.resting is not None
-        ),
+        "ByDisagreement merges kept layers; use ByCompression(), or merging=None": is_lost,
+        f"rules.max_rules must be at least {n_ruled}, one for each layer": n_rules < n_ruled,
+        "ByCompression compares layers that never rest; set resting=None": is_uneven,
+        'only gaussian layers choose rows; use Labels(choice="vote")': is_own and has_others,
+        'gaussian layers choose rows; use Labels(choice="layer"), or "all"': not has_others
+        and is_shared,
+        "a network has at most one layer of boxes": kinds.count("boxes") > 1,
+        "a network has at most one layer of clouds": kinds.count("clouds") > 1,
     }
     for place, layer in enumerate(config.layers):
         message = f"inputs of layer {place} must be numbers of layers before it"
         known, own = range(place), layer.inputs if isinstance(layer.inputs, tuple) else ()
         problems[message] = any(each not in known or isinstance(each, bool) for each in own)
-    for kind in ("boxes", "clouds"):
-        is_double = sum(layer.kind == kind for layer in config.layers) > 1
-        problems[f"a network has at most one layer of {kind}"] = is_double
     for message, is_wrong in problems.items():
         if is_wrong:
             raise InputError(message)
 
 
-def _idle_parameters(config: Config) -> dict[str, str]:
-    """Parameters that do nothing because of the value of another one, and which that is."""
-    found: dict[str, str] = {}
+def idle_parameters(config: Config) -> dict[str, str]:
+    """Parameters that cannot act in this configuration, and what keeps them from it."""
+    layers, labels, drift, own = config.layers, config.labels, config.drift, config.gaussian
+    adaptive = [each for each in layers if each.kind in NEEDED_BY["memory"] and not each.memory]
+    shares = {each.memory_share < 1.0 for each in adaptive if each.kind == "line"}
+    has_curve = any(each.kind == "curve" and each.memory for each in layers)
+    is_still = own is not None and own.tuning == "off" and not own.growing
+    adds = isinstance(config.growing, AddLayers)
+    idle = [
+        (not adaptive, "list of layers", "memory", "shortest longest lengthening"),
+        (len(shares) < 2, "list of layers", "memory", "referee_memory shortening"),
+        (not has_curve, "list of layers", "rules", "prior_reach"),
+        (not has_curve, "list of layers", "voting", "rows_per_weight"),
+        (not any(each.label_noise for each in layers), "list of layers", "rules", "least_trust"),
+        (config.memory is None and config.rules is not None, "memory", "clouds", "memory"),
+        (isinstance(config.voting, Equal), "voting", "voting", "newborn_weight reset_winner"),
+        (adds, "growing", "drift", "every" if config.rules else "repeats every"),
+        (getattr(config.growing, "max_kept", 2) < 2, "growing__max_kept", "merging", "share"),
+        (drift and not drift.warning, "drift__warning", "growing", "buffer_rows train_on_warning"),
+        (drift and not drift.repeats, "drift__repeats", "voting", "rows_per_weight"),
+        (labels.choice == "vote" and labels.budget < 1.0, "labels__budget", "labels", "certainty"),
+        (is_still, "gaussian__tuning", "gaussian", "coverage"),
+    ]
     for name in SECTIONS:
         section = getattr(config, name)
-        for idle, (owner, value) in section.idle.items() if section is not None else ():
-            if getattr(section, owner) == value:
-                found[f"{name}__{idle}"] = f"{name}__{owner}"
-    if isinstance(config.growing, AddLayers):
-        found |= dict.fromkeys(("drift__repeats", "drift__every"), "growing")
-        if config.drift is not None and config.drift.warning is None:
-            unwarned = ("growing__buffer_rows", "growing__train_on_warning")
-            found |= dict.fromkeys(unwarned, "drift__warning")
-    if config.memory is None and config.rules is not None:
-        found |= dict.fromkeys(("clouds__memory", "layers__memory"), "memory")
-    return found
+        for (owner, value), names in section.idle.items() if section is not None else ():
+            idle.append((getattr(section, owner) == value, f"{name}__{owner}", name, names))
+    found = [(s, name, owner) for is_so, owner, s, names in idle if is_so for name in names.split()]
+    return {f"{s}__{name}": owner for s, name, owner in found if hasattr(getattr(config, s), name)}
+
+
+def _settle_idle(config: Config, given: Container[str]) -> None:
+    """Give parameters that cannot act their default; refuse other values, of what is given."""
+    for path, owner in idle_parameters(config).items():
+        section, _, name = path.partition("__")
+        own, is_repeats = getattr(config, section), path == "drift__repeats"  # off with AddLayers
+        usual = not is_repeats and getattr(type(own), name)
+        if getattr(own, name) != usual:
+            if path in given or (section in given and not is_repeats):
+                raise InputError(f"{path} has no effect with this {owner}; change that too")
+            config.__dict__[section] = dataclasses.replace(own, **{name: usual})
 
 
 def _where(section: str, value: Section, name: str) -> str:
@@ -564,9 +590,8 @@ def _as_section(name: str, value: Any) -> Any:
 
 def _layer_with(layer: Layer, values: dict[str, Any]) -> Layer:
     """A layer with other values, of the parameters that it has set."""
-    defaults = {field.name: field.default for field in dataclasses.fields(layer)}
-    own = {name: value for name, value in values.items() if getattr(layer, name) != defaults[name]}
-    return dataclasses.replace(layer, **own)
+    is_set = {name: getattr(layer, name) != getattr(Layer, name) for name in values}
+    return dataclasses.replace(layer, **{name: values[name] for name in values if is_set[name]})
 
 
 def _section_from(kind: type[Section], data: Any) -> Any:

@@ -292,17 +292,16 @@ def as_ids(ids: Any, n_rows: int, n_models: int) -> Ints:
 
 
 def _fleet_config(config: Config) -> Config:
-    """The configuration of every model of a fleet; raises InputError for what it cannot do."""
+    """The same without merging and joining, silently; raises InputError for what else cannot be."""
     if config.has("gaussian"):
-        raise InputError(
-            "a fleet is made of lines, curves, boxes and clouds, without gaussian layers"
-        )
+        raise InputError("a fleet is of lines, curves, boxes and clouds, without gaussian layers")
     if config.feature_mask is not None:
         raise InputError("a fleet has no feature mask; use feature_mask=None")
     if config.lags:
         raise InputError("a fleet has no lags; give the last labels as features")
     config = config.replace(merging=None)
-    return config.replace(boxes__joining=False) if config.boxes is not None else config
+    may_join = config.boxes is not None and config.boxes.splitting
+    return config.replace(boxes__joining=False) if may_join else config
 
 
 def _checked_classes(classes: Iterable[Hashable]) -> list[Hashable]:

@@ -52,7 +52,7 @@ def stacked() -> Config:
         layers=(first, Layer("gaussian", name="rules", inputs="settled")),
         labels=Labels(choice="layer"),
         voting=ByLikelihood(),
-        drift=Drift(warning=1e-3, horizon=200.0, repeats=False),
+        drift=Drift(warning=1e-3, horizon=200.0),
         growing=AddLayers(),
         merging=ByCompression(),
     )
@@ -96,6 +96,7 @@ def paper(stream: str = "") -> Config:
     usual = tuple(map(_usual, zip(*_PAPER_STREAMS.values(), strict=True)))
     values = _PAPER_STREAMS.get(name_in_paper(stream) or "", usual)
     step, merge, certainty, precision, vigilance, drift, warning, decay, horizon = values
+    levels: dict[str, Any] = {"significance": drift, "warning": warning, "horizon": horizon}
     return Config(
         layers=(Layer("gaussian", name="rules", inputs="all"),),
         training="leader",
@@ -118,14 +119,7 @@ def paper(stream: str = "") -> Config:
         ),
         labels=Labels(choice="layer", certainty=certainty, exploration=0.1),
         voting=ByReward(ballots="hard", step=step, decay=decay, reset_winner=True),
-        drift=Drift(
-            test="chunk",
-            significance=drift,
-            warning=warning,
-            horizon=horizon,
-            one_sided=False,
-            repeats=False,
-        ),
+        drift=Drift(test="chunk", one_sided=False, **levels),
         growing=AddLayers(max_layers=50, inputs="all", newborn="scratch", train_on_warning=False),
         merging=ByCompression(threshold=merge, memory=1.0),
         feature_mask=FeatureMask(score="variance", threshold=0.8, memory=1.0),
@@ -143,11 +137,14 @@ def paper_static(stream: str = "") -> Config:
     return paper(stream).replace(**FIXED_DEPTH, gaussian__rules="fixed")
 
 
-PRESETS: dict[str, Callable[[], Config]] = {
-    "default": default,
-    "stacked": stacked,
-    "static": static,
-    "paper": paper,
+def paper_masked(stream: str = "") -> Config:
+    """`paper` with a feature mask that can act: the printed score never reaches its threshold."""
+    return paper(stream).replace(feature_mask__score="standardised")
+
+
+PRESETS: dict[str, Callable[..., Config]] = {
+    preset.__name__: preset
+    for preset in (default, stacked, static, paper, paper_static, paper_masked)
 }
 """Presets that users know by name."""
 
@@ -158,4 +155,4 @@ def by_name(name: str, stream: str = "") -> Config:
     >>> by_name("paper", "sea") == paper("sea")
     True
     """
-    return paper(stream) if name == "paper" else PRESETS[name]()
+    return PRESETS[name](stream) if name.startswith("paper") else PRESETS[name]()

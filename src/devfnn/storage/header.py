@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from devfnn.events import Event
-from devfnn.model.config import Config
+from devfnn.model.config import Config, idle_parameters
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.gclass import GClass
 from devfnn.model.history import Logbook
@@ -113,8 +113,12 @@ def decode_header(data: dict[str, Any]) -> tuple[DEVFNN, StoredSizes | None]:
 
 
 def check_same(model: DEVFNN, data: dict[str, Any]) -> None:
-    """Refuse a header that is not the one this model has."""
+    """Refuse a header that is not the one this model has, but for parameters that cannot act."""
     own = encode_header(model)
+    for path in idle_parameters(model.config):
+        section, _, name = path.partition("__")
+        if name in data["config"][section]:
+            own["config"][section][name] = data["config"][section][name]
     require(data.keys() == own.keys(), "the header has other fields than a model")
     require(isinstance(data["library"], str), "the library version in the header is no text")
     for name in sorted(own.keys() - {"library"}):

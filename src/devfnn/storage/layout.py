@@ -133,9 +133,7 @@ def unused_fields(config: Config) -> frozenset[str]:
         unused.add("layers/is_merged")
     if not config.has("clouds"):
         unused.add("layers/rests")
-    lasting = [
-        layer.kind for layer in config.layers if not layer.memory and layer.memory_share == 1
-    ]
+    lasting = [config.layers[place].kind for place in config.lasting]
     if len(set(lasting)) == len(lasting) or config.growing is None:
         unused.add("layers/origins")  # a kept layer can be a copy of one only
     if config.drift is None or config.drift.test == "chunk":
@@ -240,9 +238,8 @@ def _find_origins(network: Network) -> None:
     """Kept layers are copies of the configured layer of their kind that lasts."""
     layers, config = network.state.layers, network.config
     for place in range(len(config.layers), network.sizes.layers):
-        for index, layer in enumerate(config.layers):
-            lasts = not layer.memory and layer.memory_share == 1.0
-            if lasts and layers.kinds[place] == layers.kinds[index] != kernel.GAUSSIAN:
+        for index in config.lasting:
+            if layers.kinds[place] == layers.kinds[index]:
                 layers.origins[place] = index
 
 
@@ -338,10 +335,10 @@ def _problems_of_layers(network: Network) -> Iterator[tuple[Any, str]]:
     yield (layers.kinds[:n] == wanted).all(), "layers/kinds lacks a configured layer"
     may_follow = [kernel.GAUSSIAN]
     if isinstance(config.growing, KeepLayers):
-        may_follow = [kernel.NO_LAYER, *np.intersect1d(wanted, [kernel.LINE, kernel.BOXES])]
+        may_follow = [kernel.NO_LAYER, *wanted[config.lasting]]
     is_sound = np.isin(layers.kinds[n:], may_follow).all()
     yield is_sound, "layers/kinds has a layer of a kind that is never kept or added"
-    is_copy = np.isin(layers.kinds, [kernel.LINE, kernel.BOXES])
+    is_copy = np.isin(layers.kinds, wanted[config.lasting])
     is_copy[:n] = False
     yield (layers.origins[is_copy] < n).all(), "layers/origins has a kept layer of no origin"
     is_sound = (layers.kinds[layers.origins[is_copy]] == layers.kinds[is_copy]).all()

@@ -45,11 +45,14 @@ class Gaussian(Section):
     """Gaussian rules with full covariance and Chebyshev consequents (paper: gClass)."""
 
     idle: ClassVar = {
-        "curvature_floor": ("consequent", "least_squares"),
-        "density_memory": ("local_forgetting", 0.0),
-        "prune_margin": ("pruning", False),
-        "recall_margin": ("recall", False),
-        "archive_size": ("recall", False),
+        ("recall", False): "recall_margin archive_size",
+        ("pruning", False): "prune_margin recall recall_margin archive_size",
+        ("rules", "fixed"): "max_rules pruning prune_margin recall recall_margin archive_size",
+        ("growing", False): "vigilance max_rules pruning prune_margin recall recall_margin "
+        "archive_size",
+        ("tuning", "off"): "max_population",
+        ("consequent", "least_squares"): "curvature_floor",
+        ("local_forgetting", 0.0): "density_memory",
     }
 
     # The THEN part of a rule

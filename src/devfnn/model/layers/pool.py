@@ -5,7 +5,7 @@ import functools
 import math
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -60,6 +60,11 @@ class Memory(Section):
 class Boxes(Section):
     """Rules that split where labels differ on the two sides of a value."""
 
+    idle: ClassVar = {
+        ("joining", False): "join_evidence join_rows",
+        ("splitting", False): "evidence evidence_per_contrast every least_variance doubt joining "
+        "join_evidence join_rows",
+    }
     max_rules: int = number(20, 1, 1000, "rules in the layer, and in each kept layer")
     splitting: bool = choice(True, "let rules become two")
     evidence: float = number(20.0, 0.0, 1e9, "gain in likelihood for which a rule splits")

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from devfnn.model.network import Network
 
 LEAST_EVALUATIONS, CONSECUTIVE = 3, 2
-"""Evaluations of a rule before its own mean and deviation are meaningful, and how many in a row must
-be too low: one may be chance. How low is `gaussian.prune_margin`."""
+"""Evaluations of a rule before its own mean and deviation are meaningful, and how many in a row
+must be too low: one may be chance. How low is `gaussian.prune_margin`."""
 
 LITTLE_USED = 0.5
 """Utility below which a rule may go, in even shares: half of what each rule would have."""
