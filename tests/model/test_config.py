@@ -205,6 +205,7 @@ REFUSED: dict[str, tuple[Config, dict[str, Any], str]] = {
     "only drift": (default(), {"growing": None, "merging": None}, "set drift=None too"),
     "only growing": (default(), {"drift": None}, r"set drift=Drift\(\), or growing=None"),
     "adding": (default(merging=None), {"growing": AddLayers()}, r"or use KeepLayers\(\)"),
+    "fixed": (default(), {"layers": [Layer("line", memory=9.0)]}, "layers of the adaptive memory"),
     "keeping": (stacked(), {"growing": KeepLayers()}, r"there are none; use AddLayers\(\)"),
     "votes": (default(), {"voting": {"form": "equal"}}, r"KeepLayers needs voting=ByAccuracy\(\)"),
     "two levels": (default(), {"drift": Drift(warning=0.1)}, "warning=None, horizon=None"),
@@ -242,7 +243,7 @@ def test_a_layer_has_only_what_its_kind_has(kind: str, changes: Any, message: st
 
 def test_sections_come_and_go_with_their_layers() -> None:
     assert default(clouds=None).clouds is None and len(default(clouds=None).layers) == 6
-    lines = default(layers=[Layer("line", memory=50.0)])
+    lines = default(layers=[Layer("line")])
     assert (lines.boxes, lines.clouds, lines.resting) == (None, None, None)
     assert lines.replace(layers=Config().layers).boxes == Config().boxes
     assert Config().with_layer("quick line", memory=50.0).layers[0].memory == 50.0

@@ -453,7 +453,6 @@ def _any_of(kinds: tuple[str, ...]) -> str:
 def _check_together(config: Config) -> None:
     """Refuse mechanisms that do not go together, and say what to set instead."""
     growing, drift = config.growing, config.drift
-    is_own, is_shared = (config.labels.choice == choice for choice in ("layer", "vote"))
     grows, tests, count = growing is not None, drift is not None, len(config.layers)
     adds, keeps = isinstance(growing, AddLayers), isinstance(growing, KeepLayers)
     most, may_keep = getattr(growing, "max_layers", count), bool(config.lasting)
@@ -462,6 +461,10 @@ def _check_together(config: Config) -> None:
     n_ruled = sum(kind in NEEDED_BY["rules"] for kind in kinds)
     n_rules = config.rules.max_rules if config.rules is not None else n_ruled
     stacks, has_others = "gaussian" in kinds, set(kinds) != {"gaussian"}
+    is_own, is_alone = (
+        config.labels.choice == "layer",
+        not has_others and config.labels.choice == "vote",
+    )
     plain = ("stream", None, None, True)
     is_plain = not drift or (drift.test, drift.warning, drift.horizon, drift.one_sided) == plain
     is_lost = isinstance(config.merging, ByDisagreement) and not keeps
@@ -471,8 +474,8 @@ def _check_together(config: Config) -> None:
         "growing needs a drift test; set drift=Drift(), or growing=None": grows and not tests,
         "AddLayers adds gaussian layers; have one, or use KeepLayers()": adds and not stacks,
         f"growing.max_layers must be at least {count}, the number of layers": count > most,
-        "KeepLayers keeps layers of the adaptive memory, as line or boxes; there are none; use "
-        "AddLayers()": keeps and not may_keep,
+        "KeepLayers keeps layers of the adaptive memory, memory=0; there are none; use "
+        "AddLayers(), or growing=None": keeps and not may_keep,
         "KeepLayers needs voting=ByAccuracy(), to find layers again": keeps and not scores,
         "KeepLayers tests at one level whether errors rise: "
         'test="stream", warning=None, horizon=None, one_sided=True': keeps and not is_plain,
@@ -480,8 +483,7 @@ def _check_together(config: Config) -> None:
         f"rules.max_rules must be at least {n_ruled}, one for each layer": n_rules < n_ruled,
         "ByCompression compares layers that never rest; set resting=None": is_uneven,
         'only gaussian layers choose rows; use Labels(choice="vote")': is_own and has_others,
-        'gaussian layers choose rows; use Labels(choice="layer"), or "all"': not has_others
-        and is_shared,
+        'gaussian layers choose rows; use Labels(choice="layer"), or "all"': is_alone,
         "a network has at most one layer of boxes": kinds.count("boxes") > 1,
         "a network has at most one layer of clouds": kinds.count("clouds") > 1,
     }
