@@ -33,7 +33,7 @@ from devfnn.kernels.state import (
     INDEPENDENCE,
     KEPT_EVENT,
     LAST_LABEL,
-    LEAST_WORTH,
+    LEAST_ROW_WEIGHT,
     LINE,
     MEMORY,
     NEAR_CHANGES,
@@ -549,7 +549,7 @@ def test_labels_in_runs_are_worth_less_by_the_changes_that_are_missing(
         expected = max(factor, 0.1) if factor < 0.7 else 1.0
         assert found[rows // 100 - 1] == pytest.approx(expected)
     assert (found[: FIRST_LABELS // 100 - 1] == 1.0).all()
-    assert found.min() >= LEAST_WORTH
+    assert found.min() >= LEAST_ROW_WEIGHT
     # Neighbours are of one run unless it has just ended.
     assert found[-1] == pytest.approx(max(1.0 / length, 0.1), rel=0.5)
 
@@ -557,7 +557,7 @@ def test_labels_in_runs_are_worth_less_by_the_changes_that_are_missing(
 @pytest.mark.parametrize("length", [100, 1000, 7000])
 def test_no_row_is_worth_less_than_the_least(length: int) -> None:
     found = worths(np.arange(14000) // length % 2)
-    assert found[-1] == found.min() == LEAST_WORTH
+    assert found[-1] == found.min() == LEAST_ROW_WEIGHT
 
 
 @pytest.mark.parametrize("labels", [np.arange(3000) % 2, np.arange(3000) % 7, np.full(3000, 1)])

@@ -10,7 +10,7 @@ from build import IS_COMPILED, batch_of, count, only_compiled
 from devfnn.kernels._jit import held, view
 from devfnn.kernels.fleets import Counts, Groups, learn_groups, predict_groups
 from devfnn.kernels.network import learn_rows
-from devfnn.kernels.state import DRIFT_EVENT, STEPS, TOLD, Batch, Params, State
+from devfnn.kernels.state import DRIFT_EVENT, REPORTED_CLOUDS, STEPS, Batch, Params, State
 from devfnn.kernels.votes import vote
 from devfnn.model.fleet import groups_of
 from rival_build import (
@@ -65,7 +65,7 @@ def learned_alone(state: State, batch: Batch, params: Params) -> tuple[int, int]
         own = map(held, (state, params, dirty_work(state), part, events))
         done += learn_rows(*own, not_kept(state), 0)
         if counts[STEPS] > steps and state.clouds is not None:
-            counts[TOLD] = state.clouds.count[0]
+            counts[REPORTED_CLOUDS] = state.clouds.count[0]
         n_taken += int(events.taken.sum())
         n_drifts += sum(kind == DRIFT_EVENT for _, kind, *_ in lines_of(events))
     return n_taken, n_drifts

@@ -13,7 +13,7 @@ from devfnn.kernels.state import (
     INDEPENDENCE,
     LABEL_RATE,
     LAST_LABEL,
-    LEAST_WORTH,
+    LEAST_ROW_WEIGHT,
     LINE,
     MEMORY,
     NEAR_CHANGES,
@@ -289,4 +289,4 @@ def test_class_shares_may_be_none_or_all_and_are_rounded(shares: tuple[float, ..
 
 
 def test_rows_may_be_worth_the_least_that_there_is() -> None:
-    parse(forged(poke("progress/signals", LEAST_WORTH, INDEPENDENCE), of=rivals_file()))
+    parse(forged(poke("progress/signals", LEAST_ROW_WEIGHT, INDEPENDENCE), of=rivals_file()))

@@ -26,7 +26,7 @@ from devfnn.kernels.state import (
     INDEPENDENCE,
     KEPT_EVENT,
     LAST_LABEL,
-    LEAST_WORTH,
+    LEAST_ROW_WEIGHT,
     MEMORY,
     NEAR_CHANGES,
     NO_LAYER,
@@ -133,7 +133,7 @@ def weigh_rows(progress):
     if signals[WATCHED] < FIRST_LABELS or near >= INDEPENDENT * expected:
         signals[INDEPENDENCE] = 1.0
     else:
-        signals[INDEPENDENCE] = max(near / expected, LEAST_WORTH)
+        signals[INDEPENDENCE] = max(near / expected, LEAST_ROW_WEIGHT)
 
 
 # ---- what follows

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from devfnn.arrays import Ints
 from devfnn.kernels._jit import borrowed, kernel, part, view
 from devfnn.kernels.network import learn_rows, say_all
-from devfnn.kernels.state import DRIFT_EVENT, STEPS, TOLD, Batch, EventBuffer
+from devfnn.kernels.state import DRIFT_EVENT, REPORTED_CLOUDS, STEPS, Batch, EventBuffer
 from devfnn.kernels.votes import combine_votes, share_votes
 
 
@@ -81,7 +81,7 @@ def note_reported(clouds, counts):
     """Keep the number of clouds that was last reported."""
     if clouds is None:
         return
-    counts[TOLD] = clouds.count[0]
+    counts[REPORTED_CLOUDS] = clouds.count[0]
 
 
 @kernel()

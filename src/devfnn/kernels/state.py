@@ -25,10 +25,10 @@ MEMORY, REFEREE, UNCERTAINTY, LABEL_RATE, INDEPENDENCE, WATCHED, LAST_LABEL, NEA
 one; recent mean uncertainty; recent share of labels taken; what one row is worth against one that
 repeats nothing; labels behind that; the last label; how often labels differ from the one before."""
 
-LEAST_WORTH = 0.1
+LEAST_ROW_WEIGHT = 0.1
 """No row counts less than this, however much rows repeat each other: evidence is divided by it."""
 
-ROWS, STEPS, SCORED, TOLD = range(4)
+ROWS, STEPS, SCORED, REPORTED_CLOUDS = range(4)
 """Places in `Progress.counts`: rows learned; structural steps; rows scored since the last drift;
 the number of clouds that was last reported."""
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from devfnn.arrays import Floats, Ints
 from devfnn.model.config import Config
-from devfnn.model.state import compiled_stores
+from devfnn.model.state import compiled_modules
 
 _ready: set[str] = set()
 """What this process has compiled."""
@@ -46,7 +46,7 @@ def name_of(config: Config | str) -> str:
     """
     if isinstance(config, str):
         return config
-    return "+".join(store.NAME for store in compiled_stores(config))
+    return "+".join(module.NAME for module in compiled_modules(config))
 
 
 def use_kernels(config: Config | str) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Container
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from devfnn.errors import InputError
-from devfnn.model.layers import KINDS, STORES
+from devfnn.model.layers import KIND_MODULES, KINDS
 from devfnn.parameters import Section, check_names, check_parameters, choice, number
 
 # ---- layers
@@ -47,7 +47,7 @@ class Layer(Section):
         object.__setattr__(self, "name", self.name or self.kind)
         if self.kind not in KINDS:
             raise InputError(f"a layer is one of {', '.join(KINDS)}, not {self.kind!r}")
-        own = next(store.TAKES for store in STORES if self.kind in store.KINDS)
+        own = next(module.TAKES for module in KIND_MODULES if self.kind in module.KINDS)
         has = f"has {', '.join(sorted(own))}" if own else f"is set in the section {self.kind!r}"
         for field in dataclasses.fields(self)[2:]:
             if getattr(self, field.name) != field.default and field.name not in own:
@@ -211,7 +211,7 @@ class FeatureMask(Section):
 _AUTO: Any = type("_Auto", (), {"__repr__": lambda self: "as the layers need it"})()
 """The section that the layers need, or None."""
 
-_OF_KINDS = {name: about for store in STORES for name, about in store.SECTIONS.items()}
+_OF_KINDS = {name: about for module in KIND_MODULES for name, about in module.SECTIONS.items()}
 
 SECTIONS: dict[str, tuple[type[Section], ...]] = {
     **{name: (kind,) for name, (kind, _, _) in _OF_KINDS.items()},

@@ -109,7 +109,7 @@ def rules_of(network: Network, labels: Sequence[Hashable], names: Sequence[str])
     units, rules = _units_of(network, labels, names), list[Rule]()
     for layer, _, state, share in standings_of(network):
         if state != "merged":
-            found = network.store_of(layer).rules_of(network.state, layer, units, network.config)
+            found = network.module_of(layer).rules_of(network.state, layer, units, network.config)
             for rule in found:
                 waits = rule.is_archived or state != "votes"
                 rules.append(dataclasses.replace(rule, voting_weight=share, is_archived=waits))
@@ -156,7 +156,7 @@ def _said_by_all(network: Network, row: Floats) -> dict[int, Said]:
     said, m = dict[int, Said](), network.n_classes
     inputs = np.concatenate([row, np.full(network.sizes.layers * m, np.nan)])
     for layer in network.live_layers:
-        reasons = network.store_of(layer).reasons_of
+        reasons = network.module_of(layer).reasons_of
         said[layer], raw = reasons(network.state, layer, row, inputs, network.config)
         start = row.size + layer * m
         inputs[start : start + m] = np.clip(raw, 0.0, 1.0)
@@ -193,8 +193,10 @@ def described(
         lines += [f"  {rule.text(terms=terms)}{leaning(rule)}  {_remark(rule)}" for rule in shown]
         lines += [f"  ... and {len(own) - len(shown):,} more"] if len(own) > len(shown) else []
     headed = {each.layer for each in standings if each.state == "merged"}
-    lines += _told([each for each in mergers if each.what == "layer" and each.gone not in headed])
-    lines += _told([each for each in mergers if each.what == "rule"])
+    lines += _merger_lines(
+        [each for each in mergers if each.what == "layer" and each.gone not in headed]
+    )
+    lines += _merger_lines([each for each in mergers if each.what == "rule"])
     left_out = sorted(zip(_column_states(network), names, strict=True))
     for state, group in itertools.groupby(left_out, key=lambda pair: pair[0]):
         if state != IN_USE:
@@ -245,7 +247,7 @@ def mergers_in(events: Iterable[Event]) -> Iterator[Merger]:
                 yield Merger(row, "rule", gone, other, f" of layer {layer}")
 
 
-def _told(mergers: Sequence[Merger]) -> list[str]:
+def _merger_lines(mergers: Sequence[Merger]) -> list[str]:
     """The newest mergers of layers, or of rules, a line each; earlier ones are counted."""
     n_earlier = max(len(mergers) - MOST_MERGERS, 0)
     earlier = [f"{n_earlier:,} {mergers[0].what}s were merged before"] if n_earlier else []

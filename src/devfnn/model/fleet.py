@@ -15,7 +15,7 @@ from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.network import LINES_PER_CALL, Network, event_buffer
 from devfnn.model.rows import Rows
-from devfnn.model.state import stores_of
+from devfnn.model.state import modules_of
 from devfnn.model.validation import Labels, as_labels, as_rows, as_weights, draws_of, plain_label
 
 if TYPE_CHECKING:
@@ -244,8 +244,8 @@ class Fleet:
         is_settled, used = not common.scaler.first_rows.size, common.used_features
         change = common.scaler.remake()
         for index in np.flatnonzero(self._counts.n_rows).tolist():
-            for store in stores_of(config):
-                store.rebase(self._state_of(index), change, used, is_settled, config)
+            for module in modules_of(config):
+                module.rebase(self._state_of(index), change, used, is_settled, config)
 
     def _state_of(self, index: int) -> State:
         """The network of one model, as views."""

@@ -17,7 +17,7 @@ from devfnn.kernels import state as constants
 from devfnn.kernels.state import Batch, EventBuffer, Params, State, Work
 from devfnn.model import label_budget
 from devfnn.model.config import AddLayers, ByCompression, Config, Weighted
-from devfnn.model.layers import STORES, gaussian
+from devfnn.model.layers import KIND_MODULES, gaussian
 from devfnn.model.mechanisms import feature_mask as masking
 from devfnn.model.mechanisms import merging
 from devfnn.model.mechanisms.drift import Level
@@ -32,8 +32,8 @@ from devfnn.model.state import (
     empty_state,
     first_sizes,
     kernel_params,
+    modules_of,
     resized_state,
-    stores_of,
     work_for,
 )
 from devfnn.model.validation import exploration_draws
@@ -170,20 +170,20 @@ class Network:
         """The layer with the most say."""
         return int(np.argmax(self.shares))
 
-    def store_of(self, layer: int) -> Any:
+    def module_of(self, layer: int) -> Any:
         """The module of the kind of a layer."""
         kind = int(self.state.layers.kinds[layer])
-        return next(store for store in STORES if kind in store.KINDS.values())
+        return next(module for module in KIND_MODULES if kind in module.KINDS.values())
 
     @property
     def n_rules(self) -> int:
         """Active rules of the layers that vote."""
-        return sum(self.store_of(k).counts_of(self.state, k)[0] for k in self.live_layers)
+        return sum(self.module_of(k).counts_of(self.state, k)[0] for k in self.live_layers)
 
     @property
     def n_parameters(self) -> int:
         """Numbers that define the rules of the layers that vote."""
-        return sum(self.store_of(k).counts_of(self.state, k)[1] for k in self.live_layers)
+        return sum(self.module_of(k).counts_of(self.state, k)[1] for k in self.live_layers)
 
     @property
     def shares(self) -> Floats:
@@ -353,7 +353,7 @@ class Network:
         config, events = self.config, list[Event]()
         if config.feature_mask is not None:
             events += masking.mask_features(self, since.rows, names)
-        events += self._tell_clouds() + join_rules(self)
+        events += self._cloud_events() + join_rules(self)
         n_rivals = 0 if self.structure_first else len(config.layers)  # side by side, never merged
         if config.merging is not None and self.n_layers > n_rivals + 1:
             events += merging.merge_layers(self, since.outputs)
@@ -569,12 +569,12 @@ class Network:
             return self.close_step(names)
         return []
 
-    def _tell_clouds(self) -> list[Event]:
+    def _cloud_events(self) -> list[Event]:
         """That the number of clouds has changed, if it has."""
         if self.state.clouds is None:
             return []
         counts, after = self.state.progress.counts, int(self.state.clouds.count[0])
-        before, counts[constants.TOLD] = int(counts[constants.TOLD]), after
+        before, counts[constants.REPORTED_CLOUDS] = int(counts[constants.REPORTED_CLOUDS]), after
         layer = int(np.argmax(self.state.layers.kinds == constants.CLOUDS))
         return [CloudsChanged(self.n_rows, layer, before, after)] if after != before else []
 
@@ -601,8 +601,8 @@ class Network:
         scaler = self.scaler
         is_settled, was_awake, used = not scaler.first_rows.size, scaler.awake, self.used_features
         change = scaler.remake()
-        for store in stores_of(self.config):
-            store.rebase(self.state, change, used, is_settled, self.config)
+        for module in modules_of(self.config):
+            module.rebase(self.state, change, used, is_settled, self.config)
         if self.feature_stats is not None:
             self.feature_stats = masking.rebased_stats(self.feature_stats, change)
         self.switch_inputs()

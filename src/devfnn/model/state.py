@@ -10,7 +10,7 @@ from devfnn.kernels import state as constants
 from devfnn.kernels.state import GaussianWork, Layers, Params, Progress, State, Work
 from devfnn.model import label_budget
 from devfnn.model.config import ByAccuracy, ByLikelihood, ByReward, Config, KeepLayers, Weighted
-from devfnn.model.layers import KINDS, STORES, clouds, gaussian, pool
+from devfnn.model.layers import KIND_MODULES, KINDS, clouds, gaussian, pool
 from devfnn.model.layout import Field, carry_over, make, n_contrasts, numbers_for
 
 LAYERS_LAYOUT = {
@@ -39,7 +39,7 @@ PROGRESS_LAYOUT = {
 STATE_LAYOUTS = {
     "layers": LAYERS_LAYOUT,
     "progress": PROGRESS_LAYOUT,
-    **{store.NAME: store.LAYOUT for store in STORES},
+    **{module.NAME: module.LAYOUT for module in KIND_MODULES},
 }
 """The layout of every part of `State`."""
 
@@ -67,8 +67,8 @@ class Sizes:
             "Q": n_contrasts(self.classes),
             "S": label_budget.budget_size(config),
         }
-        for store in STORES:
-            lengths |= store.lengths(self, config)
+        for module in KIND_MODULES:
+            lengths |= module.lengths(self, config)
         return lengths
 
 
@@ -80,23 +80,25 @@ def first_sizes(n_features: int, n_classes: int, config: Config) -> Sizes:
     return Sizes(len(config.layers) + kept, slots, n_features, n_classes)
 
 
-def stores_of(config: Config) -> list[Any]:
+def modules_of(config: Config) -> list[Any]:
     """The modules of the kinds of layers that a network has."""
-    return [store for store in STORES if config.has(*store.KINDS)]
+    return [module for module in KIND_MODULES if config.has(*module.KINDS)]
 
 
-def compiled_stores(config: Config) -> list[Any]:
+def compiled_modules(config: Config) -> list[Any]:
     """Those that kernels are compiled for: networks without clouds use the ones with clouds."""
     beside_rules = clouds if config.has(*pool.KINDS) else None
-    return [store for store in STORES if config.has(*store.KINDS) or store is beside_rules]
+    return [
+        module for module in KIND_MODULES if config.has(*module.KINDS) or module is beside_rules
+    ]
 
 
 def empty_state(sizes: Sizes, config: Config) -> State:
     """Arrays of a network that has learned nothing."""
     lengths = sizes.lengths(config)
-    made: dict[str, Any] = {store.NAME: None for store in STORES}
-    for store in compiled_stores(config):
-        made[store.NAME] = store.ARRAYS(**make(store.LAYOUT, lengths))
+    made: dict[str, Any] = {module.NAME: None for module in KIND_MODULES}
+    for module in compiled_modules(config):
+        made[module.NAME] = module.ARRAYS(**make(module.LAYOUT, lengths))
     layers = Layers(**make(LAYERS_LAYOUT, lengths))
     state = State(layers=layers, progress=Progress(**make(PROGRESS_LAYOUT, lengths)), **made)
     layers.kinds[: len(config.layers)] = [KINDS[layer.kind] for layer in config.layers]
@@ -105,8 +107,8 @@ def empty_state(sizes: Sizes, config: Config) -> State:
         layers.voting_weights[:] = config.voting.newborn_weight
         layers.decays[:] = getattr(config.voting, "decay", 1.0)
     state.progress.signals[[constants.UNCERTAINTY, constants.INDEPENDENCE]] = 1.0
-    for store in stores_of(config):
-        store.start(state, config)
+    for module in modules_of(config):
+        module.start(state, config)
     return state
 
 
@@ -172,8 +174,8 @@ def resized_state(state: State, old: Sizes, new: Sizes, config: Config) -> State
             known = {k: f for k, f in layout.items() if same_contrasts or "Q" not in f.axes}
             carry_over(known, part._asdict(), getattr(fresh, name)._asdict(), places)
     fresh.layers.origins[old.layers :] = np.arange(old.layers, new.layers)
-    for store in stores_of(config):
-        store.start_widened(fresh, state, config)
+    for module in modules_of(config):
+        module.start_widened(fresh, state, config)
     return fresh
 
 
@@ -187,9 +189,9 @@ def kernel_params(config: Config, n_inputs: int) -> Params:
     accuracy = config.voting if isinstance(config.voting, ByAccuracy) else ByAccuracy()
     likelihood = config.voting if isinstance(config.voting, ByLikelihood) else ByLikelihood()
     reward = config.voting if isinstance(config.voting, ByReward) else ByReward()
-    own: dict[str, Any] = {store.PARAMS: None for store in STORES}
-    for store in compiled_stores(config):
-        own[store.PARAMS] = store.params(config, n_inputs)
+    own: dict[str, Any] = {module.PARAMS: None for module in KIND_MODULES}
+    for module in compiled_modules(config):
+        own[module.PARAMS] = module.params(config, n_inputs)
     rules = own["pool"]
     drift_test = constants.NO_DRIFT_TEST
     if config.drift is not None and growing is not None:

@@ -26,7 +26,7 @@ from devfnn.model.mechanisms import feature_mask, merging
 from devfnn.model.network import Network
 from devfnn.model.rows import Gathered, Rows
 from devfnn.model.scaling import OnlineScaler
-from devfnn.model.state import STATE_LAYOUTS, Sizes, empty_state, first_sizes, stores_of
+from devfnn.model.state import STATE_LAYOUTS, Sizes, empty_state, first_sizes, modules_of
 from devfnn.model.validation import LARGEST
 from devfnn.storage.container import CODES, Array, is_count, require
 
@@ -159,7 +159,7 @@ def expected_fields(sizes: StoredSizes, config: Config) -> dict[str, tuple[Field
     lengths = sizes.sizes.lengths(config)
     lengths |= {"2n": 2 * sizes.features, "first": sizes.first_rows, "lags": config.lags}
     lengths |= {"buffer": sizes.buffer_rows, "gathered": sizes.gathered_rows}
-    kept = ("layers", "progress", *(store.NAME for store in stores_of(config)))
+    kept = ("layers", "progress", *(module.NAME for module in modules_of(config)))
     parts: dict[str, Mapping[str, Field]] = {name: STATE_LAYOUTS[name] for name in kept}
     parts |= {"": NETWORK_LAYOUT, "scaler": SCALER_LAYOUT}
     if config.feature_mask is not None:
@@ -314,8 +314,8 @@ def _problems(network: Network) -> Iterator[tuple[Any, str]]:
     """What must hold, and what is wrong otherwise."""
     config, state, m = network.config, network.state, network.n_classes
     yield from _problems_of_layers(network)
-    for store in stores_of(config):
-        yield from store.problems_of(state, config)
+    for module in modules_of(config):
+        yield from module.problems_of(state, config)
     yield from _problems_of_progress(network)
     for name, rows in (("buffer", network.buffer), ("gathered", network.gathered.rows)):
         yield (rows.labels < m).all(), f"{name} holds rows of a class that is not there"
@@ -362,7 +362,7 @@ def _problems_of_progress(network: Network) -> Iterator[tuple[Any, str]]:
     places = [kernel.UNCERTAINTY, kernel.LABEL_RATE, kernel.INDEPENDENCE, kernel.NEAR_CHANGES]
     shares = signals[places]
     yield ((shares >= 0.0) & (shares <= 1.0)).all(), "progress/signals holds a share that is none"
-    is_worth = signals[kernel.INDEPENDENCE] >= kernel.LEAST_WORTH
+    is_worth = signals[kernel.INDEPENDENCE] >= kernel.LEAST_ROW_WEIGHT
     yield is_worth, "by progress/signals, rows are worth next to nothing"
     watched = signals[kernel.WATCHED]
     is_count = watched >= 0.0 and watched == np.floor(watched)

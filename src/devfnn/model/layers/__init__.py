@@ -13,9 +13,11 @@ _FOUND = [
     importlib.import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__)
 ]
 
-STORES: tuple[Any, ...] = tuple(sorted(_FOUND, key=lambda store: min(store.KINDS.values())))
+KIND_MODULES: tuple[Any, ...] = tuple(sorted(_FOUND, key=lambda module: min(module.KINDS.values())))
 """The modules, in the order of the numbers of their kinds; each has one, or several that share
 arrays."""
 
-KINDS: dict[str, int] = {name: kind for store in STORES for name, kind in store.KINDS.items()}
+KINDS: dict[str, int] = {
+    name: kind for module in KIND_MODULES for name, kind in module.KINDS.items()
+}
 """Numbers of all kinds by name."""
