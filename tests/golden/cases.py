@@ -273,6 +273,11 @@ CASES: dict[str, Case] = {
     "paper hyperplane, unscaled": Case(
         P(preset, presets.paper("hyperplane"), scaling="none"), P(bursts, 2000), mixed
     ),
+    "paper electricity": Case(P(preset, presets.paper("electricity")), P(eventful, 1500)),
+    "paper susy": Case(P(preset, presets.paper("susy")), P(turning, 1500)),
+    "paper, any stream": Case(P(preset, presets.paper()), P(bursts, 2000), mixed),
+    "paper static": Case(P(preset, presets.paper_static("sea")), P(turning, 1500)),
+    "stacked preset": Case(P(preset, presets.stacked()), P(turning, 2000)),
     "gclass": Case(GClass, places),
     "gclass, recalled": Case(P(GClass, FORGETFUL), P(places, 6000, 800)),
     "gclass, recalled, rows": Case(P(GClass, FORGETFUL), P(places, 6000, 800), by_rows),
