@@ -109,7 +109,7 @@ def test_the_static_network_is_that_of_the_table(stream):
     model = make_model("sdevfnn", stream)
     assert model.config == presets.paper_static()
     evolving = make_model("sdevfnn-evolving", stream)
-    assert evolving.config == model.config.replace(gaussian__rules="evolving")
+    assert evolving.config == presets.paper().replace(**presets.FIXED_DEPTH)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
