@@ -163,8 +163,7 @@ class DEVFNNClassifier(ModelExplanations, ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable labels of rows; of equals the one seen first, as in `DEVFNN`."""
         known, columns = self._known_probabilities(X)
-        labels: npt.NDArray[Any] = self.classes_[columns[known.argmax(axis=1)]]
-        return labels
+        return np.asarray(self.classes_[columns[known.argmax(axis=1)]])
 
     def decision_function(self, X: Any) -> Floats:
         """Logarithms of the probabilities; of two classes, the log odds of the second.

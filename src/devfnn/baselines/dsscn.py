@@ -369,9 +369,8 @@ class DSSCN(ChunkClassifier):
             self._keep(rows, codes)
             return [moved]
         self._buffer = []
-        return self._train_top(
-            rows, codes, room=min(given.growth, given.max_nodes - self.layers[-1].n_nodes)
-        )
+        room = min(given.growth, given.max_nodes - self.layers[-1].n_nodes)
+        return self._train_top(rows, codes, room)
 
     def _with_buffer(self, rows: Floats, codes: Ints) -> tuple[Floats, Ints]:
         """Rows with those that were kept before them."""

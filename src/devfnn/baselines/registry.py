@@ -85,15 +85,11 @@ def _entry(name: str) -> ModelEntry:
     return MODELS[name]
 
 
-def _devfnn(
-    start: tuple[type[DEVFNN], str, dict[str, Any]],
-    stream: Stream,
-    config: Config | None,
-    seed: int,
-    /,
-    **options: Any,
-) -> DEVFNN:
-    """DEVFNN or a part of it, from a configuration or a preset with some parameters set."""
+def _devfnn(start: Any, stream: Stream, config: Config | None, seed: int, /, **options: Any) -> Any:
+    """DEVFNN or a part of it, from a configuration or a preset with some parameters set.
+
+    start: the class, the name of its preset, and the parameters that are set
+    """
     kind, preset, fixed = start
     config = config if config is not None else presets.by_name(preset)
     return kind(config.replace(**fixed | {"seed": seed} | options), stream.feature_names)
@@ -123,14 +119,12 @@ def _rival(name: str, stream: Stream, config: object, seed: int, /, **options: A
 
 
 def _own(
-    name: str, description: str, kind: Any = DEVFNN, preset: str = "default", **fixed: Any
+    name: str, what: str, kind: Any = DEVFNN, preset: str = "default", **fixed: Any
 ) -> ModelEntry:
     """A model of ours: a preset, and what makes it this model."""
     make = functools.partial(_devfnn, (kind, preset, fixed))
     is_random = fixed.get("labels__choice") != "all"  # which labels are learned is drawn
-    return ModelEntry(
-        name, description, make, is_random=is_random, takes_config=True, preset=preset
-    )
+    return ModelEntry(name, what, make, is_random=is_random, takes_config=True, preset=preset)
 
 
 def _one_rule(name: str, what: str, consequent: str) -> ModelEntry:
@@ -139,11 +133,9 @@ def _one_rule(name: str, what: str, consequent: str) -> ModelEntry:
     return _own(name, description, GClass, "stacked", **fixed, labels__choice="all")
 
 
-def _of_table(name: str, description: str) -> ModelEntry:
+def _of_table(name: str, what: str) -> ModelEntry:
     make, extra = functools.partial(_rival, name.upper()), None if name == "dsscn" else "baselines"
-    return ModelEntry(
-        name, description, make, extra, is_random=True, needs_scaling=True, takes_gaps=False
-    )
+    return ModelEntry(name, what, make, extra, is_random=True, needs_scaling=True, takes_gaps=False)
 
 
 def _simple(name: str, description: str) -> ModelEntry:

@@ -64,12 +64,10 @@ def compare(
         }
         common = {"scaling": how.scaling, "procedure": how.procedure()}
         cells = cells_of(model_names, chosen, n_seeds, changes=parameters, common=common)
-        data_file, page_file = folder / "comparison.json", folder / "comparison.html"
-        for path in (data_file, page_file):
+        data_file, page_file = files = folder / "comparison.json", folder / "comparison.html"
+        for path in files:
             output.check_distinct(output=path)
-        runs = running.run_all(
-            cells, folder / "runs", jobs, output.progress, (data_file, page_file)
-        )
+        runs = running.run_all(cells, folder / "runs", jobs, output.progress, files)
         found = comparison_of(runs.outcomes, post_hoc=post_hoc) | {
             "command": running.typed_command(context),
             "is_complete": not runs.n_left,

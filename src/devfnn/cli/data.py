@@ -23,8 +23,7 @@ from devfnn.errors import DataError, InputError
 from devfnn.experiments.settings import StreamSettings
 from devfnn.formatting import count, listed, plural
 from devfnn.streams.datasets.catalogue import DATA_SETS, DataSet
-from devfnn.streams.datasets.loading import OWN_OPTIONS, download_folder, locate
-from devfnn.streams.datasets.loading import described as known_data_set
+from devfnn.streams.datasets.loading import OWN_OPTIONS, Folder, described, download_folder, locate
 from devfnn.streams.describing import Description, Overview, describe
 from devfnn.streams.drift import KINDS, Positions, positions_before
 from devfnn.streams.exporting import export_parquet
@@ -97,7 +96,7 @@ def fetch(
     with output.files() as (result, table):
         if name in GENERATORS:
             raise InputError(f"{name} is a generator: it is made, not downloaded")
-        data_set = known_data_set(name)
+        data_set = described(name)
         inputs.opened(inputs.StreamChoice(name, 0, None, data_dir, []).settings(), output.progress)
         located = locate(data_set, data_dir)
         assert located is not None
@@ -199,9 +198,7 @@ def _description_line(part: Description, names: Sequence[str]) -> Iterator[Any]:
 
 
 def _class_names(stream: Stream) -> dict[Hashable, str]:
-    if not stream.class_names:
-        return {}
-    return dict(zip(stream.classes, stream.class_names, strict=True))
+    return dict(zip(stream.classes, stream.class_names, strict=bool(stream.class_names)))
 
 
 @data.command()
@@ -281,7 +278,7 @@ def _text(name: str, value: Any) -> str:
     return str(value)
 
 
-def data_set_row(data_set: DataSet, data_dir: pathlib.Path | str | None) -> Facts:
+def data_set_row(data_set: DataSet, data_dir: Folder | None) -> Facts:
     """A line of the list of data sets."""
     return {
         "data set": data_set.name,
@@ -293,7 +290,7 @@ def data_set_row(data_set: DataSet, data_dir: pathlib.Path | str | None) -> Fact
     }
 
 
-def _where(data_set: DataSet, data_dir: pathlib.Path | str | None) -> str:
+def _where(data_set: DataSet, data_dir: Folder | None) -> str:
     """Whether it is here, and if not, how to get it."""
     located = locate(data_set, data_dir)
     if located is not None:
@@ -306,9 +303,7 @@ def _where(data_set: DataSet, data_dir: pathlib.Path | str | None) -> str:
     return "to download" if size is None else f"to download, {size / 1e6:,.1f} MB"
 
 
-def _data_set_facts(
-    data_set: DataSet, data_dir: pathlib.Path | str | None, target: str | None
-) -> Facts:
+def _data_set_facts(data_set: DataSet, data_dir: Folder | None, target: str | None) -> Facts:
     """All that is known about a data set, with its usual classes or those of a target."""
     located, file = locate(data_set, data_dir), data_set.file
     chosen = data_set.targets.get(target or "")

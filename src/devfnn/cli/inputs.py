@@ -124,10 +124,7 @@ def opened_whole(settings: StreamSettings, console: rich.console.Console) -> Str
     """The stream without cuts, possibly endless."""
     with opening(settings, console) as progress:
         return open_stream(
-            settings.name,
-            data_dir=settings.data_dir,
-            progress=progress,
-            options=dict(settings.options),
+            settings.name, data_dir=settings.data_dir, progress=progress, options=settings.options
         )
 
 

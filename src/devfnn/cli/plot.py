@@ -182,7 +182,10 @@ def report(
 
 
 def _reported(path: pathlib.Path) -> tuple[str, list[dict[str, Any]], str]:
-    """The page, the measures it shows, and a remark about what is missing."""
+    """The page, the measures it shows, and a remark about what is missing.
+
+    Of the single results that a comparison names, those in its folder or below are read.
+    """
     from devfnn.reports import comparison_report, run_report
     from devfnn.reports.comparison import standing_values
     from devfnn.reports.run import measure_values
@@ -190,21 +193,13 @@ def _reported(path: pathlib.Path) -> tuple[str, list[dict[str, Any]], str]:
     data = read_either(path)
     if kind_of(data) == "run":
         return run_report(data), measure_values(data), ""
-    results = _results_beside(path, data["cells"])
-    n_cells = len(data["cells"])
-    n_missing = n_cells - len(results)
-    remark = f"{n_missing} of {n_cells} single results are not beside {path}." if n_missing else ""
-    return comparison_report(data, results), standing_values(data), remark
-
-
-def _results_beside(path: pathlib.Path, cells: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The single results that a comparison names, as far as they are in its folder or below."""
-    folder = path.resolve().parent
-    results = []
-    for cell in cells:
+    folder, results, n_cells = path.resolve().parent, [], len(data["cells"])
+    for cell in data["cells"]:
         file = (folder / (cell.get("file") or "")).resolve()
         # A comparison may come from anywhere: it must not read other files of this machine.
         if file.is_relative_to(folder) and file.is_file():
             names = {key: cell.get(key) for key in ("model", "stream", "seed")}
             results.append(read_result(file) | names)
-    return results
+    n_missing = n_cells - len(results)
+    remark = f"{n_missing} of {n_cells} single results are not beside {path}." if n_missing else ""
+    return comparison_report(data, results), standing_values(data), remark

@@ -12,7 +12,7 @@ import typer
 from devfnn.cli import inputs, running
 from devfnn.cli.errors import Wrap, between_chunks, interrupted
 from devfnn.cli.option_parsing import parse_parameters
-from devfnn.cli.output import Output, check_replaceable, command, file_option, text_file
+from devfnn.cli.output import File, Output, check_replaceable, command, file_option, text_file
 from devfnn.display.live import watched
 from devfnn.display.results import drift_table, result_table
 from devfnn.display.streams import show_bad_rows
@@ -104,9 +104,7 @@ def run(
         raise interrupted()
 
 
-def _check_files(
-    save: pathlib.Path | None, checkpoint: pathlib.Path | None, is_resumed: bool
-) -> None:
+def _check_files(save: File, checkpoint: File, is_resumed: bool) -> None:
     """Refuse what cannot be written in the end, or would be lost."""
     for path in (save, checkpoint):
         if path is not None:
@@ -126,12 +124,10 @@ def _opened(settings: RunSettings, wrap: Wrap, console: rich.console.Console) ->
     hint = " To learn without it: --set missing=skip."
 
     def watch(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        safe = wrap(chunks)
+        safe, names = wrap(chunks), ongoing.stream.feature_names
         if config is None:
             return safe
-        return inputs.checked_chunks(
-            safe, ongoing.stream.feature_names, settings.stream, config, hint
-        )
+        return inputs.checked_chunks(safe, names, settings.stream, config, hint)
 
     with inputs.opening(settings.stream, console) as progress:
         ongoing = Run(settings, progress=progress, watch=watch)

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 import rich.console
-import rich.logging
 import typer
 import typer.core
+from rich.logging import RichHandler
 
 from devfnn.cli import inputs
 from devfnn.cli.errors import interrupted
@@ -103,9 +103,7 @@ def compile_kernels(config: Config | None, console: rich.console.Console) -> flo
         return 0.0
     start = time.perf_counter()
     logger = logging.getLogger("devfnn")
-    shown = rich.logging.RichHandler(
-        console=console, show_time=False, show_level=False, show_path=False
-    )
+    shown = RichHandler(console=console, show_time=False, show_level=False, show_path=False)
     logger.addHandler(shown)
     try:
         with console.status("Compiling or loading the kernels ..."):

@@ -346,11 +346,10 @@ def learn(
         output.say(f"Labels that the model had not seen before are new classes: {named}", "yellow")
     show_bad_rows(stream, output.screen)
     if not is_whole:
-        again = f"--skip {skip + found['rows']}" + (
-            f" --rows {rows - found['rows']}" if rows else ""
-        )
+        n_rows = found["rows"]
+        again = f"--skip {skip + n_rows}" + (f" --rows {rows - n_rows}" if rows else "")
         how = "" if name == STANDARD_INPUT else f" To continue, type the same with {again}"
-        output.note(f"{found['rows']:,} rows were learned and saved in {target}.{how}")
+        output.note(f"{n_rows:,} rows were learned and saved in {target}.{how}")
         raise interrupted()
 
 

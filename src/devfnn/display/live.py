@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import rich.console
 import rich.live
 import rich.panel
 import rich.progress
 import rich.progress_bar
 import rich.table
+from rich.console import Console, Group
 
 from devfnn.display.results import drifts_found
 from devfnn.display.tables import literal
@@ -28,10 +28,7 @@ REFRESH_SECONDS, SILENT_SECONDS = 0.1, 5.0
 
 @contextlib.contextmanager
 def _bar(
-    console: rich.console.Console,
-    doing: str,
-    *columns: str | rich.progress.ProgressColumn,
-    **task: Any,
+    console: Console, doing: str, *columns: str | rich.progress.ProgressColumn, **task: Any
 ) -> Iterator[Callable[..., None]]:
     """A progress bar on a terminal, nothing elsewhere; yields the function that updates it."""
     every = (doing, rich.progress.BarColumn(), *columns)
@@ -42,7 +39,7 @@ def _bar(
 
 
 @contextlib.contextmanager
-def download_bar(console: rich.console.Console) -> Iterator[Callable[[int, int | None], object]]:
+def download_bar(console: Console) -> Iterator[Callable[[int, int | None], object]]:
     """Shows the bytes of a download once there are some."""
     columns = (rich.progress.DownloadColumn(), rich.progress.TimeRemainingColumn())
     with _bar(console, "downloading", *columns, total=None, visible=False) as update:
@@ -51,7 +48,7 @@ def download_bar(console: rich.console.Console) -> Iterator[Callable[[int, int |
 
 @contextlib.contextmanager
 def rows_bar(
-    console: rich.console.Console, doing: str, total: int | None, what: str = "rows"
+    console: Console, doing: str, total: int | None, what: str = "rows"
 ) -> Iterator[Callable[[int], object]]:
     """Shows how many are done; `total` if it is known."""
     columns = (f"{{task.completed:,}} {what}", rich.progress.TimeElapsedColumn())
@@ -60,7 +57,7 @@ def rows_bar(
 
 
 @contextlib.contextmanager
-def grid_bar(console: rich.console.Console, n_runs: int) -> Iterator[Callable[[Outcome], object]]:
+def grid_bar(console: Console, n_runs: int) -> Iterator[Callable[[Outcome], object]]:
     """Shows the runs finished so far: a bar on a terminal, elsewhere a line for each."""
     columns = (
         "{task.completed} of {task.total} runs",
@@ -89,7 +86,7 @@ def _outcome_line(outcome: Outcome) -> str:
 def watched(
     results: Iterable[ChunkResult],
     n_rows: int | None,
-    console: rich.console.Console,
+    console: Console,
     *,
     name: str = "",
     before: Iterable[ChunkResult] = (),
@@ -161,7 +158,7 @@ class _Run:
         bar = rich.progress_bar.ProgressBar(total=self.n_rows_in_all, completed=self.n_rows)
         top = rich.table.Table.grid(padding=(0, 1), expand=True)
         top.add_row(bar, done)
-        body = rich.console.Group(top, grid)
+        body = Group(top, grid)
         return rich.panel.Panel(body, title=literal(name), title_align="left")
 
 
@@ -170,7 +167,7 @@ def _ratio(part: float, whole: float) -> float | None:
 
 
 def _with_panel(
-    results: Iterable[ChunkResult], run: _Run, console: rich.console.Console, name: str
+    results: Iterable[ChunkResult], run: _Run, console: Console, name: str
 ) -> Iterator[ChunkResult]:
     shown_at = 0.0
     with rich.live.Live(run.panel(name), console=console, auto_refresh=False) as live:
@@ -184,7 +181,7 @@ def _with_panel(
 
 
 def _with_lines(
-    results: Iterable[ChunkResult], run: _Run, console: rich.console.Console, name: str
+    results: Iterable[ChunkResult], run: _Run, console: Console, name: str
 ) -> Iterator[ChunkResult]:
     """A line after every tenth of the run; if its length is not known, at once and now and then."""
     n_rows, shown_at = run.n_rows_in_all, -SILENT_SECONDS

@@ -170,20 +170,12 @@ class _River(Learner):
         if not any(isinstance(answer, dict) for answer in said):
             return Predictions(said)
         labels = [max(answer, key=answer.get) if answer else None for answer in said]
-        probabilities = self._as_matrix(said)
-        return Predictions(labels, probabilities if self._columns else None, list(self._columns))
-
-    def _as_matrix(self, said: list[dict[Hashable, float]]) -> Floats:
-        """Probabilities by rows and classes, which are numbered as they come."""
-        for label in (label for answer in said for label in answer):
+        for label in (label for answer in said for label in answer):  # numbered as they come
             self._columns.setdefault(label, len(self._columns))
-        probabilities = np.zeros((len(said), len(self._columns)))
-        for place, answer in enumerate(said):
-            for label, share in answer.items():
-                probabilities[place, self._columns[label]] = share
-            if not answer:
-                probabilities[place] = np.nan
-        return probabilities
+        columns = list(self._columns)
+        nothing = dict.fromkeys(columns, np.nan)
+        shares = [[(answer or nothing).get(label, 0.0) for label in columns] for answer in said]
+        return Predictions(labels, np.array(shares, np.float64) if columns else None, columns)
 
     def wanted(self, X: Floats) -> Flags | None:
         if not self.asks_itself:

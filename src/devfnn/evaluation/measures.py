@@ -117,14 +117,13 @@ def _mean_recall(tally: Tally, *, is_geometric: bool) -> float | None:
     return math.prod(found.tolist()) ** (1.0 / found.size) if is_geometric else float(found.mean())
 
 
-def _brier(tally: Tally) -> float | None:
-    share = _ratio(tally.totals[state.SQUARES], tally.totals[state.WITH_PROBABILITIES])
-    return share / 2.0 if share is not None and tally.n_classes == 2 else share
-
-
 def _calibration_error(tally: Tally) -> float | None:
     n_rows, confidence, n_right = tally.calibration
     return _ratio(float(np.abs(confidence - n_right).sum()), float(n_rows.sum()))
+
+
+def _per_row(tally: Tally, total: int, factor: float = 1.0) -> float | None:
+    return _ratio(factor * tally.totals[total], tally.totals[state.WITH_PROBABILITIES])
 
 
 MEASURES: dict[str, Measure] = {
@@ -144,11 +143,9 @@ MEASURES: dict[str, Measure] = {
     "g_mean": lambda tally: _mean_recall(tally, is_geometric=True),
     "balanced_accuracy": lambda tally: _mean_recall(tally, is_geometric=False),
     # Mean of minus the logarithm of the probability of the truth.
-    "log_loss": lambda tally: _ratio(
-        tally.totals[state.LOG_LOSS], tally.totals[state.WITH_PROBABILITIES]
-    ),
+    "log_loss": lambda tally: _per_row(tally, state.LOG_LOSS),
     # Mean squared error of the probabilities, summed over classes; half of it for two classes.
-    "brier": _brier,
+    "brier": lambda tally: _per_row(tally, state.SQUARES, 0.5 if tally.n_classes == 2 else 1.0),
     # Mean gap between confidence and accuracy over ten bins of the confidence.
     "calibration_error": _calibration_error,
     "auc": lambda tally: tally.auc,
@@ -182,8 +179,7 @@ def _ratio(part: float, whole: float) -> float | None:
 
 
 def _ratios(parts: npt.NDArray[Any], wholes: npt.NDArray[Any]) -> Floats:
-    shares: Floats = np.divide(parts, wholes, out=np.zeros(len(parts)), where=wholes > 0)
-    return shares
+    return np.asarray(np.divide(parts, wholes, out=np.zeros(len(parts)), where=wholes > 0))
 
 
 def _gain(right: float, rival: float, most: float) -> float | None:

@@ -206,15 +206,14 @@ class Prequential:
         """
         model = self.model
         n_layers = getattr(model, "n_layers", None)
+        n_bytes = getattr(model, "nbytes", None) if is_size_due else self._structure["n_bytes"]
         return {
             "n_rules": getattr(model, "n_rules", None),
             "n_layers": getattr(model, "n_live_layers", n_layers),
             "n_layers_total": n_layers,
             "n_parameters": getattr(model, "n_parameters", None),
             "feature_mask": self._listed("feature_mask"),
-            "n_bytes": getattr(model, "nbytes", None)
-            if is_size_due
-            else self._structure["n_bytes"],
+            "n_bytes": n_bytes,
         }
 
     def _listed(self, name: str) -> tuple[Any, ...] | None:

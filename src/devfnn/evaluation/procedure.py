@@ -62,9 +62,6 @@ class Procedure:
         if self.unpredicted not in get_args(Unpredicted):
             known = ", ".join(get_args(Unpredicted))
             raise InputError(f"unpredicted is one of {known}, not {self.unpredicted!r}")
-        self._check_delay()
-
-    def _check_delay(self) -> None:
         if self.moment is not None and self.delay is None:
             raise InputError("moment says when rows come, which matters only with a delay")
         if self.holdout_every is not None and self.delay is not None:

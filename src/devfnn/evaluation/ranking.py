@@ -186,9 +186,7 @@ def _friedman(table: Floats) -> tuple[float | None, float | None]:
     return float(result.statistic), float(result.pvalue)
 
 
-def _nemenyi(
-    pairs: Sequence[tuple[str, str]], ranks: Mapping[str, float], n_streams: int
-) -> _Pairs:
+def _nemenyi(pairs: list[tuple[str, str]], ranks: Mapping[str, float], n_streams: int) -> _Pairs:
     """p of every pair, adjusted for all pairs by the studentized range."""
     from scipy import stats
 

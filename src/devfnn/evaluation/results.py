@@ -248,9 +248,7 @@ def _windowed(results: Sequence[ChunkResult], window_chunks: int) -> dict[str, A
     return {"chunks": window_chunks} | of_measures
 
 
-def _per_class(
-    total: Tally, classes: Sequence[Hashable], names: Sequence[str]
-) -> list[dict[str, Any]]:
+def _per_class(total: Tally, classes: Sequence[Any], names: Sequence[str]) -> list[dict[str, Any]]:
     columns = {
         "label": [plain(label) for label in classes],
         "name": names,

@@ -138,8 +138,7 @@ def _unpacked(data: bytes) -> Tensors:
         raise ValueError("it does not begin as those of this version do")
     if hashlib.sha256(data[start:]).digest() != data[len(FIRST_LINE) : start]:
         raise ValueError("it was cut short, or changed")
-    tensors: Tensors = load(data[start:])
-    return tensors
+    return dict(load(data[start:]))
 
 
 def check_can_be_stored(run: Run) -> None:

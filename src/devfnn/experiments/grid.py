@@ -192,7 +192,10 @@ def _end_with_parent() -> None:
 def run_cell(cell: Cell, folder: pathlib.Path) -> Outcome:
     """Run a cell and write its result; errors are returned, not raised."""
     try:
-        _warm_up(cell)
+        if MODELS[cell.settings.model].extra != "bench":  # whose start is part of what they are
+            # Load compiled code and libraries, so that it is not timed.
+            stream = StreamSettings(name="sea", rows=300, chunk_rows=100)
+            list(Run(dataclasses.replace(cell.settings, stream=stream, scaling="online")))
         run = Run(cell.settings)
         for _ in run:
             pass
@@ -202,15 +205,6 @@ def run_cell(cell: Cell, folder: pathlib.Path) -> Outcome:
     except Exception as error:  # also whatever a model of another library raises
         is_told = isinstance(error, InputError | DataError)
         return Outcome(cell, None, str(error) if is_told else f"{type(error).__name__}: {error}")
-
-
-def _warm_up(cell: Cell) -> None:
-    """Load compiled code and libraries, so that it is not timed."""
-    if MODELS[cell.settings.model].extra == "bench":
-        return  # their start is part of what they are
-    stream = StreamSettings(name="sea", rows=300, chunk_rows=100)
-    for _ in Run(dataclasses.replace(cell.settings, stream=stream, scaling="online")):
-        pass
 
 
 def comparison_of(outcomes: Sequence[Outcome], *, post_hoc: PostHoc = "nemenyi") -> dict[str, Any]:
@@ -229,14 +223,13 @@ def comparison_of(outcomes: Sequence[Outcome], *, post_hoc: PostHoc = "nemenyi")
         for pair in itertools.product(streams, models)
     }
     ranking = ranked(accuracies, post_hoc)
+    failed = [{"cell": str(each.cell), "error": each.error} for each in outcomes if each.error]
     return {
         "format": FORMAT,
         "models": models,
         "streams": streams,
         "seeds": sorted({outcome.cell.seed for outcome in outcomes}),
         "cells": cells,
-        "failed": [
-            {"cell": str(each.cell), "error": each.error} for each in outcomes if each.error
-        ],
+        "failed": failed,
         "ranking": None if ranking is None else ranking.to_dict(),
     }

@@ -38,8 +38,7 @@ def read_either(path: Path) -> Result:
             f"{name}: the file has format {data.get('format')}, this version reads {FORMAT}; "
             "run it again with this version"
         )
-    result: Result = data
-    return result
+    return dict(data)
 
 
 def read_result(path: Path) -> Result:

@@ -204,19 +204,15 @@ class ChunkSource:
         self.n_chunks = self.fingerprint = 0
         for chunk in self.start():
             self.n_chunks += 1
-            self.fingerprint = _fingerprint(chunk, self.fingerprint)
+            is_plain = chunk.y.dtype != object
+            labels = chunk.y.tobytes() if is_plain else repr(chunk.y.tolist()).encode()
+            for data in (chunk.X.tobytes(), labels):
+                self.fingerprint = zlib.crc32(data, self.fingerprint)
             if self.n_chunks == n_expected and self.fingerprint != expected:
                 raise DataError(OTHER_ROWS)
             yield chunk
         if self.n_chunks < n_expected:
             raise DataError(OTHER_ROWS)
-
-
-def _fingerprint(chunk: Chunk, before: int) -> int:
-    """A number that changes with every row of a chunk."""
-    found = zlib.crc32(np.ascontiguousarray(chunk.X).tobytes(), before)
-    is_plain = chunk.y.dtype != object
-    return zlib.crc32(chunk.y.tobytes() if is_plain else repr(chunk.y.tolist()).encode(), found)
 
 
 def scaled_by_range(stream: Stream) -> Stream:

@@ -190,8 +190,7 @@ class RunSettings:
             "scaling": self.scaling_name,
             "procedure": self.procedure.to_dict(),
         }
-        plain: dict[str, Any] = json.loads(json.dumps(found, default=str))
-        return plain
+        return dict(json.loads(json.dumps(found, default=str)))
 
 
 def difference(mine: dict[str, Any], theirs: dict[str, Any]) -> tuple[str, Any, Any] | None:

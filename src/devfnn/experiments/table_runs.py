@@ -74,11 +74,8 @@ def table_cells(
 
     limits: rows and data_dir as in `StreamSettings`
     """
-    return [
-        cell
-        for name in dict.fromkeys(streams)
-        for cell in _cells(models, name, n_seeds, {}, **limits)
-    ]
+    names = dict.fromkeys(streams)
+    return [cell for name in names for cell in _cells(models, name, n_seeds, {}, **limits)]
 
 
 def ablation_cells(streams: Sequence[str], n_seeds: int, **limits: Any) -> list[Cell]:

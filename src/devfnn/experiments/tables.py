@@ -160,8 +160,7 @@ def _chunks(seeds: Sequence[Result]) -> Floats:
     """Accuracy of every chunk, as a mean over seeds, NaN where there is none; empty if unknown."""
     every = [_per_chunk(result, "accuracy") for result in seeds]
     is_same = len({len(each) for each in every}) == 1
-    chunks: Floats = np.array(every if is_same else [[]], np.float64).mean(axis=0)
-    return chunks
+    return np.asarray(np.array(every if is_same else [[]], np.float64).mean(axis=0))
 
 
 def _per_chunk(result: Result, name: str) -> Sequence[float | None]:
@@ -304,9 +303,8 @@ def peer_table(results: Iterable[Result]) -> Table:
     cells = cells_of_results(results)
     streams = list(dict.fromkeys(stream for stream, _ in cells))
     ranking = ranked({cell: mean_accuracy(seeds) for cell, seeds in cells.items()})
-    rows = [
-        _peer_row(system, cells, ranking) for system in dict.fromkeys(system for _, system in cells)
-    ]
+    systems = dict.fromkeys(system for _, system in cells)
+    rows = [_peer_row(system, cells, ranking) for system in systems]
     rows.sort(key=lambda row: row["mean_rank"] or 0.0)
     about = (
         "Accuracy in percent: mean over chunks, ± its deviation over seeds if there are several.",

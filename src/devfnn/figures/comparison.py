@@ -13,15 +13,6 @@ from matplotlib.transforms import Bbox
 from devfnn.arrays import Floats
 from devfnn.errors import InputError
 from devfnn.figures import style
-from devfnn.figures.style import (
-    axes_or_new,
-    figure_of,
-    label,
-    legend_above,
-    new_figure,
-    styled,
-    text_width,
-)
 from devfnn.figures.timeline import COUNT, PERCENT, Result
 from devfnn.formatting import plural
 
@@ -49,7 +40,7 @@ DISTANCES = (6.0, 12.0, 20.0, 30.0, 42.0, 56.0)
 """How far away from it, in points."""
 
 
-@styled
+@style.styled
 def critical_difference(ranking: "Ranking", ax: Axes | None = None) -> Axes:
     """Mean ranks of models on a scale; bars join those that do not differ (Demšar, 2006).
 
@@ -94,9 +85,9 @@ class _Diagram:
         ranks = [f"{rank:.2f}" for rank in ranking.mean_ranks]
         n_digits = max(map(len, ranks))
         self.ranks = [rank.rjust(n_digits, "\N{FIGURE SPACE}") for rank in ranks]
-        self.names = [label(model) for model in ranking.models]
+        self.names = [style.label(model) for model in ranking.models]
         widths = [
-            text_width(f"{name}  {rank}", style.SIZE)
+            style.text_width(f"{name}  {rank}", style.SIZE)
             for name, rank in zip(self.names, self.ranks, strict=True)
         ]
         self.left, right = (
@@ -108,7 +99,7 @@ class _Diagram:
         above = 18.0 if difference is None else 44.0
         below = 10.0 + LEVEL * max((level + 1 for *_, level in self.bars), default=0)
         height = 2.0 * MARGIN + above + below + LINE * n_left + NOTE
-        self.ax, self.width, top, self.zoom = _axes_in_points(ax, width, height)
+        self.ax, self.width, top, self.zoom = _point_axes(ax, width, height)
         self.axis = top - MARGIN - above
         self.first_name = self.axis - below - LINE / 2.0
         self.right = self.width - right
@@ -176,20 +167,18 @@ class _Diagram:
         joined = "bars join models that do not differ" if self.bars else "all models differ"
         words.append(f"{joined} at {100.0 * ranking.significance:g} % ({TESTS[ranking.post_hoc]})")
         text = "; ".join(words)
-        letter = text_width(text, style.SMALL) / len(text)
+        letter = style.text_width(text, style.SMALL) / len(text)
         lines = "\n".join(textwrap.wrap(text, int((self.width - 2.0 * MARGIN) / letter)))
         bottom = self.first_name - LINE * (len(self.halves[0]) - 0.5) - NOTE
         self.text(self.width / 2.0, bottom, lines, color=style.GREY)
 
 
-def _axes_in_points(
-    ax: Axes | None, width: float, height: float
-) -> tuple[Axes, float, float, float]:
+def _point_axes(ax: Axes | None, width: float, height: float) -> tuple[Axes, float, float, float]:
     """Axes in points, their width and height, and how much the diagram is scaled down to fit."""
     zoom = 1.0
     if ax is None:
         width = max(width, 72.0 * style.WIDTH)
-        figure = new_figure(width / 72.0, height / 72.0)
+        figure = style.new_figure(width / 72.0, height / 72.0)
         figure.set_layout_engine("none")
         ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     else:
@@ -205,7 +194,7 @@ def _axes_in_points(
 # ---- accuracy against speed, and against labels
 
 
-@styled
+@style.styled
 def accuracy_against_speed(cells: Sequence[Mapping[str, Any]], ax: Axes | None = None) -> Axes:
     """Accuracy of models against their speed; a line joins those that no other beats in both.
 
@@ -213,28 +202,20 @@ def accuracy_against_speed(cells: Sequence[Mapping[str, Any]], ax: Axes | None =
     """
     models, speeds, rates, n_streams = _mean_scores(cells)
     is_new = ax is None
-    ax = axes_or_new(ax, style.WIDTH, 4.2)
+    ax = style.axes_or_new(ax, style.WIDTH, 4.2)
     _set_axes(ax, speeds, rates)
     ax.set_ylabel(f"accuracy, mean over {plural(n_streams, 'stream')}")
     fastest_first = np.lexsort((-rates, -speeds))
     best_so_far = np.maximum.accumulate([-np.inf, *rates[fastest_first]])[:-1]
     front = fastest_first[rates[fastest_first] > best_so_far][::-1]  # no other beats these
-    ax.plot(
-        speeds[front],
-        rates[front],
-        drawstyle="steps-pre",
-        color=style.GREY,
-        linewidth=0.9,
-        linestyle="--",
-        zorder=1.5,
-        label="no model is faster and better",
-    )
+    how: dict[str, Any] = {"color": style.GREY, "linewidth": 0.9, "zorder": 1.5}
+    ax.step(speeds[front], rates[front], "--", label="no model is faster and better", **how)
     faces = [style.BLUE if place in front else "white" for place in range(len(models))]
     ax.scatter(speeds, rates, s=30.0, c=faces, edgecolors=style.BLUE, linewidths=1.1, zorder=3.0)
     if len(front) > 1:
-        legend_above(ax)
+        style.legend_above(ax)
     if is_new:
-        figure_of(ax).draw_without_rendering()  # only now the size of the axes is known
+        style.figure_of(ax).draw_without_rendering()  # only now the size of the axes is known
     _name_points(ax, models, np.column_stack([speeds, rates]), front.tolist())
     return ax
 
@@ -254,12 +235,8 @@ def _mean_scores(cells: Sequence[Mapping[str, Any]]) -> tuple[list[str], Floats,
         raise InputError(
             "no stream has accuracy and speed of all models: compare them on the same streams"
         )
-    means = np.array(
-        [
-            np.mean([np.mean(streams[each], axis=0) for each in shared], axis=0)
-            for streams in found.values()
-        ]
-    )
+    scores = [[np.mean(streams[each], axis=0) for each in shared] for streams in found.values()]
+    means = np.mean(scores, axis=1)
     return list(found), np.exp(means[:, 0]), means[:, 1], len(shared)
 
 
@@ -286,13 +263,14 @@ def _name_points(ax: Axes, models: Sequence[str], points: Floats, front: Sequenc
     scale = 72.0 / ax.figure.dpi
     places = ax.transData.transform(points) * scale
     edges = Bbox(ax.get_window_extent().get_points() * scale)
+    arrow = {"arrowstyle": "-", "color": style.GREY, "linewidth": 0.5}
     taken = [Bbox([place - 4.5, place + 4.5]) for place in places]
     for start, end in itertools.pairwise(places[list(front)]):  # the steps of the line
         corner = np.array([start[0], end[1]])
         taken += [Bbox([corner - 1.5, start + 1.5]), Bbox([corner - 1.5, end + 1.5])]
     for which in np.argsort(-places[:, 1]):
-        name = label(models[which])
-        half = np.array([text_width(name, style.SMALL) + 2.0, style.SMALL + 2.0]) / 2.0
+        name = style.label(models[which])
+        half = np.array([style.text_width(name, style.SMALL) + 2.0, style.SMALL + 2.0]) / 2.0
         best, least = (np.zeros(2), 0.0), np.inf
         for distance, direction in itertools.product(DISTANCES, DIRECTIONS):
             offset = np.array(direction) * (distance / np.hypot(*direction) + half)
@@ -312,13 +290,11 @@ def _name_points(ax: Axes, models: Sequence[str], points: Floats, front: Sequenc
             va="center_baseline",
             fontsize=style.SMALL,
             zorder=4.0,
-            arrowprops={"arrowstyle": "-", "color": style.GREY, "linewidth": 0.5}
-            if distance > DISTANCES[0]
-            else None,
+            arrowprops=arrow if distance > DISTANCES[0] else None,
         )
 
 
-@styled
+@style.styled
 def accuracy_against_labels(results: Iterable[Result], ax: Axes | None = None) -> Axes:
     """Accuracy of runs with different label budgets against the labels they used.
 
@@ -332,13 +308,14 @@ def accuracy_against_labels(results: Iterable[Result], ax: Axes | None = None) -
             lines.setdefault(name, []).append((share, rate))
     if not lines:
         raise InputError("no result has both an accuracy and the share of labels it used")
-    ax = axes_or_new(ax, style.WIDTH, 3.2)
+    ax = style.axes_or_new(ax, style.WIDTH, 3.2)
     for place, (name, points) in enumerate(lines.items()):
         colour = style.PALETTE[place % len(style.PALETTE)]
-        ax.plot(*np.array(sorted(points)).T, color=colour, marker="o", ms=4.0, label=label(name))
+        shown = style.label(name)
+        ax.plot(*np.array(sorted(points)).T, color=colour, marker="o", ms=4.0, label=shown)
     ax.set(xlabel="labels used, share of rows", ylabel="accuracy, mean over chunks")
     ax.xaxis.set_major_formatter(PERCENT)
     ax.yaxis.set_major_formatter(PERCENT)
     ax.set_xlim(left=0.0)
-    legend_above(ax)
+    style.legend_above(ax)
     return ax

@@ -206,10 +206,8 @@ def _predicts(rule: Rule) -> Hashable:
 
 def _colours(rules: Sequence[Rule], labels: Iterable[Hashable] = ()) -> dict[Hashable, str]:
     """A colour for every class; if these are too many, for those that most rules predict."""
-    classes = list(
-        dict.fromkeys([*(each for rule in rules for each in rule.probabilities), *labels])
-    )
-    coloured = classes
+    known = (each for rule in rules for each in rule.probabilities)
+    coloured = classes = list(dict.fromkeys([*known, *labels]))
     if len(classes) > len(style.PALETTE):
         counts = collections.Counter(map(_predicts, rules))
         common = sorted(classes, key=lambda each: -counts[each])[: len(style.PALETTE) - 1]
@@ -351,9 +349,7 @@ def _steps(explanation: Explanation) -> tuple[list[str], list[float]]:
     values = dict(zip(explanation.features, explanation.values.tolist(), strict=True))
     shown, others = list(added)[:MOST_STEPS], list(added)[MOST_STEPS:]
     # Outputs of other layers have no value.
-    names = [
-        f"{label(name)} = {values[name]:.4g}" if name in values else label(name) for name in shown
-    ]
+    names = [f"{label(key)} = {values[key]:.4g}" if key in values else label(key) for key in shown]
     steps = [explanation.usually(), *(added[name] for name in shown)]
     if others:
         names.append(plural(len(others), "other"))

@@ -15,21 +15,9 @@ from matplotlib.ticker import EngFormatter, MaxNLocator, MultipleLocator
 
 from devfnn.arrays import Floats
 from devfnn.errors import InputError
-from devfnn.figures import style
+from devfnn.figures import style, timeline
 from devfnn.figures.style import axes_or_new, figure_of, label, legend_above, new_figure, styled
-from devfnn.figures.timeline import (
-    PERCENT,
-    Result,
-    chunk_ends,
-    curve,
-    draw_events,
-    draw_true_drift,
-    lists,
-    row_axes,
-    run_name,
-    set_count_axis,
-    set_share_axis,
-)
+from devfnn.figures.timeline import PERCENT, Result, chunk_ends, curve, lists, run_name
 from devfnn.formatting import percent
 
 SHARES = {
@@ -84,7 +72,7 @@ def rate_over_time(result: Result, ax: Axes | None = None) -> Axes:
     """Accuracy of a run, with true drift and marks for drift found, warnings and new layers."""
     ends, accuracy = chunk_ends(result), curve(result, "accuracy")
     has_window = "accuracy" in (result.get("windowed") or {})
-    ax = row_axes(result, ax, 3.0)
+    ax = timeline.row_axes(result, ax, 3.0)
     colour = style.SKY if has_window else style.BLUE
     ax.plot(ends, accuracy, color=colour, linewidth=0.7, label="each chunk")
     if has_window:
@@ -92,8 +80,8 @@ def rate_over_time(result: Result, ax: Axes | None = None) -> Axes:
         name = f"latest {result['windowed'].get('chunks', '')} chunks".replace("  ", " ")
         ax.plot(ends, windowed, color=style.BLUE, linewidth=1.8, label=name)
         accuracy = np.concatenate([accuracy, windowed])
-    draw_true_drift(ax, result)
-    set_share_axis(ax, accuracy, draw_events(ax, result))
+    timeline.draw_true_drift(ax, result)
+    timeline.set_share_axis(ax, accuracy, timeline.draw_events(ax, result))
     ax.set_ylabel("accuracy")
     legend_above(ax)
     return ax
@@ -104,12 +92,12 @@ def layers_over_time(result: Result, ax: Axes | None = None) -> Axes:
     """Layers that vote and all layers, as steps."""
     ends = chunk_ends(result)
     live, total = curve(result, "layers"), curve(result, "layers_total")
-    ax = row_axes(result, ax)
-    draw_true_drift(ax, result)
+    ax = timeline.row_axes(result, ax)
+    timeline.draw_true_drift(ax, result)
     how: dict[str, Any] = {"linewidth": 1.6, "drawstyle": "steps-post"}
     ax.plot(ends, total, color=style.ORANGE, label="all layers", **how)
     ax.plot(ends, live, color=style.BLUE, label="layers that vote", **how)
-    set_count_axis(ax, np.append(live, total))
+    timeline.set_count_axis(ax, np.append(live, total))
     ax.set_ylabel("layers")
     legend_above(ax)
     return ax
@@ -128,14 +116,14 @@ def training_samples_over_time(result: Result, ax: Axes | None = None) -> Axes:
     """Labels that the model used of each chunk, beside the rows of the chunk."""
     edges, labels = np.append(0.0, chunk_ends(result)), curve(result, "labels")
     rows = curve(result, "chunk_rows")
-    ax = row_axes(result, ax)
-    draw_true_drift(ax, result)
+    ax = timeline.row_axes(result, ax)
+    timeline.draw_true_drift(ax, result)
     ax.stairs(labels, edges, fill=True, color=style.SKY, alpha=0.5, linewidth=0.0)
     ax.stairs(labels, edges, baseline=None, color=style.BLUE, linewidth=0.9, label="labels used")
     if not np.array_equal(labels, rows):
         outline = ax.stairs(rows, edges, baseline=None, color=style.GREY, linewidth=0.9)
         outline.set(linestyle=":", label="rows of the chunk")
-    set_count_axis(ax, np.append(labels, rows))
+    timeline.set_count_axis(ax, np.append(labels, rows))
     ax.set_ylabel("training samples\nper chunk")
     legend_above(ax)
     return ax
@@ -184,8 +172,8 @@ def measure_over_time(
     `windowed` draws the mean over the latest chunks, which not all measures have.
     """
     values = curve(result, measure, "windowed" if windowed else "per_chunk")
-    ax = row_axes(result, ax)
-    draw_true_drift(ax, result)
+    ax = timeline.row_axes(result, ax)
+    timeline.draw_true_drift(ax, result)
     ax.plot(chunk_ends(result), values, color=style.BLUE, linewidth=1.8 if windowed else 1.0)
     _set_measure_axis(ax, measure, values)
     return ax
@@ -207,9 +195,9 @@ def several_over_time(
     part = "windowed" if has_window else "per_chunk"
     curves = {name: _mean_curve(results, measure, part) for name, results in runs.items()}
     longest = max((each[0] for each in runs.values()), key=lambda each: chunk_ends(each)[-1])
-    ax = row_axes(longest, ax, 3.0)
+    ax = timeline.row_axes(longest, ax, 3.0)
     if len({tuple(each[0].get("drift_positions") or ()) for each in runs.values()}) == 1:
-        draw_true_drift(ax, longest)
+        timeline.draw_true_drift(ax, longest)
     for place, (name, (ends, values)) in enumerate(curves.items()):
         colour = style.PALETTE[place % len(style.PALETTE)]
         dashes = LINE_STYLES[place // len(style.PALETTE) % len(LINE_STYLES)]
@@ -231,9 +219,9 @@ def _mean_curve(results: Sequence[Result], measure: str, part: str) -> tuple[Flo
 def _set_measure_axis(ax: Axes, measure: str, values: Floats) -> None:
     """Let y be a measure with its unit."""
     if measure in SHARES:
-        set_share_axis(ax, values)
+        timeline.set_share_axis(ax, values)
     elif measure in COUNTS:
-        set_count_axis(ax, values)
+        timeline.set_count_axis(ax, values)
     else:
         ax.yaxis.set_major_locator(MaxNLocator(nbins=6))
         if measure in UNITS:
@@ -276,24 +264,15 @@ def runs_by_name(results: Sequence[Result]) -> dict[str, list[Result]]:
 def voting_weights(result: Result, ax: Axes | None = None) -> Axes:
     """Share of every layer in the vote, as bands; a gap where no layer voted."""
     ends, shares = chunk_ends(result), _voting_shares(result)
-    tops = np.cumsum(shares, axis=1)
     n_layers = shares.shape[1]
     is_few = n_layers <= len(style.PALETTE)
     shades = matplotlib.colormaps["viridis"](np.linspace(0.0, 1.0, n_layers))
     colours = style.PALETTE if is_few else tuple(map(to_hex, shades))
-    ax = row_axes(result, ax, 2.8)
-    for layer in range(n_layers):
-        ax.fill_between(
-            ends,
-            tops[:, layer] - shares[:, layer],
-            tops[:, layer],
-            step="post",
-            facecolor=colours[layer],
-            edgecolor="white",
-            linewidth=0.4,
-            label=f"layer {layer}",
-        )
-    draw_true_drift(ax, result, on_colours=True)
+    ax = timeline.row_axes(result, ax, 2.8)
+    names = [f"layer {layer}" for layer in range(n_layers)]
+    how: dict[str, Any] = {"step": "post", "edgecolor": "white", "linewidth": 0.4}
+    ax.stackplot(ends, shares.T, labels=names, colors=colours, **how)
+    timeline.draw_true_drift(ax, result, on_colours=True)
     ax.grid(visible=False)
     ax.set_ylim(0.0, 1.0)
     ax.yaxis.set_major_formatter(PERCENT)
@@ -322,8 +301,7 @@ def _voting_shares(result: Result) -> Floats:
         raise InputError(
             f"all voting weights of {run_name(result)} are 0: there is no vote to show"
         )
-    shares: Floats = table / np.where(totals > 0.0, totals, np.nan)
-    return shares
+    return np.asarray(table / np.where(totals > 0.0, totals, np.nan))
 
 
 @styled
@@ -338,7 +316,7 @@ def feature_mask(result: Result, ax: Axes | None = None) -> Axes:
     ax.pcolormesh(
         edges, np.arange(n_features + 1), image, cmap=colours, vmin=0, vmax=1, rasterized=True
     )
-    row_axes(result, ax)
+    timeline.row_axes(result, ax)
     ax.grid(visible=False)
     if n_features <= MOST_NAMES:  # lines between features, so that a mask of one colour has rows
         ax.hlines(np.arange(1, n_features), 0.0, edges[-1], colors="white", linewidth=1.2)
@@ -347,7 +325,7 @@ def feature_mask(result: Result, ax: Axes | None = None) -> Axes:
     size = style.SMALL if n_features <= MOST_NAMES // 2 else style.SMALL - 1.5
     ax.set_yticks(places + 0.5, [label(names[place]) for place in places])
     ax.tick_params(axis="y", length=0.0, labelsize=size)
-    draw_true_drift(ax, result, on_colours=True)
+    timeline.draw_true_drift(ax, result, on_colours=True)
     _name_states(ax, mask)
     return ax
 
@@ -471,15 +449,8 @@ def reliability_curve(result: Result, ax: Axes | None = None) -> Axes:
     ax = axes_or_new(ax, 4.2, 4.2)
     ax.stairs(rows / rows.sum(), edges, fill=True, color=style.PALE, label="share of rows")
     ax.plot([0.0, 1.0], [0.0, 1.0], color=style.GREY, linewidth=0.9, linestyle="--", label="ideal")
-    ax.plot(
-        confidence[filled],
-        accuracy[filled],
-        color=style.BLUE,
-        linewidth=1.4,
-        marker="o",
-        markersize=4.5,
-        label="accuracy",
-    )
+    points = confidence[filled], accuracy[filled]
+    ax.plot(*points, "o-", color=style.BLUE, linewidth=1.4, markersize=4.5, label="accuracy")
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.02), xlabel="confidence", ylabel="accuracy; share of rows")
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(MultipleLocator(0.2))

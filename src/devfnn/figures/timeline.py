@@ -170,11 +170,9 @@ def draw_true_drift(ax: Axes, result: Result, on_colours: bool = False) -> None:
 
 def draw_events(ax: Axes, result: Result) -> int:
     """Mark events in lanes along the bottom, one for each kind; returns the number of lanes."""
-    happened: dict[str, list[float]] = {kind: [] for kind in EVENT_MARKS}
-    for event in result.get("event_log") or []:
-        if event["kind"] in happened:
-            happened[event["kind"]].append(event["row"])
-    happened = {kind: rows for kind, rows in happened.items() if rows}
+    log = result.get("event_log") or []
+    found = {kind: [event["row"] for event in log if event["kind"] == kind] for kind in EVENT_MARKS}
+    happened = {kind: rows for kind, rows in found.items() if rows}
     for place, (kind, rows) in enumerate(happened.items(), start=1):
         name, shape, colour = EVENT_MARKS[kind]
         is_rug = len(rows) > MOST_MARKS

@@ -129,15 +129,9 @@ def _tests(comparison: Comparison) -> Iterator[page.Part]:
         yield f"Groups of models that do not differ significantly: {together}."
     else:
         yield "All pairs differ significantly."
-    yield [
-        page.picture(
-            "Critical difference",
-            "Mean ranks, 1 is best; bars join models that do not differ significantly.",
-            figures.critical_difference,
-            ranking,
-            is_wide=True,
-        )
-    ]
+    caption = "Mean ranks, 1 is best; bars join models that do not differ significantly."
+    draw = figures.critical_difference
+    yield [page.picture("Critical difference", caption, draw, ranking, is_wide=True)]
     test = "Nemenyi" if ranking.post_hoc == "nemenyi" else "signed ranks, corrected by Holm"
     yield (
         f"p-values of pairs, adjusted ({test}); those that differ significantly, at "
@@ -160,21 +154,15 @@ def _p_value(ranking: Ranking, one: str, other: str) -> str:
 
 
 def _costs(comparison: Comparison) -> Iterator[page.Part]:
-    yield [
-        page.picture(
-            "Accuracy against speed",
-            "Rows per second, predicting and learning together.",
-            figures.accuracy_against_speed,
-            comparison["cells"],
-            is_wide=True,
-        )
-    ]
+    caption = "Rows per second, predicting and learning together."
+    draw, cells = figures.accuracy_against_speed, comparison["cells"]
+    yield [page.picture("Accuracy against speed", caption, draw, cells, is_wide=True)]
     keys = ("seconds_predict", "seconds_learn", "label_fraction", "rules_mean", "layers_mean")
     rows = []
     for model in comparison["models"]:
-        cells = [cell for cell in comparison["cells"] if cell["model"] == model]
-        predict, learn, labels, *structure = (mean(cell.get(key) for cell in cells) for key in keys)
-        speed, largest = count(overall_speed(cells)), size(largest_size(cells))
+        own = [cell for cell in cells if cell["model"] == model]
+        predict, learn, labels, *structure = (mean(cell.get(key) for cell in own) for key in keys)
+        speed, largest = count(overall_speed(own)), size(largest_size(own))
         times, used = (seconds(predict), seconds(learn)), percent(labels, 1)
         numbers = (page.decimal(number, 1) for number in structure)
         rows.append((model, speed, *times, largest, used, *numbers))
@@ -218,10 +206,8 @@ def remarks(comparison: Comparison, results: Sequence[Result]) -> Iterator[str]:
 def _about_cells(comparison: Comparison) -> Iterator[str]:
     """Missing runs, a single seed, and runs that differ in their rows, chunks or labels."""
     cells = comparison["cells"]
-    scored = {
-        (cell["model"], cell["stream"]) for cell in cells if cell["accuracy_mean"] is not None
-    }
-    n_missing = len(comparison["models"]) * len(comparison["streams"]) - len(scored)
+    known = {(cell["model"], cell["stream"]) for cell in cells if cell["accuracy_mean"] is not None}
+    n_missing = len(comparison["models"]) * len(comparison["streams"]) - len(known)
     if n_missing:
         yield (
             f"{n_missing} of the pairs of model and stream have no accuracy; streams with gaps "
@@ -275,7 +261,5 @@ def _unlike_settings(results: Sequence[Result]) -> list[str]:
 def _shared_settings(results: Sequence[Result]) -> dict[str, str]:
     first, *others = [page.settings_of(result) for result in results] or [{}]
     return {
-        name: value
-        for name, value in first.items()
-        if all(each.get(name) == value for each in others)
+        key: value for key, value in first.items() if all(each.get(key) == value for each in others)
     }

@@ -24,11 +24,9 @@ def rendered(sections: Mapping[str, Iterable[Part]], **content: Any) -> str:
     `content` is what else the template `page.html` names, such as a title and remarks.
     """
     loader = jinja2.PackageLoader("devfnn.reports")
-    environment = jinja2.Environment(
-        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
-    style = Markup(loader.get_source(environment, "page.css")[0])
-    page = environment.get_template("page.html").render(content, sections=sections, style=style)
+    pages = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    style = Markup(loader.get_source(pages, "page.css")[0])
+    page = pages.get_template("page.html").render(content, sections=sections, style=style)
     return f"{page}\n".encode("utf-8", "replace").decode("utf-8")  # no lone surrogates
 
 

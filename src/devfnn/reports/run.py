@@ -84,9 +84,8 @@ def _about(result: Result) -> str:
     chunks = f" of {count(result['chunk_rows'])}" if result.get("chunk_rows") else ""
     parts = [f"{count(result['rows'])} rows", f"{count(result['chunks'])} chunks{chunks}"]
     keys = ("preset", "scaling", "seed")
-    return ", ".join(
-        parts + [f"{key} {result[key]}" for key in keys if result.get(key) is not None]
-    )
+    parts += [f"{key} {result[key]}" for key in keys if result.get(key) is not None]
+    return ", ".join(parts)
 
 
 def _remarks(result: Result) -> Iterator[str]:
@@ -136,30 +135,20 @@ def _run_pictures(result: Result) -> page.Part:
     columns, step = result["per_chunk"], -(-len(result["per_chunk"]["rows"]) // MOST_DRAWN)
     kept = {key: columns.get(key, [])[step - 1 :: step] for key in ("rows", "voting_weights")}
     every = f", every {step} chunks" if step > 1 else ""
-    return [
-        page.picture(
-            "Overview",
-            f"{panels} and training samples, chunk by chunk.",
-            figures.run_overview,
-            result,
-            new_figure(page.WIDE, 8.5 if has_layers else 5.5),
-            is_wide=True,
-        ),
-        page.picture(
-            "Voting weights",
-            f"Share of each layer in the vote{every}.",
-            figures.voting_weights,
-            {**result, "per_chunk": kept},
-            height=3.0,
-        ),
-        page.picture(
-            "Features in use",
-            "Which features the model used, chunk by chunk.",
-            figures.feature_mask,
-            result,
-            height=min(max(1.3 + 0.2 * n_features, 3.0), 8.0),
-        ),
-    ]
+    overview = page.picture(
+        "Overview",
+        f"{panels} and training samples, chunk by chunk.",
+        figures.run_overview,
+        result,
+        new_figure(page.WIDE, 8.5 if has_layers else 5.5),
+        is_wide=True,
+    )
+    caption, some = f"Share of each layer in the vote{every}.", {**result, "per_chunk": kept}
+    votes = page.picture("Voting weights", caption, figures.voting_weights, some, height=3.0)
+    caption = "Which features the model used, chunk by chunk."
+    height = min(max(1.3 + 0.2 * n_features, 3.0), 8.0)
+    mask = page.picture("Features in use", caption, figures.feature_mask, result, height=height)
+    return [overview, votes, mask]
 
 
 # ---- measures
@@ -216,22 +205,17 @@ def _classes(result: Result) -> Iterator[page.Part]:
         )
     if len(classes) > MOST_LISTED:
         yield f"{count(len(classes) - MOST_LISTED)} more classes with fewer rows are not listed."
-    yield [
-        page.picture(
-            "Confusion matrix",
-            "True classes against predicted ones.",
-            figures.confusion_matrix,
-            result,
-            is_wide=len(result.get("classes") or []) > 6,
-        ),
-        page.picture(
-            "Reliability",
-            "Accuracy against confidence.",
-            figures.reliability_curve,
-            result,
-            height=4.2,
-        ),
-    ]
+    matrix = page.picture(
+        "Confusion matrix",
+        "True classes against predicted ones.",
+        figures.confusion_matrix,
+        result,
+        is_wide=len(result.get("classes") or []) > 6,
+    )
+    reliability = page.picture(
+        "Reliability", "Accuracy against confidence.", figures.reliability_curve, result, height=4.2
+    )
+    yield [matrix, reliability]
 
 
 # ---- drift, events and rules

@@ -101,9 +101,8 @@ class Description:
 
 def _divided(values: npt.NDArray[Any], counts: Ints) -> Floats:
     """Values by counts; NaN where there are none."""
-    quotients = np.full(len(counts), np.nan)
-    np.divide(values, counts, where=counts > 0, out=quotients)
-    return quotients
+    quotients = np.divide(values, counts, where=counts > 0, out=np.full(len(counts), np.nan))
+    return np.asarray(quotients)
 
 
 def describe(chunks: Iterable[Chunk]) -> Iterator[Description]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from devfnn.arrays import Flags
 from devfnn.errors import InputError
 from devfnn.types import Chunk, Labels
 
@@ -46,7 +47,7 @@ def joined(parts: Sequence[Chunk]) -> Chunk:
     )
 
 
-def _mask(chunk: Chunk) -> npt.NDArray[np.bool_]:
+def _mask(chunk: Chunk) -> Flags:
     """Which labels of a chunk may be learned."""
     return np.ones(len(chunk.y), bool) if chunk.labelled is None else chunk.labelled
 
@@ -171,9 +172,7 @@ class Waiting:
         self._parts: list[tuple[Any, int, npt.NDArray[Any], Chunk]] = []
         """A heap: when the first label of a part is due, its number, when each is due, its rows."""
 
-    def put(
-        self, number: int, due: npt.NDArray[Any], rows: Chunk, waits: npt.NDArray[np.bool_]
-    ) -> None:
+    def put(self, number: int, due: npt.NDArray[Any], rows: Chunk, waits: Flags) -> None:
         """Let some of the rows of a part wait until their labels are due."""
         if waits.any():
             part = (due[waits].min(), number, due[waits], rows.rows(waits))

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from devfnn.arrays import Floats, Ints
 from devfnn.baselines.chunks import ChunkClassifier, random_generator
@@ -127,9 +128,7 @@ class TaskNetwork(ChunkClassifier):
         self.size = Size(0, 0)  # known with the first chunk
         self._rng = random_generator(seed)
         self._n_chunks = self._task_start = 0  # chunks learned, now and when the newest task began
-        self._activation: Callable[[Tensor], Tensor] = getattr(
-            torch.nn.functional, settings.activation
-        )
+        self._activation: Callable[[Tensor], Tensor] = getattr(functional, settings.activation)
         self._optimizer: torch.optim.Optimizer | None = None
 
     @property
@@ -180,7 +179,7 @@ class TaskNetwork(ChunkClassifier):
     def _loss(self, batch: Batch) -> Tensor:
         """What the newest task minimises."""
         scores = self.task_logits(batch.rows, self.n_tasks - 1)
-        return torch.nn.functional.cross_entropy(scores, batch.codes)
+        return functional.cross_entropy(scores, batch.codes)
 
     def _adjust_gradients(self, batch: Batch) -> None:
         """Called between the gradients of a mini-batch and the step."""
@@ -191,8 +190,7 @@ class TaskNetwork(ChunkClassifier):
     def _probabilities(self, rows: Floats) -> Floats:
         with torch.no_grad():
             logits = self.task_logits(torch.from_numpy(rows), self.n_tasks - 1)
-        probabilities: Floats = logits.softmax(dim=1).numpy()
-        return probabilities
+        return np.asarray(logits.softmax(dim=1).numpy())
 
     @one_thread()
     def _learn(self, rows: Floats, codes: Ints, fresh: list[Hashable]) -> list[Event]:

@@ -295,9 +295,7 @@ KDD99 = DataSet(
         "binary": Target(
             ("normal", "attack"), tuple(int(_KDD_FAMILY_OF[label] > 0) for label in _KDD_LABELS)
         ),
-        "family": Target(
-            tuple(_KDD_FAMILIES), tuple(_KDD_FAMILY_OF[label] for label in _KDD_LABELS)
-        ),
+        "family": Target(tuple(_KDD_FAMILIES), tuple(_KDD_FAMILY_OF[each] for each in _KDD_LABELS)),
     },
     notes=(
         "Most chunks of some hundred rows hold a single class.",
@@ -392,13 +390,9 @@ HYPERPLANE_PAPER = DataSet(
     notes=("About 5 % of the labels are noise.",),
 )
 
-DATA_SETS = {
-    each.name: each
-    for each in (
-        *(ELECTRICITY, WEATHER, SUSY, SUSY_30K, KDD99),
-        *(COVTYPE, SEA_PAPER, HYPERPLANE_PAPER),
-    )
-}
+_ALL = (ELECTRICITY, WEATHER, SUSY, SUSY_30K, KDD99, COVTYPE, SEA_PAPER, HYPERPLANE_PAPER)
+
+DATA_SETS = {each.name: each for each in _ALL}
 """Data sets by name."""
 
 UNPUBLISHED = {"rfid": "the RFID stream of the paper was never published; rfid() simulates one"}

@@ -8,7 +8,7 @@ import os
 import pathlib
 import textwrap
 import urllib.parse
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,10 +81,8 @@ def dataset(
     if located is None:
         folder = download_folder(data_dir)
         if data_set.file is None or not download:
-            looked_in = ", ".join(map(str, folders(data_dir)))
-            raise DataError(
-                f"{name} is not in {looked_in}. To get it: {data_set.directions(folder)}"
-            )
+            places = ", ".join(map(str, folders(data_dir)))
+            raise DataError(f"{name} is not in {places}. To get it: {data_set.directions(folder)}")
         located = Located(fetch(data_set, folder, progress), "published")
     return _opened(data_set, located, target, options)
 
@@ -214,9 +212,7 @@ def _opened(
     _check_file(data_set, path, own)
     numeric = set(data_set.options.get("numeric", ())) - set(options.get("categorical", ()))
     numeric |= set(options.get("numeric", ()))
-    values = {
-        name: texts for name, texts in data_set.category_values.items() if name not in numeric
-    }
+    values = {name: each for name, each in data_set.category_values.items() if name not in numeric}
     stream = read(path, **{**own, **options, "numeric": [*numeric], "category_values": values})
     labels = data_set.labels if is_published else range(len(data_set.class_names))
     class_names, groups = data_set.class_names, tuple(range(len(data_set.class_names)))
@@ -258,11 +254,7 @@ def _check_file(data_set: DataSet, path: pathlib.Path, own: Mapping[str, Any]) -
 
 
 def _checked_rows(
-    start: Blocks,
-    numbers: Mapping[Hashable, int],
-    data_set: DataSet,
-    path: pathlib.Path,
-    is_whole: bool,
+    start: Blocks, numbers: Mapping[Any, int], data_set: DataSet, path: pathlib.Path, is_whole: bool
 ) -> Iterator[Chunk]:
     """Rows with labels as class indices; an error if there are more or fewer rows.
 
@@ -274,11 +266,8 @@ def _checked_rows(
         labels = block.y.tolist()
         y = np.array([numbers.get(label, -1) for label in labels], np.int64)
         if len(y) and y.min() < 0:
-            stranger = labels[int(y.argmin())]
-            known = ", ".join(map(str, numbers))
-            raise DataError(
-                f"{path} has a row with the label {stranger!r}, which is none of {known}"
-            )
+            odd, known = labels[int(y.argmin())], ", ".join(map(str, numbers))
+            raise DataError(f"{path} has a row with the label {odd!r}, which is none of {known}")
         if n_rows > data_set.n_rows:
             raise DataError(f"{path} has more rows than the {data_set.n_rows} of {data_set.name}")
         yield block._replace(y=y)

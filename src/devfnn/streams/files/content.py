@@ -4,6 +4,7 @@ import bz2
 import codecs
 import contextlib
 import gzip
+import importlib
 import io
 import lzma
 import os
@@ -43,17 +44,12 @@ _BINARY_FORMATS = {
 _EXTENSIONS = {".jsonl": "jsonlines", ".ndjson": "jsonlines", ".arff": "arff"}
 
 
-def _zstd_open(file: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.input_stream(file, compression="zstd")
-
-
 _COMPRESSIONS: dict[bytes, Any] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
-    b"\x28\xb5\x2f\xfd": _zstd_open,
+    # pyarrow is imported when it is needed
+    b"\x28\xb5\x2f\xfd": lambda file: importlib.import_module("pyarrow").input_stream(file, "zstd"),
 }
 _LONGEST_MAGIC = max(map(len, _COMPRESSIONS))
 

@@ -170,11 +170,8 @@ class MeanFiller:
             self.sums, self.counts = sums[-1].copy(), counts[-1].copy()
 
 
-class Category(NamedTuple):
-    """Values of a category as codes."""
-
-    codes: Ints
-    values: Sequence[str]
+Category = tuple[Ints, Sequence[str]]
+"""Codes of a category, and the values they stand for."""
 
 
 def cyclic_features(seconds: Floats) -> Floats:
@@ -200,11 +197,8 @@ class ConvertedRows(NamedTuple):
 
     def first_rows(self, n_rows: int) -> "ConvertedRows":
         """Only the first of the rows that are not bad."""
-        categories = {
-            name: Category(codes[:n_rows], values)
-            for name, (codes, values) in self.categories.items()
-        }
-        return self._replace(chunk=self.chunk.rows(slice(n_rows)), categories=categories)
+        first = {name: (codes[:n_rows], each) for name, (codes, each) in self.categories.items()}
+        return self._replace(chunk=self.chunk.rows(slice(n_rows)), categories=first)
 
 
 class Converter:
@@ -226,17 +220,14 @@ class Converter:
         names |= {name: tuple(f"{name}_{each}" for each in cycles) for name in layout.cyclic}
         names |= {name: each.names for name, each in self._encoders().items()}
         edges = itertools.accumulate(map(len, names.values()), initial=0)
-        self._places = dict(
-            zip(names, itertools.starmap(slice, itertools.pairwise(edges)), strict=True)
-        )
+        slices = itertools.starmap(slice, itertools.pairwise(edges))
+        self._places = dict(zip(names, slices, strict=True))
         self.feature_names = _made_different(itertools.chain(*names.values()))
 
     def _encoders(self) -> dict[str, CategoryEncoder]:
         return {
-            column.name: encoder_for(
-                column, self._first_values[column.name].to_pylist(), self._options
-            )
-            for column in self._categories
+            each.name: encoder_for(each, self._first_values[each.name].to_pylist(), self._options)
+            for each in self._categories
         }
 
     def encoding(self) -> Callable[[ConvertedRows], None]:
@@ -316,7 +307,7 @@ def _category(column: Any) -> Category:
     if None in values:
         places = [-1 if value is None else place for place, value in enumerate(values)]
         codes = np.array([*places, -1])[codes]
-    return Category(codes, values)
+    return codes, values
 
 
 def _made_different(names: Iterable[str]) -> tuple[str, ...]:

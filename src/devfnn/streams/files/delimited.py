@@ -23,14 +23,7 @@ from devfnn.streams.files import tables
 from devfnn.streams.files.content import BYTE_ORDER_MARK, Content
 from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.files.splitting import QUOTE, last_quoted_end, row_pieces
-from devfnn.streams.files.tables import (
-    Column,
-    Parsed,
-    TableReader,
-    Types,
-    columns_of,
-    without_marks,
-)
+from devfnn.streams.files.tables import Column, Parsed, TableReader, Types
 
 DELIMITERS = ";\t|, "
 """As they are preferred: commas and spaces are in numbers and texts, too."""
@@ -90,6 +83,7 @@ class DelimitedRows:
     def read(self, piece: bytes, types: Types | None) -> Parsed:
         """A piece as pyarrow reads it; rows of another width are bad."""
         bad: dict[int, str] = {}
+        size = max(len(piece) + 1, 1024)
 
         def on_other_width(row: pacsv.InvalidRow) -> str:
             reason = f"{row.actual_columns} values where {row.expected_columns} are expected"
@@ -98,11 +92,7 @@ class DelimitedRows:
 
         table = pacsv.read_csv(
             pa.BufferReader(piece),
-            pacsv.ReadOptions(
-                use_threads=False,
-                column_names=list(self.names),
-                block_size=max(len(piece) + 1, 1024),
-            ),
+            pacsv.ReadOptions(use_threads=False, column_names=list(self.names), block_size=size),
             pacsv.ParseOptions(
                 delimiter=self.delimiter,
                 quote_char=self.quote,
@@ -133,7 +123,8 @@ class DelimitedRows:
 
     def _trimmed(self, texts: Any) -> Any:
         trimmed = pc.utf8_trim_whitespace(texts)
-        return texts if trimmed.equals(texts) else without_marks(trimmed, self.missing_values)
+        is_same = trimmed.equals(texts)
+        return texts if is_same else tables.without_marks(trimmed, self.missing_values)
 
 
 class DelimitedReader(TableReader):
@@ -167,7 +158,7 @@ class DelimitedReader(TableReader):
         self._start = mark + len("".join(lines[:n_lines]).encode())
         self.first_piece = "".join(lines[n_lines:last]).encode()
         self.first = self._rows.read(self.first_piece, None).table
-        self.columns = columns_of(self.first)
+        self.columns = tables.columns_of(self.first)
 
     def pieces(self) -> Iterator[bytes]:
         return row_pieces(self._content, self._last_end, self._start)
@@ -188,16 +179,14 @@ def _whole_rows(text: bytes, delimiter: str) -> bytes:
     return whole if whole.count(b"\n") > 1 else text
 
 
-def _first_rows(
-    lines: Sequence[str], delimiter: str, most: int
-) -> tuple[list[list[str]], list[int]]:
+def _first_rows(lines: list[str], delimiter: str, most: int) -> tuple[list[list[str]], list[int]]:
     """Rows that are not empty, and the number of lines up to the end of each."""
     reader = csv.reader(lines, delimiter=delimiter)
     found = [(row, reader.line_num) for row in itertools.islice(filter(None, reader), most)]
     return [row for row, _ in found], [end for _, end in found]
 
 
-def _delimiter(lines: Sequence[str]) -> str:
+def _delimiter(lines: list[str]) -> str:
     """The character that splits the first lines into equally many values, as many as possible."""
     best, most, last_row = ",", 1, [""]
     for delimiter in DELIMITERS:
@@ -233,12 +222,10 @@ def _has_header(rows: Sequence[Sequence[str]], options: ReadOptions) -> bool:
     return not any(map(_is_number, first)) and not any(name in values for name, values in columns)
 
 
-def _columns(
-    rows: Sequence[Sequence[str]], n_columns: int, options: ReadOptions
-) -> list[list[str]]:
+def _columns(rows: Sequence[Sequence[str]], width: int, options: ReadOptions) -> list[list[str]]:
     """The values of each column that are not missing, in rows of the usual width."""
-    fitting = [[value.strip() for value in row] for row in rows if len(row) == n_columns]
-    columns = zip(*fitting, strict=True) if fitting else [()] * n_columns
+    fitting = [[value.strip() for value in row] for row in rows if len(row) == width]
+    columns = zip(*fitting, strict=True) if fitting else [()] * width
     missing = set(options.missing_values)
     return [[value for value in column if value not in missing] for column in columns]
 

@@ -84,18 +84,15 @@ class ReadOptions:
                 raise InputError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
         if self.header not in (None, True, False):
             raise InputError(f"header must be True, False or None, not {self.header!r}")
-        self._check_text()
-        self._check_columns()
-        marks = tuple(dict.fromkeys(("", *self.missing_values)))
-        object.__setattr__(self, "missing_values", marks)
-
-    def _check_text(self) -> None:
         if self.delimiter is not None and self.delimiter not in DELIMITERS:
             raise InputError(f"delimiter must be one character, not {self.delimiter!r}")
         try:
             "".encode(self.encoding)
         except (LookupError, TypeError):
             raise InputError(f"encoding {self.encoding!r} is not known") from None
+        self._check_columns()
+        marks = tuple(dict.fromkeys(("", *self.missing_values)))
+        object.__setattr__(self, "missing_values", marks)
 
     def _check_columns(self) -> None:
         for name in ("ignore", "categorical", "numeric", "cyclic"):
@@ -105,10 +102,8 @@ class ReadOptions:
                 raise InputError(f"{name} takes a name or a place, not {getattr(self, name)!r}")
         if not isinstance(self.category_values, Mapping):
             raise InputError(f"category_values takes a mapping, not {self.category_values!r}")
-        texts = {
-            f"category_values of {name!r}": each for name, each in self.category_values.items()
-        }
-        for name, values in {**texts, "names": self.names or ()}.items():
+        known = {f"category_values of {key!r}": each for key, each in self.category_values.items()}
+        for name, values in {**known, "names": self.names or ()}.items():
             _check_list(name, values, (str,))
             if len(set(values)) < len(values):
                 raise InputError(f"{name} must be different texts, not {values!r}")

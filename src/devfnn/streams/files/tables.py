@@ -163,9 +163,8 @@ class Parsed(NamedTuple):
                 reason = f"{column[row].as_py()!r} in column {name!r} is no {_word(data_type)}"
                 found.setdefault(row, reason)
         left = self.without(found)
-        return left.with_columns(
-            {name: _as_type(left.table.column(name), types[name]) for name in types}
-        )
+        fitting = {name: _as_type(left.table.column(name), types[name]) for name in types}
+        return left.with_columns(fitting)
 
 
 class TableReader(abc.ABC):
@@ -414,8 +413,7 @@ class LabelColumn:
 
 def _as_floats(column: Any) -> Floats:
     """Numbers of any type as float64, NaN where missing."""
-    floats: Floats = column.cast(NUMBER).to_numpy(zero_copy_only=False)
-    return floats
+    return np.asarray(column.cast(NUMBER).to_numpy(zero_copy_only=False))
 
 
 def _is_whole(numbers: Floats) -> Flags:

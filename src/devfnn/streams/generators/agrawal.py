@@ -109,8 +109,7 @@ def _is_within(values: Any, people: People, ranges: Ranges) -> Flags:
     """Whether values are in the range that belongs to the person's age."""
     ages = (people.age >= 40).astype(np.int64) + (people.age >= 60)
     lows, highs = np.array(ranges).T
-    within: Flags = (lows[ages] <= values) & (values <= highs[ages])
-    return within
+    return np.asarray((lows[ages] <= values) & (values <= highs[ages]))
 
 
 def _spare(people: People, reserve: float) -> Any:

@@ -185,11 +185,7 @@ class ClassShares:
 
 
 def _blocks(
-    concepts: Sequence[Concept],
-    schedule: Schedule,
-    noise: float,
-    shares: ClassShares | None,
-    seed: int,
+    concepts: Sequence[Concept], plan: Schedule, noise: float, shares: ClassShares | None, seed: int
 ) -> Iterator[Chunk]:
     """Rows without end."""
     rngs = [np.random.default_rng([seed, purpose]) for purpose in range(5)]
@@ -197,7 +193,7 @@ def _blocks(
     rows = _Rows(concepts)
     labels = label_array(concepts[0].classes)
     for first in itertools.count(step=BLOCK_ROWS):
-        turnover = schedule.turnover(first, BLOCK_ROWS)
+        turnover = plan.turnover(first, BLOCK_ROWS)
         rows.begin(turnover, turnover.mixed(for_mixing.random(BLOCK_ROWS)))
         rows.make(for_features)
         if shares is not None:

@@ -221,7 +221,5 @@ def led(
     10,000 rows by default. All other options are in `LED` and `StreamOptions`, where `noise` is the
     share of labels that are wrong.
     """
-    concepts = [
-        LED(n_swapped, attribute_noise, n_irrelevant) for n_swapped in listed("swaps", swaps)
-    ]
+    concepts = [LED(each, attribute_noise, n_irrelevant) for each in listed("swaps", swaps)]
     return drifting(concepts, n_rows, **with_defaults(options, rows_per_concept=10_000))

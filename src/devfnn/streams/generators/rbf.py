@@ -146,8 +146,7 @@ class _Moving:
 def _chosen(weights: Floats, draws: Floats) -> Ints:
     """A cloud for every row, as often as its weight says."""
     edges = np.cumsum(weights)
-    chosen: Ints = np.searchsorted(edges[:-1], draws * edges[-1], side="right")
-    return chosen
+    return np.asarray(np.searchsorted(edges[:-1], draws * edges[-1], side="right"))
 
 
 def rbf(
