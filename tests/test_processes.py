@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from devfnn import DEVFNN
-from devfnn.kernels import boxes, drift, gaussian, labels, network, ranges, votes
+from devfnn.kernels import boxes, drift, gaussian, labels, network, scaling, votes
 from devfnn.storage import dump
 from scenes import FIRST_KEPT, IS_COMPILED, NETWORKS, config_of, sloped
 
@@ -30,7 +30,7 @@ ENTRIES = [
     labels.count_rows,
     drift.note_errors,
     drift.compare_errors,
-    ranges.watch,
+    scaling.watch,
     boxes.drop_layer,
 ]
 """Kernels that Python calls."""
