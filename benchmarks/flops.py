@@ -102,7 +102,7 @@ def learn(each: Prepared, state: State, outputs: Any, events: Any) -> None:
     """A chunk through the kernels, as the network calls them when there is no drift."""
     own = [held(one) for one in (state, each.params, each.work, each.batch, events)]
     _, n_taken, lead = kernels.assess_chunk(*own, outputs)
-    step = (0, len(each.batch.labels), each.batch.rows.shape[1], 0, n_taken, lead)
+    step = (0, len(each.batch.labels), each.batch.rows.shape[1], 0, False, n_taken, lead)
     kernels.learn_chunk(*own, outputs, each.codes, step)
 
 

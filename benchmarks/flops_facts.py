@@ -223,7 +223,7 @@ def run_chunk(state: Any, batch: Any, outputs: Any, codes: Any, params: Any, wor
     n_rows = len(batch.labels)
     events = event_buffer(n_rows, n_rows + 64)
     _, n_taken, lead = network.assess_chunk(state, params, work, batch, events, outputs)
-    step = (0, n_rows, batch.rows.shape[1], 0, n_taken, lead)
+    step = (0, n_rows, batch.rows.shape[1], 0, False, n_taken, lead)
     network.learn_chunk(state, params, work, batch, events, outputs, codes, step)
     if events.count[0] or not events.taken.all():
         raise ValueError("a drift, a split, or a row whose label was not taken")

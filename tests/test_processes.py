@@ -13,6 +13,7 @@ import pytest
 
 from devfnn import DEVFNN
 from devfnn.kernels import boxes, drift, gaussian, labels, network, scaling, votes
+from devfnn.model.config import ByReward
 from devfnn.storage import dump
 from scenes import FIRST_KEPT, IS_COMPILED, NETWORKS, config_of, sloped
 
@@ -53,12 +54,12 @@ print(json.dumps([state, counts]))
 """
 
 
-def trained(network: str = "default") -> DEVFNN:
+def trained(network: str = "default", **changes: Any) -> DEVFNN:
     """A model that has used its kernels, with labels whose hashes differ by process."""
     X, y = sloped(6)
     X[600:, 1] *= 30.0
     labels = np.array(["no", "yes"])[y]
-    model = DEVFNN(config_of(network))
+    model = DEVFNN(config_of(network, **changes))
     model.learn(X[:500], labels[:500])
     model.learn(X[500:900], labels[500:900])
     model.learn_rows(X[900:], labels[900:])
@@ -70,6 +71,7 @@ def trained(network: str = "default") -> DEVFNN:
 def state_of_both() -> str:
     """What models of both kinds of network come to, when every kernel is used."""
     models = [trained(network) for network in NETWORKS]
+    models.append(trained("stacked", voting=ByReward()))
     states = b"".join(dump(model) for model in models)
     assert models[0].voting_weights.size
     state = models[0]._known().state
