@@ -103,7 +103,7 @@ def found_cloud(clouds, row, label, params, heights):
         clouds.count[0] += 1
     else:
         cloud = emptiest_cloud(clouds)
-    for j in range(row.shape[0]):
+    for j in range(clouds.centers.shape[0]):
         clouds.centers[j, cloud] = row[j] if row[j] == row[j] else 0.5
     clouds.labels[cloud] = label
     clouds.spreads[cloud] = max(spread, LEAST_SPREAD)
@@ -121,7 +121,7 @@ def move_clouds(clouds, row, sample, params, work):
     for cloud in range(clouds.count[0]):
         if labels[cloud] == label:
             own += heights[cloud]
-    n = row.shape[0]
+    n = centers.shape[0]  # what other layers say may follow in the row
     for cloud in range(clouds.count[0]):
         if labels[cloud] != label or heights[cloud] <= MOVING_SHARE * own:
             continue
@@ -155,7 +155,6 @@ def learn_clouds(clouds, row, said, sample, params, work):
     if clouds is None:
         return
     label, _ = sample
-    row = row[: clouds.centers.shape[0]]  # without what other layers say
     if clouds.count[0] == 0 or said[label] < params.birth:
         found_cloud(clouds, row, label, params, work.heights)
     else:

@@ -175,6 +175,15 @@ def train_all(state, codes, index, batch, inputs, params, work, events):
         fade_clouds(state.clouds, state.progress.counts[ROWS], params.clouds)
 
 
+@step()
+def keep_outputs(layers, codes, params, said, kept):
+    """What the layers that learned a row said of it. said, kept: (L, m)"""
+    leader = leading_layer(layers, params)
+    for layer in range(codes.shape[0]):
+        if is_learning(layers, layer, leader, codes[layer]):
+            copy_values(said[layer], kept[layer])
+
+
 @part()
 def has_room(state, gaussians, codes, params):
     """Whether all layers that may learn a row have room for a rule."""
@@ -341,10 +350,7 @@ def learn_chunk(state, params, work, batch, events, outputs, codes, step):
         say_before_learning(state, inputs[:n_features], codes, params, work)
         train_all(state, codes, index, batch, inputs, params, work, events)
         if as_learned:
-            leader = leading_layer(state.layers, params)
-            for layer in range(codes.shape[0]):
-                if is_learning(state.layers, layer, leader, codes[layer]):
-                    copy_values(work.outputs[layer], outputs[index, layer])
+            keep_outputs(state.layers, codes, params, work.outputs, outputs[index])
     if counted < 0:
         return stop
     by_layer = params.label_choice == BY_LAYER
