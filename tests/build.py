@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import itertools
 from typing import Any
 
 import numba
@@ -91,8 +92,9 @@ class Stack:
     def work(self) -> GaussianWork:
         """Working memory that holds nothing sensible: kernels must write before they read."""
         work = self.network.work
-        for array in (*work[:-1], *work.gaussian):
-            array.fill(np.nan if array.dtype == np.float64 else 1)
+        parts = [part if isinstance(part, tuple) else (part,) for part in work]
+        for array in itertools.chain.from_iterable(parts):
+            array.fill(np.nan if array.dtype.kind == "f" else 1)
         return work.gaussian
 
     def layer(self, index: int = 0) -> GaussianState:

@@ -27,10 +27,10 @@ from devfnn.kernels.state import (
     State,
     Work,
 )
-from devfnn.model.config import Config
+from devfnn.model import presets
 from devfnn.model.layers.pool import packed
 from devfnn.model.network import event_buffer
-from devfnn.model.state import empty_state, first_sizes, kernel_params
+from devfnn.model.state import empty_state, first_sizes, kernel_params, work_for
 from rival_parts import capped
 
 QUICK_LINE, BRISK_LINE, STEADY_LINE, LIVELY_CURVE, CALM_CURVE, BOX_LAYER, CLOUD_LAYER = range(7)
@@ -85,6 +85,9 @@ def dirty_work(state: State) -> Work:
     m, n_layers = state.progress.label_shares.size, state.layers.kinds.size
     size = state.pool.caps.size
     n_clouds = state.clouds.labels.size if state.clouds is not None else 0
+    config = presets.swift()
+    sizes = first_sizes(state.pool.lows.shape[1], m, config)
+    work = work_for(tuple(sizes.lengths(config).items()), 0)
     return Work(
         outputs=np.full((n_layers, m), np.nan),
         shares=np.full(n_layers, np.nan),
@@ -98,6 +101,9 @@ def dirty_work(state: State) -> Work:
         heights=np.full(n_clouds, np.nan),
         distances=np.full(n_clouds, np.nan),
         gaussian=None,
+        boosted=work.boosted,
+        neighbours=work.neighbours,
+        stacked=work.stacked,
     )
 
 
@@ -173,7 +179,7 @@ def fresh(
     memories: of the quick line; of the lively curve, and the shortest; of the calm one, and the
     longest. Other arguments change the configuration.
     """
-    config = Config()
+    config = presets.swift()
     if memories is not None:
         quick, shortest, longest = memories
         config = config.with_layer("quick line", memory=quick)

@@ -23,7 +23,7 @@ EAGER: dict[str, Any] = {"drift__significance": 1e-2, "drift__warning": 0.1, "dr
 """Parameters with which a stacked network grows soon."""
 ONE_CLOUD: dict[str, Any] = {"clouds__max_rules": 1}
 """Clouds that can tell nothing: instead of none, for which other kernels would be compiled."""
-NETWORKS = {"default": presets.default(), "stacked": presets.stacked()}
+NETWORKS = {"default": presets.swift(), "stacked": presets.stacked()}
 """Networks of all kinds of layers."""
 each_network = pytest.mark.parametrize("network", NETWORKS)
 """For tests of what every model promises."""

@@ -25,6 +25,7 @@ CONFIGS: dict[str, Config] = {
     "fixed rules": presets.static().replace(gaussian__rules="fixed"),
     "paper": presets.paper("sea"),
     "least squares": stacked(gaussian__consequent="least_squares"),
+    "deep": presets.deep().replace(window__rows=400),
     "unscaled": default(scaling="none"),
     "unscaled stack": stacked(scaling="none"),
     "masked": default(feature_mask={}, labels__choice="all", chunk_rows=ROWS),

@@ -6,4 +6,6 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
+Shorts = npt.NDArray[np.int32]
+Codes = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.bool_]

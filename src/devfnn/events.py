@@ -300,6 +300,28 @@ class LayerDropped(Event):
     )
 
 
+class LayerRested(Event):
+    """A dear layer was not worth its cost, and rests."""
+
+    layer: int
+    steps: int
+    worth: float
+    needed: float
+
+    _why = (
+        "layer {layer} rests for {steps} structural steps: it was worth {worth:.2g}, and must be "
+        "worth {needed:.2g}"
+    )
+
+
+class LayerOnTrial(Event):
+    """A layer that has rested shows again what it can do."""
+
+    layer: int
+
+    _why = "layer {layer} has rested, and shows again what it can do"
+
+
 class ClassAdded(Event):
     """A label never seen before; every layer has one more output."""
 

@@ -254,11 +254,11 @@ STATIC, FIXED = presets.static(), presets.static().replace(gaussian__rules="fixe
 
 CASES: dict[str, Case] = {
     # presets
-    "default": Case(P(preset, presets.default()), P(turning, 3000, 3, 1000)),
-    "default, checkered": Case(P(preset, presets.default()), checkered, part_rows=500),
-    "default, rows": Case(P(preset, presets.default()), P(made, "sea", 3000), by_rows),
-    "default, eventful": Case(P(preset, presets.default()), eventful, mixed),
-    "default, one by one": Case(P(preset, presets.default()), P(checkered, 900), one_by_one),
+    "default": Case(P(preset, presets.swift()), P(turning, 3000, 3, 1000)),
+    "default, checkered": Case(P(preset, presets.swift()), checkered, part_rows=500),
+    "default, rows": Case(P(preset, presets.swift()), P(made, "sea", 3000), by_rows),
+    "default, eventful": Case(P(preset, presets.swift()), eventful, mixed),
+    "default, one by one": Case(P(preset, presets.swift()), P(checkered, 900), one_by_one),
     "static": Case(P(preset, STATIC), P(turning, 2000)),
     "static, rows": Case(P(preset, STATIC, chunk_rows=150), P(eventful, 1500), mixed),
     "fixed": Case(P(preset, FIXED), P(turning, 1500)),
@@ -380,7 +380,7 @@ CASES: dict[str, Case] = {
     ),
     # small enough for kernels as plain Python
     "small": Case(brisk, P(turning, 700, 2, 300), mixed, 100),
-    "small, default": Case(P(preset, presets.default()), P(checkered, 400), mixed, 100),
+    "small, default": Case(P(preset, presets.swift()), P(checkered, 400), mixed, 100),
     "small, stacked": Case(stacked, P(turning, 400, 2, 150), mixed, 100),
     "small, paper": Case(P(preset, presets.paper("sea")), P(turning, 400, 2, 150), part_rows=100),
 }
@@ -389,7 +389,7 @@ PLAIN = [name for name in CASES if name.startswith("small")]
 """Cases that are also tested without compilation."""
 
 FILES: dict[str, Case] = {
-    "default": Case(P(preset, presets.default()), P(turning, 1400, 2, 600)),
+    "default": Case(P(preset, presets.swift()), P(turning, 1400, 2, 600)),
     "brisk": Case(P(brisk, lags=1, feature_mask=True, max_pool=10), P(runs, 1000), mixed),
     "warned": Case(
         P(stacked, warning_significance=0.5, drift_significance=1e-12, train_on_warning=False),

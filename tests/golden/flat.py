@@ -5,7 +5,7 @@ from typing import Any
 
 from devfnn import Config
 from devfnn.model.config import (
-    DEFAULT_LAYERS,
+    SWIFT_LAYERS,
     AddLayers,
     ByAccuracy,
     ByCompression,
@@ -159,13 +159,13 @@ def _rival_config(old: Mapping[str, Any]) -> Config:
             memory_share=layer.memory_share,
             label_noise=old["label_noise"] if index in (1, 2) else 0.0,
         )
-        for index, layer in enumerate(DEFAULT_LAYERS)
+        for index, layer in enumerate(SWIFT_LAYERS)
         if layer.kind != "clouds"
     ]
     has_clouds = old["rule_growing"] and old["max_clouds"] > 0
     grows = old["growing"]
     return _config(
-        layers=[*layers, *(DEFAULT_LAYERS[-1:] if has_clouds else ())],
+        layers=[*layers, *(SWIFT_LAYERS[-1:] if has_clouds else ())],
         rules=Rules(max_rules=old["max_pool"], prior=old["prior"], prior_reach=old["prior_reach"]),
         memory=Memory(shortest=old["shortest_memory"], longest=old["longest_memory"])
         if old["forgetting"]

@@ -4,8 +4,8 @@ They pin what the models compute, whatever the code looks like. `python tests/go
 
     --show NAME    print all that is recorded of a case, and its texts, for a comparison by eye
     --bits         name the cases whose probabilities are no longer the same bit for bit
-    --write        record all results anew: only when results are meant to change
-    --write-files  save the models of format4/ anew: only with a new format
+    --write [NAME] record results anew, all or some: only when they are meant to change
+    --write-files  save the models of format5/ anew: only with a new format
 
 Numbers are recorded as sums over blocks, each value with a weight of its own, and compared with a
 relative tolerance; whole numbers and texts by a digest.
@@ -298,7 +298,7 @@ def fleet_results() -> dict[str, Any]:
 
 def file_of(name: str) -> pathlib.Path:
     """The file of a model that was saved after half of its parts."""
-    return HERE / "format4" / f"{name}.devfnn"
+    return HERE / "format5" / f"{name}.devfnn"
 
 
 def save_half(name: str) -> None:
@@ -385,10 +385,10 @@ def read() -> dict[str, Any]:
 
 
 def write(names: Iterable[str]) -> None:
-    """Record the results of cases, a line for each section."""
-    cases = []
-    for name in names:
-        sections = recorded(results_of(name)).items()
+    """Record the results of cases anew, a line for each section; others stay as they are."""
+    cases, old = [], read()
+    for name in NAMES:
+        sections = (recorded(results_of(name)) if name in names else old[name]).items()
         lines = [f"  {json.dumps(title)}: {json.dumps(value)}" for title, value in sections]
         cases.append(f"{json.dumps(name)}: {{\n" + ",\n".join(lines) + "\n}")
     RECORD.write_text("{\n" + ",\n".join(cases) + "\n}\n")
@@ -416,14 +416,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Golden results.")
     parser.add_argument("--show", choices=NAMES, metavar="NAME")
     parser.add_argument("--bits", action="store_true")
-    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--write", nargs="*", choices=NAMES, metavar="NAME")
     parser.add_argument("--write-files", action="store_true")
     given = parser.parse_args()
     if given.write_files:
         for name in FILES:
             save_half(name)
-    if given.write:
-        write(NAMES)
+    if given.write is not None:
+        write(given.write or NAMES)
     lines = [*(changed_bits() if given.bits else ()), *(shown(given.show) if given.show else ())]
     sys.stdout.writelines(f"{line}\n" for line in lines)
 

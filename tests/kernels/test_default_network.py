@@ -8,7 +8,8 @@ import pytest
 from build import batch_of, count, only_compiled, only_plain
 from devfnn.arrays import Floats
 from devfnn.kernels.boxes import memory_of
-from devfnn.kernels.network import adapt_memory, rest_clouds
+from devfnn.kernels.network import adapt_memory
+from devfnn.kernels.resting import rest_layers
 from devfnn.kernels.state import (
     ASKED_FOR,
     BOXES,
@@ -52,6 +53,7 @@ from rival_build import (
     assert_equal,
     chunk_learned,
     copied,
+    events_for,
     fresh,
     let_rows_repeat,
     lines_of,
@@ -547,7 +549,7 @@ def rest_of(state: State, params: Params, score: float, n_scored: int) -> int:
     """The rest of the clouds after a step that ends with such a score."""
     shares = np.full(state.layers.kinds.size, np.nan)
     state.layers.scores[CLOUD_LAYER], state.progress.counts[SCORED] = score, n_scored
-    rest_clouds(state, params, params.clouds, shares)
+    rest_layers(state, 0, params, shares, events_for(1))
     return int(state.layers.rests[CLOUD_LAYER])
 
 

@@ -43,9 +43,14 @@ FIELDS: dict[str, tuple[Any, Any]] = {
     for field in dataclasses.fields(owner)
     if field.metadata
 }
+KIND_OF_FIELD = {
+    **dict.fromkeys(("inputs", "single_rule"), "gaussian"),
+    **dict.fromkeys(("trees", "max_trees", "rate", "tree_memory"), "boosted"),
+    "ridge": "stacked",
+}
 for _field in dataclasses.fields(Layer):
     if _field.metadata:
-        _kind = "gaussian" if _field.name in ("inputs", "single_rule") else "line"
+        _kind = KIND_OF_FIELD.get(_field.name, "line")
         FIELDS[f"Layer.{_field.name}"] = (functools.partial(Layer, _kind), _field)
 
 
@@ -183,7 +188,7 @@ REFUSED: dict[str, tuple[Config, dict[str, Any], str]] = {
     "mask": (default(), {"feature_mask__threshold": 0.5}, "set feature_mask=FeatureMask"),
     "drift": (presets.static(), {"drift__significance": 0.1}, "no drift; set drift=Drift"),
     "step": (default(), {"voting__step": 0.1}, r"there is voting=ByReward\(step=...\)"),
-    "power": (stacked(), {"voting__power": 1.0}, r"there is voting=ByAccuracy\(power=...\)"),
+    "power": (stacked(), {"voting__power": 1.0}, r"and voting=ByAccuracy\(power=...\)"),
     "newborn": (default(), {"growing__newborn": "winner"}, r"growing=AddLayers\(newborn=...\)"),
     "max_kept": (stacked(), {"growing__max_kept": 1}, r"growing=KeepLayers\(max_kept=...\)"),
     "threshold": (
@@ -229,7 +234,7 @@ def test_what_a_network_does_not_have_is_refused_with_what_to_set_instead(case: 
 @pytest.mark.parametrize(
     ("kind", "changes", "message"),
     [
-        ("cube", {}, "a layer is one of line, curve, boxes, clouds, gaussian, not 'cube'"),
+        ("cube", {}, "boxes, clouds, gaussian, prior, boosted, neighbours, stacked, not 'cube'"),
         ("line", {"inputs": "all"}, "a layer of line has no 'inputs': it has label_noise, memory"),
         ("gaussian", {"memory": 9.0}, "a layer of gaussian has no 'memory': it has inputs"),
         ("clouds", {"memory": 9.0}, "a layer of clouds has no 'memory': it is set in the section"),

@@ -253,7 +253,7 @@ def test_paper_and_stacked_differ_in_this_and_nothing_else() -> None:
     stacked = presets.stacked()
     assert stacked.gaussian == Gaussian() and stacked.voting == ByLikelihood()
     assert stacked.changes().keys() == {
-        *("layers", "rules", "memory", "boxes", "clouds", "resting", "gaussian", "labels__choice"),
+        *("layers", "gaussian", "labels__choice"),
         *("voting", "drift__warning", "drift__horizon", "drift__repeats", "growing", "merging"),
     }
     assert (stacked.growing, stacked.merging) == (AddLayers(), ByCompression())

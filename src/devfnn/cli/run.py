@@ -22,7 +22,9 @@ from devfnn.experiments.checkpoint import check_can_be_stored
 from devfnn.formatting import detection_line
 from devfnn.types import Chunk
 
-Preset = Literal["default", "stacked", "static", "paper", "paper_static", "paper_masked"]
+Preset = Literal[
+    "default", "swift", "deep", "stacked", "static", "paper", "paper_static", "paper_masked"
+]
 
 
 @dataclasses.dataclass

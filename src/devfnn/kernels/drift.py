@@ -17,8 +17,8 @@ import numpy as np
 from devfnn.kernels._jit import kernel, part, step
 from devfnn.kernels.boxes import copy_rule, free_rule, place_for_layer, start_anew
 from devfnn.kernels.events import report
+from devfnn.kernels.resting import wake_layers
 from devfnn.kernels.state import (
-    CLOUDS,
     CUT_ERRORS,
     CUT_ROWS,
     DRIFT_EVENT,
@@ -193,10 +193,9 @@ def respond_to_drift(state, pool, row, params, events):
     if params.keeps_layers and best < params.n_configured:
         place = keep_layer(state, best, row, params, events)
     for layer in range(params.n_configured):
-        if layers.kinds[layer] == CLOUDS:
-            layers.rests[layer] = 0  # what they had right was right before
-        elif pool.n_members[layer] > 0 and params.pool.memories[layer] == 0.0:  # adaptive
+        if pool.n_members[layer] > 0 and params.pool.memories[layer] == 0.0:  # adaptive
             start_anew(pool, layer)
+    wake_layers(state, params)
     progress.signals[MEMORY] = params.pool.shortest_memory
     progress.signals[REFEREE] = 0.0
     doubt = 1.0 - progress.signals[INDEPENDENCE]  # alarms are less reliable where rows repeat

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from devfnn.arrays import Ints
 from devfnn.kernels._jit import borrowed, kernel, part, view
-from devfnn.kernels.network import learn_rows, say_all
+from devfnn.kernels.network import learn_rows, refit, say_all
 from devfnn.kernels.state import DRIFT_EVENT, REPORTED_CLOUDS, STEPS, Batch, EventBuffer
-from devfnn.kernels.votes import combine_votes, share_votes
+from devfnn.kernels.votes import answer, share_votes
 
 
 class Groups(NamedTuple):
@@ -37,12 +37,11 @@ def predict_groups(fleet, groups, rows, params, probabilities, work):
     for group in range(groups.models.shape[0]):
         state = view(fleet, groups.models[group])
         total = share_votes(state, params, work.shares)
-        kinds, soft = state.layers.kinds, params.soft_votes
         for place in range(groups.bounds[group], groups.bounds[group + 1]):
             index = groups.order[place]
             say_all(state, rows[index], params, work, work.outputs)
             shares, said = work.shares, probabilities[index]
-            combine_votes(kinds, work.outputs, shares, total, soft, said)
+            answer(state, work.outputs, shares, total, params.soft_votes, said)
 
 
 @part()
@@ -104,5 +103,6 @@ def learn_groups(fleet, groups, batch, params, events, counts, outputs, work):
             done = learn_rows(state, params, work, own, reported, outputs, 0)
             if state.progress.counts[STEPS] > steps:
                 note_reported(state.clouds, state.progress.counts)
+                refit(state, params, work, params.chunk_rows)
             count_up(counts, model, reported, done)
             place += done

@@ -3,30 +3,40 @@
 import numpy as np
 
 from devfnn.kernels._jit import borrowed, kernel, part, step
+from devfnn.kernels.boosted import refit_boosted, remember_scores, say_boosted
 from devfnn.kernels.boxes import copy_values, learn_rules, say_rules, widen_caps
 from devfnn.kernels.clouds import fade_clouds, learn_clouds, say_clouds
 from devfnn.kernels.drift import find_drift, note_error, respond_to_drift, watch_label, weigh_rows
 from devfnn.kernels.events import report
 from devfnn.kernels.gaussian import lacks_room, learn_gaussian, say_gaussian
 from devfnn.kernels.labels import choose_label
+from devfnn.kernels.neighbours import refit_neighbours, say_neighbours
+from devfnn.kernels.prior import learn_prior, say_prior
 from devfnn.kernels.recursive import expand_blocks
+from devfnn.kernels.resting import rest_layers, weigh_worth
+from devfnn.kernels.stacked import hear_layers, note_heard, say_stacked, step_stacked
 from devfnn.kernels.state import (
     ALWAYS,
+    BOOSTED,
     BY_LAYER,
     CLOUDS,
     DRIFT_IN_STREAM,
     GAUSSIAN,
+    INDEPENDENCE,
     MEMORY,
+    NEIGHBOURS,
     NEVER,
+    PRIOR,
     RECALLED_EVENT,
     REFEREE,
     ROWS,
-    SCORED,
+    STACKED,
     STEPS,
     UNLABELLED,
     WHILE_LEADING,
 )
 from devfnn.kernels.votes import (
+    answer,
     best_class,
     combine_votes,
     is_idle,
@@ -34,6 +44,11 @@ from devfnn.kernels.votes import (
     move_votes,
     share_votes,
 )
+from devfnn.kernels.window import remember_row
+
+FEWEST_ROWS = 100
+"""Rows after which layers are fitted to the window anew: to do so costs as much for one row."""
+
 
 # ---- what the layers say
 
@@ -63,13 +78,38 @@ def say(state, layer, row, inputs, params, work, output):
         say_gaussian(state.gaussians, layer, inputs, params.gaussian, work.gaussian, output)
     elif kind == CLOUDS:
         say_clouds(state.clouds, row, params.clouds, work, output)
+    elif kind == BOOSTED:
+        say_boosted(state.boosted, layer, row, params.boosted, work.boosted, output)
+    elif kind == NEIGHBOURS:
+        own, room = params.neighbours, work.neighbours
+        say_neighbours(state.window, state.neighbours, row, own, room, output)
+    elif kind == PRIOR:
+        say_prior(state.prior, params.prior, output)
     else:
         say_rules(state.layers, state.pool, layer, row, work, output)
 
 
 @part()
+def say_stack(state, stacked, params, work, outputs):
+    """What stacked layers make of what the layers below say, and of their vote."""
+    if stacked is None:
+        return
+    n_stacked, own = stacked.weights.shape[0], work.stacked
+    if n_stacked == 0:
+        return
+    kinds, soft = state.layers.kinds, params.soft_votes
+    combine_votes(kinds, outputs, work.shares, 1.0, soft, own.vote)
+    hear_layers(state, outputs, own.vote, params, own.heard)
+    for place in range(n_stacked):
+        say_stacked(stacked, place, own.heard, outputs[params.stacked.first + place])
+
+
+@part()
 def say_all(state, row, params, work, outputs):
-    """Outputs of all layers; NaN for idle ones. `work.inputs` ends as the inputs of all layers."""
+    """Outputs of all layers; NaN for idle ones. `work.shares` are the votes of now.
+
+    `work.inputs` ends as the inputs of all layers.
+    """
     expand_for_rules(state.pool, row, work)
     inputs, stacks = row, params.stacks
     n_layers, n_classes = outputs.shape
@@ -82,13 +122,14 @@ def say_all(state, row, params, work, outputs):
         if is_silent:
             for k in range(n_classes):
                 outputs[layer, k] = np.nan
-        else:
+        elif state.layers.kinds[layer] != STACKED:
             say(state, layer, row, inputs, params, work, outputs[layer])
         if stacks:
             start = row.shape[0] + layer * n_classes
             for k in range(n_classes):
                 said = outputs[layer, k]
                 inputs[start + k] = said if is_silent else clip_unit(said)
+    say_stack(state, state.stacked, params, work, outputs)
 
 
 @kernel()
@@ -99,6 +140,7 @@ def forward(state, params, work, rows, outputs, stacked):
     """
     state, params, work = borrowed(state), borrowed(params), borrowed(work)
     rows, outputs, stacked = borrowed((rows, outputs, stacked))
+    share_votes(state, params, work.shares)
     for index in range(rows.shape[0]):
         say_all(state, rows[index], params, work, outputs[index])
         if params.stacks:
@@ -113,8 +155,7 @@ def predict_row(state, params, work, batch, probabilities):
     (probabilities,) = borrowed((probabilities,))
     total = share_votes(state, params, work.shares)
     say_all(state, batch.rows[0], params, work, work.outputs)
-    kinds, soft = state.layers.kinds, params.soft_votes
-    combine_votes(kinds, work.outputs, work.shares, total, soft, probabilities[0])
+    answer(state, work.outputs, work.shares, total, params.soft_votes, probabilities[0])
 
 
 # ---- which layers learn a row, and how
@@ -138,11 +179,11 @@ def is_learning(layers, layer, leader, code):
 
 @part()
 def say_before_learning(state, row, codes, params, work):
-    """What layers that are about to learn a row say of it; gaussian layers do that themselves."""
+    """What lines, curves, boxes and clouds that are about to learn a row say of it."""
     leader = leading_layer(state.layers, params)
     expand_for_rules(state.pool, row, work)
     for layer in range(codes.shape[0]):
-        if state.layers.kinds[layer] != GAUSSIAN:
+        if state.layers.kinds[layer] < GAUSSIAN:
             if is_learning(state.layers, layer, leader, codes[layer]):
                 say(state, layer, row, row, params, work, work.outputs[layer])
 
@@ -159,7 +200,9 @@ def train_layer(state, layer, index, batch, inputs, params, work, events):
         learn_clouds(
             state.clouds, batch.rows[index], work.outputs[layer], sample, params.clouds, work
         )
-    else:
+    elif kind == PRIOR:
+        learn_prior(state.prior, batch.labels[index], batch.weights[index], params.prior)
+    elif kind < GAUSSIAN:  # the others are fitted at structural steps
         learn_rules(state, state.pool, layer, index, batch, params, work, events)
 
 
@@ -173,6 +216,29 @@ def train_all(state, codes, index, batch, inputs, params, work, events):
     if batch.labelled[index] != UNLABELLED:
         state.progress.counts[ROWS] += 1
         fade_clouds(state.clouds, state.progress.counts[ROWS], params.clouds)
+
+
+@part()
+def remember(window, boosted, index, batch, outputs, params):
+    """Let the window take in a row that was learned. outputs: (L, m) what was said of it before"""
+    if window is None:
+        return
+    if window.labels.shape[0] > 0 and batch.labelled[index] != UNLABELLED:
+        sample = (batch.labels[index], batch.weights[index])
+        remember_row(window, batch.rows[index], sample)
+        remember_scores(window, boosted, outputs, params.boosted)
+
+
+@part()
+def note_stacked(state, stacked, outputs, sample, params, work):
+    """Let stacked layers know the label of the row that they heard of. sample: label, weight"""
+    if stacked is None:
+        return
+    for place in range(stacked.weights.shape[0]):
+        said = outputs[params.stacked.first + place]
+        note_heard(stacked, place, work.stacked.heard, said, sample, params.stacked)
+    if stacked.weights.shape[0] > 0:
+        weigh_worth(state, outputs, sample[0], params, work.stacked)
 
 
 @step()
@@ -231,24 +297,6 @@ def adapt_memory(signals, lead, n_rows, params):
 
 
 @part()
-def rest_clouds(state, params, clouds, shares):
-    """Clouds without a say sit out a few steps, then show again what they can do."""
-    if clouds is None:
-        return
-    layers = state.layers
-    for layer in range(params.n_configured):
-        if layers.kinds[layer] != CLOUDS:
-            continue
-        if layers.rests[layer] > 0:
-            layers.rests[layer] -= 1
-        else:
-            share_votes(state, params, shares)
-            has_had_time = state.progress.counts[SCORED] >= clouds.grace_rows
-            if shares[layer] < clouds.rest_share and has_had_time:
-                layers.rests[layer] = clouds.rest_steps
-
-
-@part()
 def score_of_splitting(scores, params):
     """The score of the layer whose rules split; 0 if there is none."""
     split = 0.0
@@ -258,6 +306,15 @@ def score_of_splitting(scores, params):
         if params.splits[layer]:
             split = scores[layer]
     return split
+
+
+@part()
+def step_all_stacked(stacked, n_rows, params, work):
+    """Move the weights of all stacked layers."""
+    if stacked is None:
+        return
+    for place in range(stacked.weights.shape[0]):
+        step_stacked(stacked, place, n_rows, params, work)
 
 
 @step()
@@ -273,13 +330,32 @@ def close_step(state, step, params, work, events):
     widen_caps(state.pool, params.pool)
     if params.weighs_repeats:
         weigh_rows(state.progress)
-    rest_clouds(state, params, params.clouds, work.shares)
+    independent = n_rows * state.progress.signals[INDEPENDENCE]
+    step_all_stacked(state.stacked, independent, params.stacked, work.stacked)
+    rest_layers(state, row, params, work.shares, events)
     best, steps = leading_layer(layers, params), counts[STEPS]
     if params.keeps_layers and best >= params.n_configured and layers.last_wins[best] < steps - 1:
         split = score_of_splitting(layers.scores, params.pool)
         facts = (layers.scores[best], layers.scores[params.first_leader], split, 0.0)
         report(events, row, RECALLED_EVENT, best, 0, 0, facts)
     layers.last_wins[best] = steps
+
+
+@kernel()
+def refit(state, params, work, n_new):
+    """Fit the layers that rest on the window to it anew, if enough rows have come.
+
+    n_new: rows since the last call
+    """
+    state, params, work = borrowed(state), borrowed(params), borrowed(work)
+    window, layers = state.window, state.layers
+    window.waiting[0] += n_new
+    if window.waiting[0] < FEWEST_ROWS or window.count[0] == 0:
+        return
+    n_new = window.waiting[0]
+    window.waiting[0] = 0
+    refit_neighbours(window, state.neighbours, params.neighbours, work.neighbours)
+    refit_boosted(window, state.boosted, layers, n_new, params.boosted, work.boosted)
 
 
 # ---- chunks
@@ -299,9 +375,7 @@ def assess_chunk(state, params, work, batch, events, outputs):
     n_taken, lead = 0, 0.0
     for index in range(batch.rows.shape[0]):
         said = work.probabilities
-        combine_votes(
-            state.layers.kinds, outputs[index], work.shares, total, params.soft_votes, said
-        )
+        answer(state, outputs[index], work.shares, total, params.soft_votes, said)
         labelled, draw = batch.labelled[index], batch.draws[index]
         if choose_label(progress, labelled, said, draw, params):
             n_taken += 1
@@ -349,18 +423,34 @@ def learn_chunk(state, params, work, batch, events, outputs, codes, step):
         inputs = batch.rows[index]
         say_before_learning(state, inputs[:n_features], codes, params, work)
         train_all(state, codes, index, batch, inputs, params, work, events)
+        remember(state.window, state.boosted, index, batch, outputs[index], params)
         if as_learned:
             keep_outputs(state.layers, codes, params, work.outputs, outputs[index])
     if counted < 0:
         return stop
     by_layer = params.label_choice == BY_LAYER
+    share_votes(state, params, work.shares)
     for index in range(counted, stop):
         if batch.labelled[index] != UNLABELLED if by_layer else events.taken[index] == 1:
+            hear_again(state, state.stacked, outputs[index], params, work)
+            sample = (batch.labels[index], batch.weights[index])
+            note_stacked(state, state.stacked, outputs[index], sample, params, work)
             move_votes(state, outputs[index], batch.labels[index], params)
     n_open = state.progress.n_open
     n_open[0] = (n_open[0] + n_taken) % params.chunk_rows
     close_step(state, (stop, lead, n_taken), params, work, events)
     return stop
+
+
+@part()
+def hear_again(state, stacked, outputs, params, work):
+    """What stacked layers heard when a row of the chunk was predicted."""
+    if stacked is None:
+        return
+    if stacked.weights.shape[0] > 0:
+        kinds, soft, own = state.layers.kinds, params.soft_votes, work.stacked
+        combine_votes(kinds, outputs, work.shares, 1.0, soft, own.vote)
+        hear_layers(state, outputs, own.vote, params, own.heard)
 
 
 # ---- row by row
@@ -382,15 +472,16 @@ def learn_rows(state, params, work, batch, events, outputs, start):
         if not has_room(state, state.gaussians, codes, params):
             return index
         row, label, said = batch.rows[index], batch.labels[index], work.probabilities
-        say_all(state, row, params, work, work.outputs)
         total = share_votes(state, params, work.shares)
-        kinds, soft = state.layers.kinds, params.soft_votes
-        combine_votes(kinds, work.outputs, work.shares, total, soft, said)
+        say_all(state, row, params, work, work.outputs)
+        answer(state, work.outputs, work.shares, total, params.soft_votes, said)
         labelled, draw = batch.labelled[index], batch.draws[index]
         is_chosen = choose_label(progress, labelled, said, draw, params)
         if is_chosen:
             lead = note_label(state, index, work.outputs, label, params, events, said)
             progress.lead[0] += lead
+            sample = (label, batch.weights[index])
+            note_stacked(state, state.stacked, work.outputs, sample, params, work)
             move_votes(state, work.outputs, label, params)
             is_due = counts[ROWS] % params.drift_every == 0
             if is_due and find_drift(progress, index, params, events):
@@ -400,6 +491,7 @@ def learn_rows(state, params, work, batch, events, outputs, start):
             continue
         inputs = work.inputs if params.stacks else row
         train_all(state, codes, index, batch, inputs, params, work, events)
+        remember(state.window, state.boosted, index, batch, work.outputs, params)
         if outputs.shape[0] > 0:
             copy_values(work.outputs, outputs[index])
         if is_chosen:

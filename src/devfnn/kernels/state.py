@@ -3,19 +3,21 @@
 Axes: L layers, n features, m classes. Pool of lines, curves and boxes: C slots, R rules of a layer
 at most, p = 2n + 1 expanded features, h = p (p + 1) / 2, d = n (n - 1) / 2 pairs of features, B
 bins, Q contrasts of classes. K clouds. Gaussian layers: G rule slots, i inputs (features, then
-outputs of the layers before), q = 2i + 1 expanded inputs. S numbers of the label budget. Fields of
-a named tuple cannot be rebound: a count is an array too.
+outputs of the layers before), q = 2i + 1 expanded inputs. V rows of the window. D boosted layers, T
+trees, N inner nodes and E leaves of a tree. U stacked layers, I inputs of one: layers below, then
+their vote. S numbers of the label budget. Fields of a named tuple cannot be rebound: a count is an
+array too.
 
 A kind that the network does not have is None, and what serves only that kind is not compiled.
 """
 
 from typing import NamedTuple
 
-from devfnn.arrays import Flags, Floats, Ints, Singles
+from devfnn.arrays import Codes, Flags, Floats, Ints, Shorts, Singles
 
 # ---- kinds of layers
 
-NO_LAYER, LINE, CURVE, BOXES, CLOUDS, GAUSSIAN = range(-1, 5)
+NO_LAYER, LINE, CURVE, BOXES, CLOUDS, GAUSSIAN, PRIOR, BOOSTED, NEIGHBOURS, STACKED = range(-1, 9)
 """What a place for a layer holds. The numbers are stored in files."""
 
 # ---- places in small arrays
@@ -49,13 +51,17 @@ FREE, ACTIVE, ARCHIVED = range(3)
 SEEN, USED, GROWN, RECALLED, TUNED, CONSEQUENT_ONLY = range(6)
 """Columns of `GaussianState.counters`, in rows."""
 
+N_EDGES = 31
+"""Most edges between the bins of a feature, as boosted trees see it; one bin more is for rows
+without it. Half as many bins cost accuracy, more cost time."""
+
 NO_OWNER = -1
 """The owner of a slot of the pool without a rule."""
 
 # ---- kinds of events in an `EventBuffer`
 
 SPLIT_EVENT, DRIFT_EVENT, KEPT_EVENT, RECALLED_EVENT, DROPPED_EVENT = range(5)
-RULE_BORN_EVENT, RULE_RECALLED_EVENT = range(5, 7)
+RULE_BORN_EVENT, RULE_RECALLED_EVENT, RESTED_EVENT, WOKEN_EVENT = range(5, 9)
 
 # ---- forms of mechanisms, as kernels know them
 
@@ -82,6 +88,10 @@ class Layers(NamedTuple):
     decays: Floats  # (W,)
     is_merged: Flags  # (L,)
     rests: Ints  # (L,) structural steps that a layer without a say still sits out
+    naps: Ints  # (Z,) how often it has rested since it was last worth its cost; Z is L where
+    # layers rest by their worth for a stack
+    worths: Floats  # (Z,) what the answers would lose without it: log-loss, fading
+    watched: Ints  # (Z,) labelled rows since it began or came back
     last_wins: Ints  # (L,) structural step at which it was last the best
     disagreements: Floats  # (A, A) fading share of rows on which two kept layers differ
     compared: Floats  # (A, A) rows behind them
@@ -151,6 +161,61 @@ class GaussianState(NamedTuple):
     counters: Ints  # (L, 6) see SEEN ...
 
 
+class PriorState(NamedTuple):
+    """How often classes came of late."""
+
+    class_weights: Floats  # (m,) fading
+
+
+class WindowState(NamedTuple):
+    """The newest rows that were learned: a ring."""
+
+    rows: Singles  # (n, V) scaled; NaN where a feature is absent
+    gaps: Flags  # (V,) whether one is absent
+    labels: Ints  # (V,)
+    weights: Floats  # (V,)
+    count: Ints  # type: ignore[assignment]  # (1,) rows so far; the next one goes to count % V
+    waiting: Ints  # (1,) rows since layers were last fitted to it, with or without a label
+
+
+class BoostedState(NamedTuple):
+    """Trees of all boosted layers, those of one after those of the other."""
+
+    owners: Codes  # (T,) which of the boosted layers a tree belongs to
+    features: Shorts  # (T, N) feature of a node; see `kernels/boosted.py`
+    thresholds: Singles  # (T, N) rows up to here go left
+    lefts: Flags  # (T, N) whether rows without the feature go left
+    leaves: Singles  # (T, E, m) log odds
+    covers: Singles  # (T, E) weight of the rows that a leaf was fitted to
+    scales: Floats  # (T,) what is left of a tree: all fade
+    bases: Floats  # (D, m) log odds of a class that came late, before any tree knew it
+    grown: Ints  # (D,) trees so far
+    is_stale: Flags  # (D,) whether the scores are no longer what the trees say
+    scores: Singles  # (D, V, m) log odds of the rows of the window
+    edges: Singles  # (n, 31) between the bins of a feature; NaN where there are fewer
+    codes: Codes  # (n, V) bins of the rows of the window
+    coded: Ints  # (1,) rows of the window so far whose bins are known
+    refits: Ints  # (1,)
+
+
+class NeighbourState(NamedTuple):
+    """How the rows of the window are compared."""
+
+    scales: Singles  # (n,) what a squared difference counts
+    gaps: Flags  # (n,) whether rows of the window lack the feature
+    class_weights: Floats  # (m,) of the rows of the window
+    weight: Floats  # (1,) of all
+
+
+class StackedState(NamedTuple):
+    """Stacked layers: one weight for each layer below, and one for their vote."""
+
+    weights: Floats  # (U, I)
+    information: Floats  # (U, I, I) about the weights, fading; the lower half
+    slopes: Floats  # (U, I) gradient of the rows since the last step
+    curvatures: Floats  # (U, I, I) the same, curvature
+
+
 class Progress(NamedTuple):
     """What the network keeps of the stream as a whole."""
 
@@ -170,6 +235,11 @@ class State(NamedTuple):
     pool: PoolState | None
     clouds: CloudState | None
     gaussians: GaussianState | None
+    prior: PriorState | None
+    window: WindowState | None
+    boosted: BoostedState | None
+    neighbours: NeighbourState | None
+    stacked: StackedState | None
     progress: Progress
 
 
@@ -213,9 +283,6 @@ class CloudParams(NamedTuple):
     first_spread: float
     first_mass: float
     row_mass: float
-    rest_share: float
-    rest_steps: int
-    grace_rows: int
 
 
 class GaussianParams(NamedTuple):
@@ -246,6 +313,58 @@ class GaussianParams(NamedTuple):
     singles: Flags  # (l,) configured layers that keep a single rule
 
 
+class PriorParams(NamedTuple):
+    """Parameters of the prior."""
+
+    rows: float
+    doubt: float
+
+
+class BoostedParams(NamedTuple):
+    """Parameters of boosted layers; arrays are by boosted layer."""
+
+    seed: int
+    layers: Ints  # (D,) which layers of the network they are
+    windows: Ints  # (D,) newest rows that a layer is fitted to
+    trees: Floats  # (D,) grown per `step_rows` rows
+    rates: Floats  # (D,)
+    memories: Floats  # (D,) what is left of a tree after `step_rows` rows
+    starts: Ints  # (D,) the first tree of a layer
+    rooms: Ints  # (D,) how many it has at most
+    first_trees: Floats  # (D,) up to which it grows faster
+    depth: int
+    first_factor: float
+    step_rows: float
+    first_refits: int
+    bins_every: int
+    row_share: float
+    feature_share: float
+    max_features: int
+    least_gain: float
+    least_curvature: float
+    ridge: float
+
+
+class NeighbourParams(NamedTuple):
+    """Parameters of neighbours."""
+
+    prior: float
+    softness: float
+    least_share: float
+
+
+class StackedParams(NamedTuple):
+    """Parameters of stacked layers; arrays are by stacked layer."""
+
+    first: int  # the first of them among the layers; they are the last that are configured
+    takes: Flags  # (U, I) what a layer takes in
+    starts: Floats  # (U, I) weights to begin with
+    lows: Floats  # (U, I) least weights
+    ridges: Floats  # (U,)
+    memory: float
+    power: float
+
+
 class Params(NamedTuple):
     """All parameters that kernels need."""
 
@@ -273,9 +392,21 @@ class Params(NamedTuple):
     drift_every: int
     weighs_repeats: bool
     keeps_layers: bool
+    is_dear: Flags  # (l,) configured layers that may rest
+    rest_share: float
+    rest_steps: int
+    most_rest_steps: int
+    grace_rows: int
+    least_worth: float
+    worth_rows: float
+    trial_rows: int
     pool: PoolParams | None
     clouds: CloudParams | None
     gaussian: GaussianParams | None
+    prior: PriorParams | None
+    boosted: BoostedParams | None
+    neighbours: NeighbourParams | None
+    stacked: StackedParams | None
 
 
 # ---- rows, events, working memory
@@ -320,6 +451,44 @@ class GaussianWork(NamedTuple):
     factor: Floats  # (i, i)
 
 
+class BoostedWork(NamedTuple):
+    """Working memory of boosted layers."""
+
+    columns: Shorts  # (V,) rows of the window that a tree sees
+    nodes: Codes  # (V,) where they are in the tree
+    slopes: Singles  # (V, 2) gradient and curvature
+    said: Singles  # (V, m) class probabilities
+    features: Ints  # (n,) the first ones are those of a tree
+    contrast: Floats  # (m,)
+    bins: Singles  # (E, 33, 2)
+    best: Floats  # (E, 4)
+    cuts: Ints  # (E, 3)
+    sums: Floats  # (E, m, 2)
+    values: Singles  # (256,)
+    row: Singles  # (n,)
+
+
+class NeighbourWork(NamedTuple):
+    """Working memory of neighbours."""
+
+    distances: Singles  # (V,)
+    lows: Singles  # (V,) the smallest distance of each block
+    nearest: Ints  # (k,)
+    means: Floats  # (m,)
+    weights: Floats  # (m,)
+
+
+class StackedWork(NamedTuple):
+    """Working memory of stacked layers."""
+
+    heard: Floats  # (I, m)
+    vote: Floats  # (m,)
+    asked: Floats  # (I,)
+    logits: Floats  # (m,)
+    losses: Floats  # (I,)
+    found: Floats  # (I,)
+
+
 class Work(NamedTuple):
     """Working memory, made by the caller: a kernel's own arrays would be counted at every use."""
 
@@ -335,6 +504,9 @@ class Work(NamedTuple):
     heights: Floats  # (K,)
     distances: Floats  # (K,)
     gaussian: GaussianWork | None
+    boosted: BoostedWork | None
+    neighbours: NeighbourWork | None
+    stacked: StackedWork | None
 
 
 # ---- scored predictions

@@ -15,6 +15,7 @@ from devfnn.kernels.state import (
     INDEPENDENCE,
     NO_LAYER,
     SCORED,
+    STACKED,
 )
 
 LEAST_LIKELIHOOD = 0.01
@@ -40,13 +41,13 @@ def is_idle(layers, layer):
 
 @part()
 def leading_layer(layers, params):
-    """The layer with the most say; the first of equals, or the one that is configured to lead."""
+    """The layer with the most say below the stack; of equals the first, or the one set to lead."""
     by_accuracy = params.votes == BY_ACCURACY
     best = params.first_leader
     if is_idle(layers, best):
         best = -1
     for layer in range(layers.kinds.shape[0]):
-        if is_idle(layers, layer):
+        if is_idle(layers, layer) or layers.kinds[layer] == STACKED:
             continue
         if best < 0:
             best = layer
@@ -76,10 +77,53 @@ def head_start(state, pool, layer, params):
 
 
 @part()
+def share_among(state, params, is_stacked, power, shares):
+    """Voting weights by accuracy of the stacked layers, or of those below; they sum to 1.
+
+    Where rows repeat each other a lead says less.
+    """
+    layers, top, total = state.layers, -1.0, 0.0
+    weight = np.sqrt(state.progress.signals[INDEPENDENCE])
+    for layer in range(layers.kinds.shape[0]):
+        if (layers.kinds[layer] == STACKED) == is_stacked and not is_idle(layers, layer):
+            top = max(top, layers.scores[layer])
+    for layer in range(layers.kinds.shape[0]):
+        if (layers.kinds[layer] == STACKED) != is_stacked:
+            continue
+        shares[layer] = 0.0
+        if not is_idle(layers, layer):
+            lead = params.vote_rows * (layers.scores[layer] - top) * weight
+            shares[layer] = np.exp(power * lead)
+            shares[layer] *= head_start(state, state.pool, layer, params)
+        total += shares[layer]
+    for layer in range(layers.kinds.shape[0]):
+        if (layers.kinds[layer] == STACKED) == is_stacked:
+            shares[layer] /= total
+
+
+@part()
+def has_stack(stacked):
+    """Whether stacked layers give the answer."""
+    if stacked is None:
+        return False
+    return stacked.weights.shape[0] > 0
+
+
+@part()
+def share_stack(state, stacked, params, shares):
+    """Voting weights of the stacked layers."""
+    if stacked is None:
+        return
+    if stacked.weights.shape[0] > 0:
+        power = params.vote_power * params.stacked.power
+        share_among(state, params, True, power, shares)
+
+
+@part()
 def share_votes(state, params, shares):
     """Voting weights of all layers into `shares`, 0 for idle ones; returns their sum.
 
-    By accuracy they sum to 1. Where rows repeat each other a lead says less.
+    By accuracy those of the stacked layers sum to 1, and those of the layers below too.
     """
     layers = state.layers
     total = 0.0
@@ -88,17 +132,8 @@ def share_votes(state, params, shares):
             shares[layer] = 0.0 if is_idle(layers, layer) else layers.voting_weights[layer]
             total += shares[layer]
         return total
-    top = layers.scores[leading_layer(layers, params)]
-    weight = np.sqrt(state.progress.signals[INDEPENDENCE])
-    for layer in range(layers.kinds.shape[0]):
-        shares[layer] = 0.0
-        if not is_idle(layers, layer):
-            lead = params.vote_rows * (layers.scores[layer] - top) * weight
-            shares[layer] = np.exp(params.vote_power * lead)
-            shares[layer] *= head_start(state, state.pool, layer, params)
-        total += shares[layer]
-    for layer in range(layers.kinds.shape[0]):
-        shares[layer] /= total
+    share_among(state, params, False, params.vote_power, shares)
+    share_stack(state, state.stacked, params, shares)
     return 1.0
 
 
@@ -118,13 +153,13 @@ def add_share(output, share, soft, probabilities):
 
 @part()
 def combine_votes(kinds, outputs, shares, total, soft, probabilities):
-    """The network's probabilities for one row. outputs: (L, m) · probabilities: (m,)"""
+    """The vote of the layers below the stack for one row. outputs: (L, m) · probabilities: (m,)"""
     n_classes = probabilities.shape[0]
     for k in range(n_classes):
         probabilities[k] = 0.0
     for layer in range(shares.shape[0]):
         share = shares[layer]
-        if share > 0.0:
+        if share > 0.0 and kinds[layer] != STACKED:
             if kinds[layer] == GAUSSIAN or not soft:
                 add_share(outputs[layer], share, soft, probabilities)
             else:  # they are probabilities
@@ -135,6 +170,21 @@ def combine_votes(kinds, outputs, shares, total, soft, probabilities):
             probabilities[k] /= total
 
 
+@part()
+def answer(state, outputs, shares, total, soft, probabilities):
+    """The network's probabilities for one row: the vote of the stacked layers, if it has some."""
+    kinds = state.layers.kinds
+    if not has_stack(state.stacked):
+        combine_votes(kinds, outputs, shares, total, soft, probabilities)
+        return
+    for k in range(probabilities.shape[0]):
+        probabilities[k] = 0.0
+    for layer in range(shares.shape[0]):
+        if kinds[layer] == STACKED:
+            for k in range(probabilities.shape[0]):
+                probabilities[k] += shares[layer] * outputs[layer, k]
+
+
 @kernel()
 def vote(state, params, outputs, probabilities):
     """The network's probabilities for rows. outputs: (k, L, m) · probabilities: (k, m)"""
@@ -142,9 +192,9 @@ def vote(state, params, outputs, probabilities):
     own = np.zeros(state.layers.kinds.shape[0])
     total = share_votes(state, params, own)
     outputs, probabilities, shares = borrowed((outputs, probabilities, own))
-    kinds, soft = state.layers.kinds, params.soft_votes
     for index in range(outputs.shape[0]):
-        combine_votes(kinds, outputs[index], shares, total, soft, probabilities[index])
+        said = probabilities[index]
+        answer(state, outputs[index], shares, total, params.soft_votes, said)
     own[0] = 0.0  # keeps it alive
 
 

@@ -33,10 +33,17 @@ class Layer(Section):
     memory: float = number(0.0, 0.0, 1e12, "rows that it rests on; 0: the adaptive memory")
     memory_share: float = number(1.0, 1e-3, 1.0, "of the adaptive memory")
     label_noise: float = number(0.0, 0.0, 0.9, "share of labels that it expects to be wrong")
-    inputs: Literal["features", "settled", "all"] | tuple[int, ...] = choice(
-        "features", "features; also outputs of settled layers before it, of all, or of these"
+    inputs: Literal["features", "settled", "all", "vote", "both"] | tuple[int, ...] = choice(
+        "features",
+        "gaussian: features; also outputs of settled layers before it, of all, or of "
+        "these; stacked: outputs of all layers below, their vote, or both",
     )
     single_rule: bool = choice(False, "a gaussian layer that never has a second rule")
+    trees: int = number(20, 1, 10**4, "trees that a boosted layer grows in a step")
+    max_trees: int = number(400, 1, 10**5, "trees of a boosted layer, of which the oldest go")
+    rate: float = number(0.1, 1e-3, 1.0, "share of what is left that a tree takes on")
+    tree_memory: float = number(0.95, 0.0, 1.0, "share of a tree kept per step")
+    ridge: float = number(5.0, 1e-6, 1e9, "pull of a stacked layer towards its first weights")
 
     def __post_init__(self) -> None:
         if isinstance(self.inputs, list) and all(isinstance(each, int) for each in self.inputs):
@@ -58,7 +65,7 @@ class Layer(Section):
             raise InputError(f"memory must be 0 or at least 2 rows, not {self.memory:g}")
 
 
-DEFAULT_LAYERS = (
+SWIFT_LAYERS = (
     Layer("line", name="quick line", memory=300.0),
     Layer("line", name="brisk line", memory_share=0.25, label_noise=0.1),
     Layer("line", name="steady line", label_noise=0.1),
@@ -67,7 +74,28 @@ DEFAULT_LAYERS = (
     Layer("boxes"),
     Layer("clouds"),
 )
-"""The layers of the default: rivals from simple to complex, from a short memory to a long one."""
+"""The layers of `swift` and the default: from simple to complex, of short and long memory."""
+
+DEEP_LAYERS = (
+    *SWIFT_LAYERS,
+    Layer("line", name="endless line", memory=1e12),
+    Layer("prior"),
+    Layer("boosted", name="long trees", memory=5000.0, trees=10, max_trees=200, rate=0.2),
+    Layer(
+        "boosted",
+        name="short trees",
+        memory=1500.0,
+        trees=6,
+        max_trees=60,
+        rate=0.3,
+        tree_memory=0.8,
+    ),
+    Layer("neighbours"),
+    Layer("stacked", name="calibration", inputs="vote", ridge=20.0),
+    Layer("stacked", name="stack", inputs="all", ridge=5.0),
+    Layer("stacked", name="correction", inputs="both", ridge=50.0),
+)
+"""The layers of `deep`: those of `swift`, some fitted to a window, and a stack on top."""
 
 # ---- mechanisms
 
@@ -206,6 +234,28 @@ class FeatureMask(Section):
     memory: float = number(0.95, 0.0, 1.0, "share of the statistics kept per chunk")
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Resting(Section):
+    """Dear layers that are not worth their cost rest, and show themselves now and then.
+
+    With stacked layers it is their answers that must be better for it (`worth`); without, it must
+    have a `share` of the vote.
+    """
+
+    worth: float = number(1e-3, 0.0, 1e3, "log-loss that the answers must gain by a layer")
+    worth_rows: float = number(2000.0, 1.0, 1e9, "rows over which that is measured")
+    trial_rows: int = number(1500, 1, 10**9, "labelled rows before a layer may rest")
+    share: float = number(1e-3, 0.0, 1.0, "of the vote, below which a layer rests")
+    grace_rows: int = number(10000, 0, 10**9, "rows scored after a drift before it may rest")
+    steps: int = number(
+        4, 1, 10**6, "structural steps that it rests; below a stack doubled each time"
+    )
+    max_steps: int = number(64, 1, 10**6, "steps that it rests at most")
+
+
+DEAR_KINDS = ("clouds", "boosted", "neighbours")
+"""Kinds of layers that may rest: those whose cost grows with what they have learned."""
+
 # ---- all of it
 
 _AUTO: Any = type("_Auto", (), {"__repr__": lambda self: "as the layers need it"})()
@@ -220,11 +270,12 @@ SECTIONS: dict[str, tuple[type[Section], ...]] = {
     "drift": (Drift,),
     "growing": (KeepLayers, AddLayers),
     "merging": (ByDisagreement, ByCompression),
+    "resting": (Resting,),
     "feature_mask": (FeatureMask,),
 }
 """Sections by name, with the class of every form."""
 
-NEEDED_BY = {name: kinds for name, (_, kinds, _) in _OF_KINDS.items()}
+NEEDED_BY = {name: kinds for name, (_, kinds, _) in _OF_KINDS.items()} | {"resting": DEAR_KINDS}
 """Kinds of layers that a section belongs to."""
 
 _ESSENTIAL = tuple(name for name, (_, _, is_essential) in _OF_KINDS.items() if is_essential)
@@ -255,7 +306,7 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
     devfnn.errors.InputError: step must be between 0 and 1, not 2.0
     """
 
-    layers: tuple[Layer, ...] = DEFAULT_LAYERS
+    layers: tuple[Layer, ...] = SWIFT_LAYERS
     training: Literal["leader", "configured", "all"] = choice(
         "configured", "layers that learn: the one that leads; these and the configured; all"
     )
@@ -272,6 +323,7 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
     growing: KeepLayers | AddLayers | None = KeepLayers()
     merging: ByDisagreement | ByCompression | None = ByDisagreement()
     feature_mask: FeatureMask | None = None
+    resting: Resting | None = _AUTO
 
     if TYPE_CHECKING:
 
@@ -352,7 +404,8 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
         whole = {name: _as_section(name, whole[name]) for name in whole if name not in gone}
         if gone or "layers" in whole:
             layers = whole.get("layers", self.layers)
-            whole["layers"] = tuple(layer for layer in layers if layer.kind not in gone)
+            kinds_gone = {kind for name in gone for kind in NEEDED_BY[name]}
+            whole["layers"] = tuple(layer for layer in layers if layer.kind not in kinds_gone)
             kinds = {layer.kind for layer in whole["layers"]}
             come_or_go = (n for n, by in NEEDED_BY.items() if self.has(*by) == kinds.isdisjoint(by))
             whole = dict.fromkeys(come_or_go, _AUTO) | whole
@@ -395,10 +448,14 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
     # ---- plain data
 
     def to_dict(self) -> dict[str, Any]:
-        """All parameters as plain data; a mechanism of several forms says which one it has."""
+        """All parameters as plain data; a mechanism of several forms says which one it has.
+
+        Sections of kinds of layers that the network does not have are left out.
+        """
         return {
             field.name: plain_value(field, getattr(self, field.name))
             for field in dataclasses.fields(self)
+            if field.name not in NEEDED_BY or self.has(*NEEDED_BY[field.name])
         }
 
     def changes(self, start: "Config | None" = None) -> dict[str, Any]:
@@ -410,7 +467,7 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
         found: dict[str, Any] = {}
         before = (start or Config()).to_dict()
         for name, value in self.to_dict().items():
-            usual = before[name]
+            usual = before.get(name)
             if isinstance(value, dict) and usual and value.get("form") == usual.get("form"):
                 changed = [key for key in value if value[key] != usual[key]]
                 found |= {f"{name}__{key}": value[key] for key in changed}
@@ -484,9 +541,20 @@ def _check_together(config: Config) -> None:
         "ByCompression compares layers that never rest; set resting=None": is_uneven,
         'only gaussian layers choose rows; use Labels(choice="vote")': is_own and has_others,
         'gaussian layers choose rows; use Labels(choice="layer"), or "all"': is_alone,
-        "a network has at most one layer of boxes": kinds.count("boxes") > 1,
-        "a network has at most one layer of clouds": kinds.count("clouds") > 1,
+        "stacked layers come last, above others": "stacked" in kinds
+        and kinds.index("stacked") not in range(1, count - kinds.count("stacked") + 1),
+        "stacked layers need voting=ByAccuracy()": "stacked" in kinds and not scores,
+        "stacked layers do not stand on gaussian ones, which stack themselves": stacks
+        and "stacked" in kinds,
     }
+    for kind in ("boxes", "clouds", "prior", "neighbours"):
+        problems[f"a network has at most one layer of {kind}"] = kinds.count(kind) > 1
+    for layer in config.layers:
+        above = (
+            ("vote", "all", "both") if layer.kind == "stacked" else ("features", "settled", "all")
+        )
+        message = f"inputs of a layer of {layer.kind} must be one of {', '.join(above)}"
+        problems[message] = isinstance(layer.inputs, str) and layer.inputs not in above
     for place, layer in enumerate(config.layers):
         message = f"inputs of layer {place} must be numbers of layers before it"
         known, own = range(place), layer.inputs if isinstance(layer.inputs, tuple) else ()
@@ -518,6 +586,13 @@ def idle_parameters(config: Config) -> dict[str, str]:
         (drift and not drift.repeats, "drift__repeats", "voting", "rows_per_weight"),
         (labels.choice == "vote" and labels.budget < 1.0, "labels__budget", "labels", "certainty"),
         (is_still, "gaussian__tuning", "gaussian", "coverage"),
+        (config.has("stacked"), "list of layers", "resting", "share grace_rows"),
+        (
+            not config.has("stacked"),
+            "list of layers",
+            "resting",
+            "worth worth_rows trial_rows max_steps",
+        ),
     ]
     for name in SECTIONS:
         section = getattr(config, name)

@@ -12,7 +12,7 @@ import numpy as np
 from devfnn import formatting
 from devfnn.arrays import Floats
 from devfnn.events import Event, LayerDropped, LayersMerged, RulePruned
-from devfnn.kernels.state import GAUSSIAN, NO_LAYER
+from devfnn.kernels.state import GAUSSIAN, NO_LAYER, STACKED
 from devfnn.model import lags
 from devfnn.model.explanation import (
     CONSTANT,
@@ -25,7 +25,7 @@ from devfnn.model.explanation import (
     LayerReasons,
     Said,
 )
-from devfnn.model.layers import gaussian
+from devfnn.model.layers import gaussian, stacked
 from devfnn.model.network import Network
 from devfnn.model.rules import Rule
 from devfnn.model.units import Units
@@ -43,7 +43,7 @@ MOST_MERGERS = 10
 
 
 class Standing(NamedTuple):
-    """A layer and its place in the vote."""
+    """A layer and how much it counts in the answer."""
 
     layer: int
     name: str
@@ -53,10 +53,10 @@ class Standing(NamedTuple):
 
 def standings_of(network: Network) -> list[Standing]:
     """All layers, in the order of their numbers."""
-    shares, kinds = network.shares, network.state.layers.kinds
+    kinds = network.state.layers.kinds
     return [
-        Standing(layer, _name_of(network, layer), _state_of(network, layer, share), share)
-        for layer, share in enumerate((shares / shares.sum()).tolist())
+        Standing(layer, _name_of(network, layer), _state_of(network, layer, say), say)
+        for layer, say in enumerate(network.says.tolist())
         if kinds[layer] != NO_LAYER
     ]
 
@@ -122,17 +122,22 @@ def explanation_of(
 ) -> Explanation:
     """Explain the prediction for the only row of X."""
     units, probabilities, layers = _units_of(network, labels, names), np.zeros(len(labels)), []
-    said = _said_by_all(network, network.inputs_of(X)[0])
+    said, kinds = _said_by_all(network, network.inputs_of(X)[0]), network.state.layers.kinds
+    has_stack = network.config.has("stacked")
     for layer, name, state, share in standings_of(network):
-        own = said.get(layer) or _silence(network, layer)
-        probabilities += share * own.votes
+        own, is_stacked = said.get(layer) or _silence(network, layer), kinds[layer] == STACKED
+        if is_stacked == has_stack:
+            probabilities += share * own.votes
         layers.append(
             LayerReasons(
                 layer=layer,
                 kind=name,
                 state=state,
                 voting_weight=share,
-                inputs=tuple(units.input_names(own.contributions.shape[0])),
+                inputs=stacked.input_names(network.config)
+                if is_stacked
+                else tuple(units.input_names(own.contributions.shape[0])),
+                is_stacked=bool(is_stacked),
                 output=own.bias + own.contributions.sum(axis=0),
                 **own._asdict(),
             )
@@ -157,6 +162,10 @@ def _said_by_all(network: Network, row: Floats) -> dict[int, Said]:
     inputs = np.concatenate([row, np.full(network.sizes.layers * m, np.nan)])
     for layer in network.live_layers:
         reasons = network.module_of(layer).reasons_of
+        if network.state.layers.kinds[layer] == STACKED:
+            heard = stacked.heard_of(said, network.shares, network.config)
+            said[layer], _ = reasons(network.state, layer, row, heard, network.config)
+            continue
         said[layer], raw = reasons(network.state, layer, row, inputs, network.config)
         start = row.size + layer * m
         inputs[start : start + m] = np.clip(raw, 0.0, 1.0)
@@ -337,8 +346,10 @@ def layers_of(network: Network, rules: Sequence[Rule]) -> list[dict[str, Any]]:
 
 def _n_stacked(network: Network, layer: int) -> int:
     """Inputs in use that come from other layers."""
+    if network.state.layers.kinds[layer] == STACKED:
+        return int(network.module_of(layer).counts_of(network.state, layer)[1])
     own = network.state.gaussians
     if own is None or network.state.layers.kinds[layer] != GAUSSIAN:
         return 0
-    stacked = own.input_mask[layer, network.n_features : int(own.n_inputs[layer, 0])]
-    return int(np.count_nonzero(stacked))
+    others = own.input_mask[layer, network.n_features : int(own.n_inputs[layer, 0])]
+    return int(np.count_nonzero(others))

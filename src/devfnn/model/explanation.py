@@ -74,7 +74,7 @@ class LayerReasons:
     state: str
     """votes; waits, with next to no vote; rests or merged: it says nothing."""
     voting_weight: float
-    """Its share of the vote."""
+    """Its share of the vote. Below a stack, how much its log odds count in the answer."""
     fired: tuple[FiredRule, ...]
     """The rules that fired, the strongest first."""
     output_is: str
@@ -91,6 +91,8 @@ class LayerReasons:
     """Class probabilities, (m,); zeros if it does not predict."""
     votes: Floats
     """What it puts into the vote: its probabilities, or 1 for one class in a hard vote."""
+    is_stacked: bool = False
+    """Whether its inputs are what other layers say; such layers give the answer."""
 
     def against_the_others(self, place: int) -> Floats:
         """What each input adds to a class, less the mean of what it adds to the others."""
@@ -138,6 +140,8 @@ class Explanation:
         place = self.place_of(label)
         total: dict[str, float] = {}
         for layer in self.layers:
+            if layer.is_stacked:  # it makes of what the others say
+                continue
             speaks = layer.voting_weight * layer.against_the_others(place)
             for name, value in zip(layer.inputs, speaks.tolist(), strict=True):
                 total[name] = total.get(name, 0.0) + value
@@ -146,7 +150,8 @@ class Explanation:
     def usually(self, label: Hashable | None = None) -> float:
         """What speaks for a class in a usual row, as `contributions` do in this one."""
         place = self.place_of(label)
-        return math.fsum(layer.voting_weight * layer.usually(place) for layer in self.layers)
+        below = (layer for layer in self.layers if not layer.is_stacked)
+        return math.fsum(layer.voting_weight * layer.usually(place) for layer in below)
 
     def place_of(self, label: Hashable | None = None) -> int:
         """The column of a class; None: of the predicted one."""
@@ -207,7 +212,8 @@ def _layer_line(layer: LayerReasons, place: int, most: int) -> str:
     shown = [rule for rule in layer.fired[:MOST_FIRED] if rule.strength >= LEAST_SHOWN]
     rules = ", ".join(f"rule {r.rule} {formatting.percent(r.strength, 0)}" for r in shown)
     vote = formatting.percent(layer.voting_weight, 0)
-    return f"{named} has {vote} of the vote, says {share}; {rules or 'no rule fires'}; {spoken}"
+    of = "answer" if layer.is_stacked else "vote"
+    return f"{named} has {vote} of the {of}, says {share}; {rules or 'no rule fires'}; {spoken}"
 
 
 def _spoken(usually: float, ranked: dict[str, float], most: int) -> str:

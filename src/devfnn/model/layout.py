@@ -36,16 +36,14 @@ class Field(NamedTuple):
     fill: float | int | bool  # what an empty one holds; says by its type which numbers these are
     low: float | None = None  # the least value; None: 0 for whole numbers, else any
     high: float | None = None  # the largest value; None: any
-    is_single: bool = False  # single precision: for sums that are only compared with a limit
+    stored: str = ""  # type in fewer bytes than usual: f4, i4, u1
     unbounded: bool = False  # whether infinity is a value
     gaps: bool = False  # whether NaN is a value, in rows of models that know missing ones
 
     @property
     def dtype(self) -> "np.dtype[Any]":
         """Type of the numbers."""
-        if self.is_single:
-            return np.dtype(np.float32)
-        return np.asarray(self.fill).dtype
+        return np.dtype(self.stored) if self.stored else np.asarray(self.fill).dtype
 
     def shape(self, lengths: Mapping[str, int]) -> tuple[int, ...]:
         """Shape for these lengths of axes."""

@@ -195,6 +195,25 @@ class Network:
         return shares
 
     @property
+    def says(self) -> Floats:
+        """How much layers count in the answer; 0 for idle ones.
+
+        Without a stack, shares of the vote. Of stacked layers, their shares of the answer; of a
+        layer below, what its log odds count in theirs, by itself and by way of the vote.
+        """
+        shares, stacked = self.shares, self.state.stacked
+        says: Floats = shares / shares.sum()
+        if stacked is None or not len(stacked.weights):
+            return says
+        first = self.params.stacked.first  # type: ignore[union-attr]
+        top = slice(first, first + len(stacked.weights))
+        trusts = shares[top] @ stacked.weights
+        says = trusts[-1] * shares
+        says[:first] += trusts[:-1] * (shares[:first] > 0.0)
+        says[top] = shares[top]
+        return says
+
+    @property
     def voting_weights(self) -> Floats:
         """Voting weight of every layer; 0 for merged and resting ones."""
         weights: Floats = self.shares[self.state.layers.kinds != constants.NO_LAYER]
@@ -301,6 +320,7 @@ class Network:
         self.said = None
         self.n_rows += n_rows
         self.n_chunks += 1
+        self._refit(n_rows)
         if not self.structure_first:
             events += self._change_structure(self._taken_gathered(), batch.draws, names).events
         return events
@@ -546,6 +566,7 @@ class Network:
     def close_step(self, names: list[str]) -> list[Event]:
         """The structural step on the rows since the last one."""
         since, self.said = self._taken_gathered(), None
+        self._refit(self.config.chunk_rows)
         self.state.progress.n_open[0], rows = 0, since.rows
         draws = exploration_draws(self.config.seed + 2, self.n_rows, len(rows))
         events = self._change_structure(since, draws, names).events
@@ -577,6 +598,13 @@ class Network:
         before, counts[constants.REPORTED_CLOUDS] = int(counts[constants.REPORTED_CLOUDS]), after
         layer = int(np.argmax(self.state.layers.kinds == constants.CLOUDS))
         return [CloudsChanged(self.n_rows, layer, before, after)] if after != before else []
+
+    def _refit(self, n_new: int) -> None:
+        """Fit the layers that rest on the window to it anew."""
+        from devfnn.kernels import network as kernels
+
+        if self.config.window is not None:
+            kernels.refit(*self.held(), n_new)
 
     def _taken_gathered(self) -> Gathered:
         """What was gathered since the last structural step; gathering starts anew."""

@@ -43,5 +43,14 @@ def _event(network: "Network", line: int, buffer: EventBuffer, names: list[str])
         return events.LayerDropped(
             at, layer, "went longest without being the best", numbers[0], limit, -1
         )
+    return _event_of_layer(at, kind, layer, first, numbers)
+
+
+def _event_of_layer(at: int, kind: int, layer: int, first: int, numbers: list[float]) -> Event:
+    """Of rules that are born or recalled, and layers that rest or are on trial."""
+    if kind == constants.RESTED_EVENT:
+        return events.LayerRested(at, layer, first, *numbers[:2])
+    if kind == constants.WOKEN_EVENT:
+        return events.LayerOnTrial(at, layer)
     made = events.RuleBorn if kind == constants.RULE_BORN_EVENT else events.RuleRecalled
     return made(at, layer, first, *numbers)

@@ -61,6 +61,8 @@ class Rule:
     slopes: Floats | None = None
     """What each input adds to the logit of each class (to its score, with least squares) from the
     lower to the upper end of its range, (n_inputs, m); None for clouds, which have no slopes."""
+    trusts: Floats | None = None
+    """Of a stacked layer: the weight of what each input says, (n_inputs,)."""
 
     @property
     def spreads(self) -> Floats:
@@ -128,6 +130,8 @@ class Rule:
 
     def _conditions(self, most: int | None, terms: bool) -> list[str]:
         """The condition, with at most so many inputs named."""
+        if self.trusts is not None:
+            return []
         parts = [self._condition(place, terms) for place in range(len(self.inputs))]
         named = [place for place, part in enumerate(parts) if part]
         n_more = 0 if most is None else max(len(named) - most, 0)
@@ -162,6 +166,9 @@ class Rule:
         return f"{self.inputs[place]} ≤ {above}" if math.isfinite(high) else ""
 
     def _conclusion(self) -> str:
+        if self.trusts is not None:
+            pairs = zip(self.trusts.tolist(), self.inputs, strict=True)
+            return "the log odds are " + " + ".join(f"{w:.2f} x {name}" for w, name in pairs)
         ordered = sorted(self.probabilities.items(), key=lambda item: -item[1])
         said = [(formatting.named(label), share) for label, share in ordered[:MOST_CLASSES]]
         if rest := ordered[MOST_CLASSES:]:
@@ -187,7 +194,7 @@ class Rule:
         shapes = {"center": (n,), "covariance": (n, n), "ranges": (n, 2), "bounds": (n, 2)}
         own: dict[str, Any] = {
             name: np.array(data[name], np.float64).reshape(shape)
-            for name, shape in (shapes | {"slopes": (n, len(pairs))}).items()
+            for name, shape in (shapes | {"slopes": (n, len(pairs)), "trusts": (n,)}).items()
             if data.get(name) is not None
         }
         if "bounds" in own:  # None was read as NaN

@@ -7,10 +7,29 @@ from typing import Any
 import numpy as np
 
 from devfnn.kernels import state as constants
-from devfnn.kernels.state import GaussianWork, Layers, Params, Progress, State, Work
+from devfnn.kernels.state import (
+    BoostedWork,
+    GaussianWork,
+    Layers,
+    NeighbourWork,
+    Params,
+    Progress,
+    StackedWork,
+    State,
+    Work,
+)
 from devfnn.model import label_budget
-from devfnn.model.config import ByAccuracy, ByLikelihood, ByReward, Config, KeepLayers, Weighted
-from devfnn.model.layers import KIND_MODULES, KINDS, clouds, gaussian, pool
+from devfnn.model.config import (
+    DEAR_KINDS,
+    ByAccuracy,
+    ByLikelihood,
+    ByReward,
+    Config,
+    KeepLayers,
+    Resting,
+    Weighted,
+)
+from devfnn.model.layers import KIND_MODULES, KINDS, gaussian, kinds_served, pool
 from devfnn.model.layout import Field, carry_over, make, n_contrasts, numbers_for
 
 LAYERS_LAYOUT = {
@@ -21,6 +40,9 @@ LAYERS_LAYOUT = {
     "decays": Field("W", 1.0, 0.0, 1.0),
     "is_merged": Field("L", False),
     "rests": Field("L", 0),
+    "naps": Field("Z", 0),
+    "worths": Field("Z", 0.0),
+    "watched": Field("Z", 0),
     "last_wins": Field("L", 0),
     "disagreements": Field("A A", 0.0, 0.0, 1.0),
     "compared": Field("A A", 0.0, 0.0),
@@ -62,6 +84,7 @@ class Sizes:
             "L": self.layers,
             "A": 0 if is_weighted else self.layers,
             "W": self.layers if is_weighted else 0,
+            "Z": self.layers if config.resting is not None and config.has("stacked") else 0,
             "n": self.features,
             "m": self.classes,
             "Q": n_contrasts(self.classes),
@@ -82,14 +105,16 @@ def first_sizes(n_features: int, n_classes: int, config: Config) -> Sizes:
 
 def modules_of(config: Config) -> list[Any]:
     """The modules of the kinds of layers that a network has."""
-    return [module for module in KIND_MODULES if config.has(*module.KINDS)]
+    return [module for module in KIND_MODULES if config.has(*kinds_served(module))]
 
 
 def compiled_modules(config: Config) -> list[Any]:
-    """Those that kernels are compiled for: networks without clouds use the ones with clouds."""
-    beside_rules = clouds if config.has(*pool.KINDS) else None
+    """Those that kernels are compiled for: networks with lines, curves or boxes share them all."""
+    beside_rules = set() if not config.has(*pool.KINDS) else {*KINDS} - {"gaussian"}
     return [
-        module for module in KIND_MODULES if config.has(*module.KINDS) or module is beside_rules
+        module
+        for module in KIND_MODULES
+        if config.has(*kinds_served(module)) or beside_rules.intersection(kinds_served(module))
     ]
 
 
@@ -144,13 +169,52 @@ GAUSSIAN_WORK_LAYOUT = {
 }
 
 
+BOOSTED_WORK_LAYOUT = {
+    "columns": Field("V", 0, stored="i4"),
+    "nodes": Field("V", 0, stored="u1"),
+    "slopes": Field("V 2", 0.0, stored="f4"),
+    "said": Field("V m", 0.0, stored="f4"),
+    "features": Field("b", 0),
+    "contrast": Field("m", 0.0),
+    "bins": Field(f"E {constants.N_EDGES + 2} 2", 0.0, stored="f4"),
+    "best": Field("E 4", 0.0),
+    "cuts": Field("E 3", 0),
+    "sums": Field("E m 2", 0.0),
+    "values": Field("256", 0.0, stored="f4"),
+    "row": Field("b", 0.0, stored="f4"),
+}
+
+NEIGHBOUR_WORK_LAYOUT = {
+    "distances": Field("V", 0.0, stored="f4"),
+    "lows": Field("V", 0.0, stored="f4"),
+    "nearest": Field("k", 0),
+    "means": Field("m", 0.0),
+    "weights": Field("m", 0.0),
+}
+
+STACKED_WORK_LAYOUT = {
+    "heard": Field("I m", 0.0),
+    "vote": Field("m", 0.0),
+    "asked": Field("I", 0.0),
+    "logits": Field("m", 0.0),
+    "losses": Field("I", 0.0),
+    "found": Field("I", 0.0),
+}
+
+
 @functools.lru_cache(maxsize=256)
 def work_for(lengths: tuple[tuple[str, int], ...], thread: int) -> Work:
     """Working memory of kernels, for lengths of the axes."""
     size = dict(lengths)
     size["i+m"] = size["i"] + size["m"]
     own = GaussianWork(**make(GAUSSIAN_WORK_LAYOUT, size)) if size["G"] else None
-    return Work(**make(WORK_LAYOUT, size), gaussian=own)
+    return Work(
+        **make(WORK_LAYOUT, size),
+        gaussian=own,
+        boosted=BoostedWork(**make(BOOSTED_WORK_LAYOUT, size)),
+        neighbours=NeighbourWork(**make(NEIGHBOUR_WORK_LAYOUT, size)),
+        stacked=StackedWork(**make(STACKED_WORK_LAYOUT, size)),
+    )
 
 
 # ---- larger arrays
@@ -163,7 +227,7 @@ def resized_state(state: State, old: Sizes, new: Sizes, config: Config) -> State
     blocks = np.r_[: 1 + n, 1 + new.features : 1 + new.features + n]  # 1, T1 of all, T2 of all
     rows, columns = np.tril_indices(blocks.size)
     halves = blocks[rows] * (blocks[rows] + 1) // 2 + blocks[columns]
-    places = {"p": blocks, "h": halves}
+    places = {"p": blocks, "h": halves}  # others keep their place
     if state.gaussians is not None and fresh.gaussians is not None:
         inputs = gaussian.moved_inputs(state.gaussians, fresh.gaussians)
         pairs = np.stack([2 * inputs + 1, 2 * inputs + 2], axis=1)
@@ -189,10 +253,12 @@ def kernel_params(config: Config, n_inputs: int) -> Params:
     accuracy = config.voting if isinstance(config.voting, ByAccuracy) else ByAccuracy()
     likelihood = config.voting if isinstance(config.voting, ByLikelihood) else ByLikelihood()
     reward = config.voting if isinstance(config.voting, ByReward) else ByReward()
-    own: dict[str, Any] = {module.PARAMS: None for module in KIND_MODULES}
-    for module in compiled_modules(config):
-        own[module.PARAMS] = module.params(config, n_inputs)
-    rules = own["pool"]
+    modules = [module for module in KIND_MODULES if module.PARAMS]
+    own: dict[str, Any] = {module.PARAMS: None for module in modules}
+    for module in modules:
+        if module in compiled_modules(config):
+            own[module.PARAMS] = module.params(config, n_inputs)
+    rules, resting, rests = own["pool"], config.resting or Resting(), config.resting is not None
     drift_test = constants.NO_DRIFT_TEST
     if config.drift is not None and growing is not None:
         drift_test = (
@@ -234,6 +300,14 @@ def kernel_params(config: Config, n_inputs: int) -> Params:
         drift_significance=float(config.drift.significance) if config.drift is not None else 0.5,
         drift_every=int(config.drift.every) if config.drift is not None else 1,
         weighs_repeats=bool(rules is not None and (config.drift is None or config.drift.repeats)),
+        is_dear=np.array([layer.kind in DEAR_KINDS and rests for layer in config.layers]),
+        rest_share=float(resting.share),
+        rest_steps=int(resting.steps),
+        most_rest_steps=int(resting.max_steps),
+        grace_rows=int(resting.grace_rows),
+        least_worth=float(resting.worth),
+        worth_rows=float(resting.worth_rows),
+        trial_rows=int(resting.trial_rows),
         keeps_layers=isinstance(growing, KeepLayers) and growing.max_kept > 0,
         **own,
     )

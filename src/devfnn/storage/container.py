@@ -25,6 +25,8 @@ DTYPES: dict[str, "np.dtype[Any]"] = {
     "F64": np.dtype("<f8"),
     "F32": np.dtype("<f4"),
     "I64": np.dtype("<i8"),
+    "I32": np.dtype("<i4"),
+    "U8": np.dtype("u1"),
     "BOOL": np.dtype("bool"),
 }
 """The tensor types that a model has, by their safetensors names."""

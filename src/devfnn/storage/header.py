@@ -29,7 +29,7 @@ from devfnn.storage.layout import (
     sizes_of,
 )
 
-FORMAT = 4
+FORMAT = 5
 """Rises with every change of what a file holds; files of other formats are refused."""
 
 READERS = {3: "devfnn 0.1.0"}

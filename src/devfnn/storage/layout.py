@@ -18,7 +18,7 @@ import numpy as np
 from devfnn.arrays import Ints
 from devfnn.errors import StorageError
 from devfnn.kernels import state as kernel
-from devfnn.model.config import AddLayers, ByCompression, Config, KeepLayers
+from devfnn.model.config import DEAR_KINDS, AddLayers, ByCompression, Config, KeepLayers
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.layers import KINDS
 from devfnn.model.layout import LARGEST_COUNT, Field
@@ -131,8 +131,9 @@ def unused_fields(config: Config) -> frozenset[str]:
         unused |= {f"layers/{name}" for name in names}
     if config.merging is None or config.merging.form != "compression":
         unused.add("layers/is_merged")
-    if not config.has("clouds"):
-        unused.add("layers/rests")
+    of_rest = ["rests"] * (config.resting is None)
+    of_rest += ["naps", "worths", "watched"] * (not config.has("stacked") or bool(of_rest))
+    unused |= {f"layers/{name}" for name in of_rest}
     lasting = [config.layers[place].kind for place in config.lasting]
     if len(set(lasting)) == len(lasting) or config.growing is None:
         unused.add("layers/origins")  # a kept layer can be a copy of one only
@@ -302,7 +303,7 @@ def _check_values(name: str, array: Array, field: Field, may_lack: bool) -> None
             legal = np.abs(array) <= LARGEST
             legal |= np.isnan(array) if may_lack else False
         require(bool(legal.all()), f"{name} holds NaN or infinity")
-    whole = array.dtype.kind == "i"
+    whole = array.dtype.kind in "iu"
     low = field.low if field.low is not None else (0 if whole else -np.inf)
     high = field.high if field.high is not None else (LARGEST_COUNT if whole else np.inf)
     outside = (array < low) | (array > high)  # NaN, where it is legal, is in no range
@@ -348,7 +349,7 @@ def _problems_of_layers(network: Network) -> Iterator[tuple[Any, str]]:
     yield not layers.is_merged.all(), "every layer is merged; one must be left"
     if config.voting.form != "accuracy":
         yield (layers.voting_weights > 0.0).all(), "layers/voting_weights holds 0"
-    may_rest = layers.kinds == kernel.CLOUDS
+    may_rest = np.isin(layers.kinds, [KINDS[kind] for kind in DEAR_KINDS])
     yield not layers.rests[~may_rest].any(), "layers/rests lets a layer rest that never does"
 
 

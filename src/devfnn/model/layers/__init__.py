@@ -13,11 +13,19 @@ _FOUND = [
     importlib.import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__)
 ]
 
-KIND_MODULES: tuple[Any, ...] = tuple(sorted(_FOUND, key=lambda module: min(module.KINDS.values())))
+KIND_MODULES: tuple[Any, ...] = tuple(
+    sorted(_FOUND, key=lambda module: min(module.KINDS.values(), default=-1))
+)
 """The modules, in the order of the numbers of their kinds; each has one, or several that share
-arrays."""
+arrays, or none if other kinds share its arrays (SERVES)."""
 
 KINDS: dict[str, int] = {
     name: kind for module in KIND_MODULES for name, kind in module.KINDS.items()
 }
 """Numbers of all kinds by name."""
+
+
+def kinds_served(module: Any) -> tuple[str, ...]:
+    """The kinds of layers that need the arrays of a module."""
+    kinds: tuple[str, ...] = getattr(module, "SERVES", tuple(module.KINDS))
+    return kinds

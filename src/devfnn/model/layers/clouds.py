@@ -48,23 +48,9 @@ class Clouds(Section):
     row_mass: float = number(0.025, 1e-6, 1.0, "mass that a row adds")
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Resting(Section):
-    """Clouds without a say sit out, and show now and then what they can do."""
-
-    share: float = number(1e-3, 0.0, 1.0, "of the vote, below which a layer rests")
-    steps: int = number(4, 1, 10**6, "structural steps that it sits out")
-    grace_rows: int = number(10000, 0, 10**9, "rows scored after a drift before it may rest")
-
-
 SECTIONS: dict[str, tuple[type[Section], tuple[str, ...], bool]] = {
     "clouds": (Clouds, ("clouds",), True),
-    "resting": (Resting, ("clouds",), False),
 }
-
-NEVER_RESTS = 2**62
-"""Rows before which nothing rests, if nothing is to rest."""
-
 
 LAYOUT = {
     "centers": Field("n K", 0.0),
@@ -74,6 +60,10 @@ LAYOUT = {
     "heights": Field("K", 0.0),
     "count": Field("1", 0),
 }
+
+
+LEAST_TOLD = 1e-6
+"""Least probability that explanations tell apart from none, where clouds have no doubt."""
 
 
 def lengths(sizes: "Sizes", config: "Config") -> dict[str, int]:
@@ -166,11 +156,23 @@ def reasons_of(
         members = np.flatnonzero(labels == own)
         pulls = softmax(heights[members]) / spreads[members]
         contributions[:, own] = beyond * (centers[:, members] @ pulls - middle * pulls.sum())
+    contributions = _bounded(contributions, doubt / n_classes)
     bias = output - contributions.sum(axis=0)
     order = np.argsort(-densities, kind="stable")[: np.count_nonzero(densities)].tolist()
     fired = tuple(FiredRule(cloud, float(densities[cloud])) for cloud in order)
     shares = softmax(bias + contributions.sum(axis=0))
     return Said(LOG_PROBABILITIES, bias, contributions, fired, shares, shares), shares
+
+
+def _bounded(contributions: Floats, least_share: float) -> Floats:
+    """Contributions that are no larger together than the log odds that clouds can give.
+
+    Of a class far away, densities differ by thousands; its probability is the doubt all the same.
+    """
+    most = -np.log(max(least_share, LEAST_TOLD))
+    totals = np.abs(contributions).sum(axis=0)
+    bounded: Floats = contributions * np.minimum(1.0, most / np.maximum(totals, 1e-300))
+    return bounded
 
 
 def problems_of(state: State, config: "Config") -> Iterator[tuple[Any, str]]:
@@ -185,13 +187,10 @@ def problems_of(state: State, config: "Config") -> Iterator[tuple[Any, str]]:
 
 def params(config: "Config", n_inputs: int) -> CloudParams:
     """What kernels need; of a network without clouds they use nothing."""
-    own, resting = config.clouds or Clouds(), config.resting or Resting()
+    own = config.clouds or Clouds()
     numbers: CloudParams = numbers_for(
         CloudParams,
         (own,),
         memory=float(own.memory) if config.memory or config.rules is None else 1.0,
-        rest_share=float(resting.share),
-        rest_steps=int(resting.steps),
-        grace_rows=int(resting.grace_rows) if config.resting is not None else NEVER_RESTS,
     )
     return numbers
