@@ -9,9 +9,10 @@ from typing import Any, Literal
 import rich.console
 import typer
 
+from devfnn.baselines.registry import MODELS
 from devfnn.cli import inputs, running
 from devfnn.cli.errors import Wrap, between_chunks, interrupted
-from devfnn.cli.option_parsing import parse_parameters
+from devfnn.cli.option_parsing import parse_class_weights, parse_parameters
 from devfnn.cli.output import File, Output, check_replaceable, command, file_option, text_file
 from devfnn.display.live import watched
 from devfnn.display.results import drift_table, result_table
@@ -20,6 +21,7 @@ from devfnn.errors import DataError, InputError, NotLearnedError
 from devfnn.experiments import Checkpoint, Run, RunSettings, resume
 from devfnn.experiments.checkpoint import check_can_be_stored
 from devfnn.formatting import detection_line
+from devfnn.model.config import Config
 from devfnn.types import Chunk
 
 Preset = Literal["default", "stacked", "static", "paper", "paper_static", "paper_masked"]
@@ -47,6 +49,11 @@ def run(
     changes: list[str] = typer.Option(
         [], "--set", metavar="NAME=VALUE", help="Set a parameter; may be repeated."
     ),
+    class_weights: str | None = typer.Option(
+        None,
+        metavar="WEIGHTS",
+        help="Weights of classes: balanced, or LABEL=WEIGHT,...; for rare classes.",
+    ),
     how: running.RunChoice,
     checkpoint: pathlib.Path | None = file_option("Save the state of the run here."),
     is_resumed: bool = typer.Option(False, "--resume", help="Continue from the checkpoint."),
@@ -67,12 +74,13 @@ def run(
             stream=stream,
             model=model,
             preset=preset,
-            changes=parse_parameters(changes, model),
+            changes=_changes(changes, class_weights, model),
             scaling=how.scaling,
             procedure=how.procedure(),
         )
         with between_chunks() as wrap:
             ongoing = _opened(settings, wrap, output.progress)
+            _check_weighted(ongoing)
             if save is not None or checkpoint is not None:
                 check_can_be_stored(ongoing)
             seconds_ready = running.compile_kernels(settings.config(), output.progress)
@@ -104,6 +112,16 @@ def run(
         raise interrupted()
 
 
+def _changes(texts: list[str], class_weights: str | None, model: str) -> dict[str, Any]:
+    """Parameters that are set, weights of classes among them."""
+    found = parse_parameters(texts, model)
+    if class_weights is not None:
+        if model in MODELS and not MODELS[model].takes_config:
+            raise InputError(f"{model} has no class weights; they are for DEVFNN and its parts")
+        found["class_weights"] = parse_class_weights(class_weights)
+    return found
+
+
 def _check_files(save: File, checkpoint: File, is_resumed: bool) -> None:
     """Refuse what cannot be written in the end, or would be lost."""
     for path in (save, checkpoint):
@@ -132,6 +150,15 @@ def _opened(settings: RunSettings, wrap: Wrap, console: rich.console.Console) ->
     with inputs.opening(settings.stream, console) as progress:
         ongoing = Run(settings, progress=progress, watch=watch)
     return ongoing
+
+
+def _check_weighted(ongoing: Run) -> None:
+    """Refuse weights of classes that the stream is known not to have."""
+    stream, config = ongoing.stream, getattr(ongoing.model, "config", None)
+    for label in config.weight_of if isinstance(config, Config) else ():
+        if stream.classes and label not in stream.classes:
+            there_are = ", ".join(map(str, stream.class_names or stream.classes))
+            raise InputError(f"no class is called {label!r}; there are {there_are}")
 
 
 def _finished(ongoing: Run, checkpoint: pathlib.Path | None, console: rich.console.Console) -> bool:

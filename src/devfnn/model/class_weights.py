@@ -7,8 +7,6 @@ counts, since the first row of a class says little about how rare it is. All cou
 time to time, so that shares which change are followed.
 """
 
-from typing import Any
-
 import numpy as np
 
 from devfnn.arrays import Floats, Ints
@@ -41,7 +39,7 @@ def weighted(network: Network, rows: Rows, labelled: Ints, labels: Labels) -> Fl
 
 def weights_of(config: Config, labels: Labels) -> Floats:
     """The weight given to every class; 1 for those that none is given for."""
-    given: dict[Any, float] = dict(config.class_weights)  # type: ignore[arg-type]
+    given = config.weight_of
     return np.array([given.get(label, 1.0) for label in labels.classes])
 
 

@@ -318,6 +318,11 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
         """Whether rows are weighted such that all classes weigh the same."""
         return bool(self.class_weights == "balanced")
 
+    @property
+    def weight_of(self) -> dict[Hashable, float]:
+        """Weights of classes by label, as far as they are given; none if they are balanced."""
+        return dict(self.class_weights) if isinstance(self.class_weights, tuple) else {}
+
     def has(self, *kinds: str) -> bool:
         """Whether the network has a layer of one of these kinds from the start."""
         return any(layer.kind in kinds for layer in self.layers)
