@@ -92,7 +92,10 @@ def test_parameters_are_set_on_top_of_a_configuration():
         (DEVFNNClassifier(config=presets.stacked()), DEVFNN(presets.stacked())),
         (DEVFNNClassifier(lags=2), DEVFNN(Config(lags=2))),
         (DEVFNNClassifier(class_weights="balanced"), DEVFNN(Config(class_weights="balanced"))),
-        (clone(DEVFNNClassifier(class_weights={"low": 5})), DEVFNN(Config(class_weights={"low": 5.0}))),
+        (
+            clone(DEVFNNClassifier(class_weights={"low": 5})),
+            DEVFNN(Config(class_weights={"low": 5.0})),
+        ),
         (GClassClassifier(), GClass()),
     ],
     ids=["concepts", "stacked", "lags", "balanced", "weighted", "gclass"],

@@ -15,9 +15,11 @@ from devfnn.cli.errors import Wrap, between_chunks, interrupted
 from devfnn.cli.option_parsing import parse_class_weights, parse_parameters
 from devfnn.cli.output import File, Output, check_replaceable, command, file_option, text_file
 from devfnn.display.live import watched
-from devfnn.display.results import drift_table, result_table
+from devfnn.display.results import class_table, drift_table, result_table
 from devfnn.display.streams import show_bad_rows
+from devfnn.display.tables import literal
 from devfnn.errors import DataError, InputError, NotLearnedError
+from devfnn.evaluation.classes import are_unequal
 from devfnn.experiments import Checkpoint, Run, RunSettings, resume
 from devfnn.experiments.checkpoint import check_can_be_stored
 from devfnn.formatting import detection_line
@@ -201,6 +203,8 @@ def _name(settings: RunSettings) -> str:
 def _show(ongoing: Run, result: dict[str, Any], screen: rich.console.Console) -> None:
     settings, n_rows = ongoing.settings, result["rows"]
     name = f"{_name(settings)}, {n_rows:,} rows, seed {settings.stream.seed}"
+    if are_unequal(result):
+        screen.print(class_table(result))
     screen.print(result_table(result, name + ("" if ongoing.is_complete else ", interrupted")))
     if settings.takes_config:
         screen.print(drift_table(ongoing.results, result["drift_positions"], n_rows))
@@ -216,3 +220,5 @@ def _show(ongoing: Run, result: dict[str, Any], screen: rich.console.Console) ->
         ready = f"{result['seconds_ready']:.1f} s"
         notes.append(f"Compiling or loading the kernels took {ready}, not counted above.")
     screen.print(" ".join(notes))
+    for caution in result["cautions"]:
+        screen.print(literal(caution, "bold"))

@@ -16,6 +16,9 @@ from devfnn.formatting import NO_VALUE, count, percent, size
 MOST_CONCEPTS = 40
 """Lines of the table of drifts."""
 
+MOST_CLASSES = 20
+"""Lines of the table of classes."""
+
 ROOMY = 110
 """Width of a terminal, in letters, from which on details are shown."""
 
@@ -50,6 +53,23 @@ def result_table(result: Mapping[str, Any], name: str) -> rich.table.Table:
     facts["model size"] = size(result["model_bytes"])
     facts["rows per second, predict and learn"] = count(result["rows_per_second"])
     return facts_table(name, facts)
+
+
+def class_table(result: Mapping[str, Any]) -> rich.table.Table:
+    """Precision, recall, F1 and rows of the classes that occurred, the rarest first."""
+    found = [each for each in result["per_class"] if each["support"]]
+    found.sort(key=lambda each: each["support"])
+    lines = [
+        (
+            str(each["name"]),
+            *(percent(each[key]) for key in ("precision", "recall", "f1")),
+            count(each["support"]),
+        )
+        for each in found[:MOST_CLASSES]
+    ]
+    if len(found) > MOST_CLASSES:
+        lines.append((f"{len(found) - MOST_CLASSES:,} more, with more rows", "", "", "", ""))
+    return text_table("Classes", ("class", "precision", "recall", "F1", "rows"), lines)
 
 
 def drift_table(
