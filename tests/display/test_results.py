@@ -246,3 +246,14 @@ def test_of_very_many_classes_the_rarest_are_shown():
     assert "3 more, with more rows" in text
     assert f"class {MOST_CLASSES - 1} " in text
     assert f"class {MOST_CLASSES} " not in text
+
+
+# ---- ranks by other measures
+
+
+def test_what_ranks_are_by_is_said_unless_it_is_accuracy():
+    found = rank({"a": [0.9, 0.8], "b": [0.7, 0.6], "c": [0.5, 0.4]}).to_dict()
+    usual, other = (ranking_lines({"ranking": found, "measure": m}) for m in ("accuracy", "brier"))
+    assert other == ["Ranks are by brier", *usual]
+    (line,) = ranking_lines({"ranking": None, "measure": "log_loss"})
+    assert line.endswith("all runs finished, with log_loss.")

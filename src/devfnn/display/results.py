@@ -8,7 +8,9 @@ import rich.table
 
 from devfnn.display.tables import facts_table, literal, simple_table, text_table
 from devfnn.evaluation import ChunkResult
+from devfnn.evaluation.measures import LOWER_IS_BETTER, SHARES
 from devfnn.evaluation.ranking import Ranking
+from devfnn.evaluation.results import OVER_CHUNKS
 from devfnn.events import DriftFound
 from devfnn.experiments.rendering import Column, Table
 from devfnn.formatting import NO_VALUE, count, percent, size
@@ -95,13 +97,33 @@ def drifts_found(result: ChunkResult) -> list[int]:
 
 def ranking_lines(comparison: Mapping[str, Any]) -> list[str]:
     """The results of the statistical tests, in sentences."""
-    ranking = comparison["ranking"]
+    ranking, measure = comparison["ranking"], comparison.get("measure", "accuracy")
+    is_usual = measure == "accuracy"
     if ranking is None:
-        return ["Ranks need two models or more, on two streams or more, and all runs finished."]
-    lines = Ranking.from_dict(ranking).sentences()
+        with_value = "" if is_usual else f", with {measure}"
+        needed = f"two streams or more, and all runs finished{with_value}"
+        return [f"Ranks need two models or more, on {needed}."]
+    lines = [] if is_usual else [f"Ranks are by {measure}"]
+    lines += Ranking.from_dict(ranking).sentences()
     if ranking["critical_difference"] is None:
         lines.append("Wilcoxon's test of all pairs, p-values corrected by Holm: see the report")
     return lines
+
+
+def measure_title(measure: str) -> str:
+    """What the table of a comparison shows.
+
+    >>> measure_title("accuracy")
+    'Accuracy, mean over chunks and seeds (%)'
+    >>> measure_title("log_loss")
+    'log_loss over all rows, mean over seeds; lower is better'
+    """
+    if measure == "accuracy":
+        return "Accuracy, mean over chunks and seeds (%)"
+    unit = " (%)" if measure in SHARES else ""
+    order = "; lower is better" if measure in LOWER_IS_BETTER else ""
+    where = "mean over chunks" if measure in OVER_CHUNKS else "over all rows"
+    return f"{measure} {where}, mean over seeds{unit}{order}"
 
 
 def results_table(table: Table, width: int = ROOMY) -> rich.table.Table:

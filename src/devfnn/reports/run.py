@@ -10,9 +10,10 @@ from markupsafe import Markup
 from devfnn import figures
 from devfnn.errors import InputError
 from devfnn.evaluation.classes import are_unequal, cautions
+from devfnn.evaluation.measures import SHARES
 from devfnn.evaluation.results import deviation, mean
 from devfnn.figures.rules import features_by_contrast, features_to_draw, rules_of, rules_to_draw
-from devfnn.figures.runs import SHARES, measure_name
+from devfnn.figures.runs import measure_name
 from devfnn.figures.style import new_figure
 from devfnn.formatting import count, detection_line, flat_names, percent, plural, seconds, size
 from devfnn.model.config import SECTIONS, Config
