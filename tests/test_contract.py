@@ -29,6 +29,7 @@ CONFIGS: dict[str, Config] = {
     "unscaled": default(scaling="none"),
     "unscaled stack": stacked(scaling="none"),
     "masked": default(feature_mask={}, labels__choice="all", chunk_rows=ROWS),
+    "balanced": default(class_weights="balanced"),
     "never forgetting": default(memory=None),
     "only lines and boxes": default(clouds=None),
     "a single line": default(layers=[Layer("line")], growing=None, drift=None, merging=None),

@@ -67,6 +67,8 @@ def test_all_checks_of_river_pass(model, few_objects):
         {"scaling": "none"},
         {"labels__choice": "all"},
         {"lags": 2},
+        {"class_weights": "balanced"},
+        {"class_weights": {True: 3.0}},
         {"feature_mask": {}},
         {"config": presets.stacked()},
     ],

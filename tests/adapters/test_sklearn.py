@@ -91,9 +91,14 @@ def test_parameters_are_set_on_top_of_a_configuration():
         (DEVFNNClassifier(seed=3), DEVFNN(Config(seed=3))),
         (DEVFNNClassifier(config=presets.stacked()), DEVFNN(presets.stacked())),
         (DEVFNNClassifier(lags=2), DEVFNN(Config(lags=2))),
+        (DEVFNNClassifier(class_weights="balanced"), DEVFNN(Config(class_weights="balanced"))),
+        (
+            clone(DEVFNNClassifier(class_weights={"low": 5})),
+            DEVFNN(Config(class_weights={"low": 5.0})),
+        ),
         (GClassClassifier(), GClass()),
     ],
-    ids=["concepts", "stacked", "lags", "gclass"],
+    ids=["concepts", "stacked", "lags", "balanced", "weighted", "gclass"],
 )
 def test_every_chunk_is_predicted_as_by_the_core(classifier, core, stream):
     for number, (X, y) in enumerate(chunks(*stream)):

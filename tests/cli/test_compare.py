@@ -119,6 +119,44 @@ def test_a_comparison_is_run_told_and_written(invoke, here, in_one_process, requ
     assert {**other, "command": 0} == {**found, "command": 0}
 
 
+def test_models_are_ranked_by_any_measure(invoke, here, in_one_process):
+    command = ("compare", "--models", "logistic,rls,majority", "--streams", "sea,led", *SMALL)
+    command += ("--output", "out", "--json", "c.json")
+    for measure in ("log_loss", "g_mean"):
+        result = invoke(*command, "--measure", measure)
+        assert result.exit_code == 0, result.output
+        title = f"{measure} over all rows, mean over seeds"
+        is_lower_better = measure == "log_loss"
+        title += "; lower is better" if is_lower_better else " (%)"
+        assert title in result.stdout
+        assert f"Ranks are by {measure}" in result.stdout
+        found = read_either("c.json")
+        assert found["measure"] == measure
+        values = {(cell["stream"], cell["model"]): cell[measure] for cell in found["cells"]}
+        for stream in found["streams"]:
+            single = read_result(here / "out" / "runs" / f"logistic__{stream}__0.json")
+            assert values[stream, "logistic"] == single[measure]
+        mean_ranks = dict(zip(found["models"], found["ranking"]["mean_ranks"], strict=True))
+        best = min if is_lower_better else max
+        for stream in found["streams"]:
+            winner = best(found["models"], key=lambda model, at=stream: values[at, model])
+            assert mean_ranks[winner] <= 2.0
+        page = (here / "out" / "comparison.html").read_text(encoding="utf-8")
+        name = {"log_loss": "Log loss", "g_mean": "G-mean"}[measure]
+        assert f"<h2>{name}</h2>" in page
+        assert f"<h2>{name} over time</h2>" in page
+        assert f"Mean ranks by {name.replace('Log', 'log')}, 1 is best" in page
+        lines = [line.split() for line in result.stdout.splitlines()]
+        models = [line[0] for line in lines if line and line[0] in found["models"]]
+        assert models == sorted(models, key=lambda model, own=mean_ranks: own[model])
+
+
+def test_a_measure_that_there_is_not_is_refused(invoke, here, unstarted):
+    result = invoke("compare", *SMALL, "--measure", "speed")
+    assert result.exit_code == 2
+    assert "no measure is called 'speed'; there are accuracy, precision" in messages(result)
+
+
 def test_what_failed_is_told_and_the_others_finish(invoke, here, in_one_process, undrawn):
     rows_file(here / "gappy.csv", gap=430)
     command = ("compare", "--models", "devfnn,majority", "--streams", "gappy.csv,sea", *SMALL)

@@ -654,3 +654,88 @@ def test_a_damaged_checkpoint_is_refused(invoke, tmp_path, content):
     assert "damaged, cut short, or not as devfnn writes it" in messages(result)
     assert "Traceback" not in result.output
     assert path.read_bytes() == content
+
+
+# ---- rare classes
+
+
+def rare_file(tmp_path):
+    """A file of which few rows are of the class fraud, which the features tell apart in part."""
+    rng = np.random.default_rng(0)
+    is_rare = rng.random(3000) < 0.03
+    X = rng.normal(size=(3000, 2)) + 1.2 * is_rare[:, None]
+    pairs = zip(X.tolist(), is_rare.tolist(), strict=True)
+    rows = (f"{a:.3f},{b:.3f},{'fraud' if own else 'ok'}\n" for (a, b), own in pairs)
+    file = tmp_path / "rare.csv"
+    file.write_text("a,b,kind\n" + "".join(rows))
+    return file
+
+
+def recall_of(file, label="fraud"):
+    """The recall of a class in a result."""
+    (found,) = [c for c in json.loads(file.read_text())["per_class"] if c["name"] == label]
+    return found["recall"]
+
+
+def test_class_weights_find_a_rare_class(invoke, tmp_path):
+    file, result = rare_file(tmp_path), tmp_path / "result.json"
+    recalls = {}
+    for weights in ("none", "balanced", "fraud=20,ok=1"):
+        shown = invoke("run", file, "--json", result, "--class-weights", weights)
+        assert shown.exit_code == 0, shown.output
+        recalls[weights] = recall_of(result)
+    assert json.loads(result.read_text())["config"]["class_weights"] == [["fraud", 20], ["ok", 1]]
+    assert min(recalls["balanced"], recalls["fraud=20,ok=1"]) > recalls["none"] + 0.2
+    same = invoke("run", file, "--json", result, "--set", "class_weights=balanced")
+    assert same.exit_code == 0, same.output
+    assert recall_of(result) == recalls["balanced"]
+
+
+def test_classes_are_weighted_by_the_names_that_a_stream_gives_them(invoke, tmp_path):
+    file = tmp_path / "result.json"
+    run = ("run", "rfid", "--rows", 1000, "--folds", 2, "--json", file)
+    result = invoke(*run, "--class-weights", "zone 1=3")
+    assert result.exit_code == 0, result.output
+    (pair,) = json.loads(file.read_text())["config"]["class_weights"]
+    assert pair == [json.loads(file.read_text())["classes"][0], 3.0]
+    result = invoke(*run, "--class-weights", "zone 9=3")
+    assert result.exit_code == 2
+    assert "no class is called 'zone 9'; there are zone 1, zone 2" in messages(result)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--class-weights", "equal"], "class_weights must be one of 'balanced'"),
+        (["--class-weights", "1=heavy"], "LABEL=WEIGHT between commas, not '1=heavy'"),
+        (["--class-weights", "1=-2"], "weight of class 1 must be between"),
+        (["--class-weights", "1=nan"], "weight of class 1 must be between"),
+        (["--class-weights", "balanced", "--model", "majority"], "majority has no class weights"),
+    ],
+)
+def test_class_weights_that_cannot_be_are_refused(invoke, arguments, message):
+    result = invoke(*SMALL, *arguments)
+    assert result.exit_code == 2
+    assert message in messages(result)
+
+
+def test_a_run_that_never_predicts_a_class_says_so_at_its_end(invoke, tmp_path):
+    rows = "".join(f"{k % 7},{k % 5},{'odd' if k % 50 == 3 else 'usual'}\n" for k in range(2000))
+    file = tmp_path / "rows.csv"
+    file.write_text("a,b,kind\n" + rows)
+    shown = invoke("run", file, "--class-weights", "usual=100").stdout
+    lines = " ".join(shown.replace("─", "").split())
+    assert lines.index("class precision recall F1 rows odd") < lines.index("accuracy, mean")
+    assert "Class odd was never predicted, though 30 of 1,500 rows have it." in lines
+    assert "--class-weights odd=WEIGHT" in lines
+    assert "never predicted" not in invoke(*SMALL).stdout
+
+
+def test_a_run_that_was_resumed_has_the_weights_of_one_that_was_not(invoke, tmp_path):
+    """Counts of labels are saved with the checkpoint."""
+    file, result, state = rare_file(tmp_path), tmp_path / "result.json", tmp_path / "state"
+    run = ("run", file, "--class-weights", "balanced", "--json", result, "--checkpoint", state)
+    assert invoke(*run).exit_code == 0
+    recall = recall_of(result)
+    assert invoke(*run, "--resume").exit_code == 0
+    assert recall_of(result) == recall

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from devfnn.display.results import (
+    MOST_CLASSES,
     MOST_CONCEPTS,
+    class_table,
     drift_table,
     ranking_lines,
     result_table,
@@ -221,3 +223,37 @@ def test_on_a_narrow_terminal_numbers_fold_and_names_do_not():
     lines = lines_of_table(row, width=34)
     assert any(line.startswith("a long name of a system") for line in lines)
     assert not any("90.0 ± 10.0" in line for line in lines)
+
+
+# ---- classes
+
+
+def classes(*rows):
+    """Figures of classes of so many rows."""
+    figures = {"precision": 0.5, "recall": 0.25, "f1": 1 / 3}
+    return [{"name": f"class {k}", "support": each} | figures for k, each in enumerate(rows)]
+
+
+def test_classes_are_shown_with_the_rarest_first():
+    text = shown(class_table({"per_class": classes(900, 0, 100)}))
+    assert re.search(r"class 2 +50.00 % +25.00 % +33.33 % +100 *\n", text)
+    assert text.index("class 2") < text.index("class 0")
+    assert "class 1" not in text
+
+
+def test_of_very_many_classes_the_rarest_are_shown():
+    text = shown(class_table({"per_class": classes(*range(1, MOST_CLASSES + 4))}))
+    assert "3 more, with more rows" in text
+    assert f"class {MOST_CLASSES - 1} " in text
+    assert f"class {MOST_CLASSES} " not in text
+
+
+# ---- ranks by other measures
+
+
+def test_what_ranks_are_by_is_said_unless_it_is_accuracy():
+    found = rank({"a": [0.9, 0.8], "b": [0.7, 0.6], "c": [0.5, 0.4]}).to_dict()
+    usual, other = (ranking_lines({"ranking": found, "measure": m}) for m in ("accuracy", "brier"))
+    assert other == ["Ranks are by brier", *usual]
+    (line,) = ranking_lines({"ranking": None, "measure": "log_loss"})
+    assert line.endswith("all runs finished, with log_loss.")

@@ -234,6 +234,23 @@ def test_peers_are_ranked_over_the_streams_that_all_have():
     assert "over the 2 of 3 streams" in " ".join(table.notes)
 
 
+def test_peers_are_ranked_by_any_measure_and_errors_the_other_way_round():
+    values = {"devfnn": (0.3, 0.9), "majority": (0.6, 0.5)}
+    results = [
+        result(stream, model=model, log_loss=loss, f1=f1)
+        for stream in ("sea", "led")
+        for model, (loss, f1) in values.items()
+    ]
+    for measure, shown in (("log_loss", ["0.300", "0.600"]), ("f1", ["90.00", "50.00"])):
+        table = peer_table(results, measure)
+        ranks = [row["mean_rank"] for row in table.rows]
+        assert ranks == [1.0, 2.0]
+        column = next(each for each in table.columns if each.title == "sea")
+        assert [column.text(row) for row in table.rows] == shown
+    with pytest.raises(InputError, match="no measure is called 'speed'; there are accuracy"):
+        peer_table(results, "speed")
+
+
 def test_speed_is_rows_by_time_and_size_the_largest():
     results = [
         result("sea", rows=1000, rows_per_second=1000.0, model_bytes=10),

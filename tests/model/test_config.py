@@ -397,8 +397,8 @@ def others(base: Config, name: str) -> Iterator[Any]:
     now = getattr(getattr(base, section), own) if own else getattr(base, section)
     if about.type is bool:
         yield not now
-    elif get_origin(about.type) is Literal:
-        yield from (value for value in get_args(about.type) if value != now)
+    elif get_origin(kinds_of(about)[0]) is Literal:
+        yield from (value for value in get_args(kinds_of(about)[0]) if value != now)
     else:
         low, high = about.metadata["low"], about.metadata["high"]
         for factor in (0.25, 4.0, 0.0):

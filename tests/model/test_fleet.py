@@ -385,6 +385,10 @@ def test_only_models_that_exist_are_given(fleet, index):
 REFUSED: dict[str, tuple[tuple[Any, ...], str]] = {
     "feature mask": ((2, 3, CLASSES, default(feature_mask={})), "no feature mask"),
     "lags": ((2, 3, CLASSES, Config(lags=1)), "no lags"),
+    "balanced": (
+        (2, 3, CLASSES, Config(class_weights="balanced")),
+        "no balanced class weights; give the weight of each class",
+    ),
     "stacked": ((2, 3, CLASSES, presets.stacked()), "without gaussian layers"),
     "no models": ((0, 3, CLASSES), "n_models must be a whole number from 1, not 0"),
     "half a model": ((1.5, 3, CLASSES), "n_models must be"),

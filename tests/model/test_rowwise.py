@@ -77,6 +77,10 @@ WAYS = {
     "rivals, asked for": Way(RIVALS, asked=True),
     "rivals, unscaled": Way(RIVALS.replace(scaling="none")),
     "rivals, last labels": Way(RIVALS.replace(lags=2)),
+    "rivals, balanced": Way(RIVALS.replace(class_weights="balanced"), weighted=True),
+    "rivals, balanced, budget": Way(RIVALS.replace(class_weights="balanced", labels__budget=0.3)),
+    "rivals, balanced, asked for": Way(RIVALS.replace(class_weights="balanced"), asked=True),
+    "rivals, a weighty class": Way(RIVALS.replace(class_weights={"low": 5.0})),
     "stacked": Way(stacked()),
     "small steps": Way(SMALL),
     "all learned": Way(SMALL.replace(labels__choice="all")),
@@ -98,6 +102,7 @@ WAYS = {
     "missing": Way(SMALL.replace(missing="skip"), missing=True),
     "weighted": Way(SMALL, weighted=True),
     "asked for": Way(SMALL, asked=True),
+    "balanced": Way(SMALL.replace(class_weights="balanced")),
     "one layer": Way(SMALL, GClass),
 }
 

@@ -86,7 +86,29 @@ def test_measures_have_values_and_a_meaning(run_page):
     assert "kappa temporal 0.870" in measures
     assert "Gain over repeating the previous label" in measures
     assert "the last window holds the last 10 chunks" in measures
-    assert "class 0 90.00 % 88.00 % 89.00 %" in run_page.section("Classes")
+
+
+def test_figures_of_unequal_classes_come_before_all_others(run_page, undrawn):
+    top = run_page.text.split("Over time Overview")[0]
+    figures = "class precision recall F1 rows class 0 90.00 % 88.00 % 89.00 %"
+    assert 0 < top.index(figures) < top.index("accuracy 91.37 %")
+    assert "at the top of the page" in run_page.section("Classes")
+    result = made_result()
+    for each in result["per_class"]:
+        each["support"] = 1000
+    page = Page(run_report(result))
+    assert figures in page.section("Classes")
+    assert page.text.index(figures) > page.text.index("accuracy 91.37 %")
+
+
+def test_a_run_of_little_use_says_so_at_the_top(undrawn):
+    result = made_result() | {"kappa_m": -0.1}
+    result["confusion"] = [[95, 0], [5, 0]]
+    top = Page(run_report(result)).text.split("accuracy 91.37 %")[0]
+    assert "Class class 1 was never predicted, though 5 of 100 rows have it." in top
+    assert "no better than always predicting the most frequent class" in top
+    assert "--class-weights balanced" in top
+    assert "was never predicted" not in Page(run_report(made_result())).text
 
 
 def test_drifts_are_compared_with_true_ones(run_page):

@@ -73,3 +73,17 @@ def test_runs_that_were_made_differently_are_remarked():
     results[0]["settings"] = results[0]["settings"] | {"hide_labels": 0.0}
     text = said(comparison, results)
     assert "same stream and seed differ in their settings: hide_labels." in text
+
+
+def test_ranks_are_by_the_measure_of_the_comparison():
+    comparison = made_comparison(models=("a", "b", "c"), streams=("sea",), seeds=(0,))
+    for cell, loss, kappa in zip(
+        comparison["cells"], (0.4, 0.2, 0.3), (0.1, 0.3, 0.2), strict=True
+    ):
+        cell |= {"log_loss": loss, "kappa": kappa}
+    for measure in ("log_loss", "kappa"):
+        rows = standing_values(comparison | {"measure": measure})
+        assert [row["rank"] for row in rows] == [3.0, 1.0, 2.0]
+        assert [row["mean"] for row in rows] == [cell[measure] for cell in comparison["cells"]]
+    comparison["cells"][0]["log_loss"] = None
+    assert "have no log loss" in said(comparison | {"measure": "log_loss"})

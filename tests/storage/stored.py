@@ -115,6 +115,9 @@ STORIES = {
         missing=0.1,
     ),
     "rivals, lags": Story(quick(lags=2, active_learning=True), late_class, row_wise_from=12),
+    "rivals, balanced": Story(
+        quick().replace(class_weights="balanced"), late_class, row_wise_from=12
+    ),
     "rivals, unscaled": Story(quick(scaling="none", label_budget=0.5, active_learning=True)),
     "rivals, still": Story(quick(growing=False, max_kept=0, forgetting=False)),
     "gaussians, vote": Story(

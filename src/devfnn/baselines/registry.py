@@ -92,7 +92,21 @@ def _devfnn(start: Any, stream: Stream, config: Config | None, seed: int, /, **o
     """
     kind, preset, fixed = start
     config = config if config is not None else presets.by_name(preset)
-    return kind(config.replace(**fixed | {"seed": seed} | options), stream.feature_names)
+    config = config.replace(**fixed | {"seed": seed} | options)
+    return kind(_weighted_by_label(config, stream), stream.feature_names)
+
+
+def _weighted_by_label(config: Config, stream: Stream) -> Config:
+    """The same with weights of classes by label, which may be named as the stream names them."""
+    if not config.weight_of:
+        return config
+    named = dict(zip(stream.class_names, stream.classes, strict=False))
+    named = {str(label): label for label in stream.classes} | named
+    pairs = [
+        (label if label in stream.classes else named.get(str(label), label), weight)
+        for label, weight in config.weight_of.items()
+    ]
+    return config.replace(class_weights=pairs)
 
 
 def _labels_only(name: str, stream: Stream, config: object, seed: int, /, **options: Any) -> Any:

@@ -9,7 +9,8 @@ import typer
 from devfnn.cli import inputs, running
 from devfnn.cli.option_parsing import pairs_by_name, parse_names, parse_parameters
 from devfnn.cli.output import Output, command, text_file
-from devfnn.display.results import ranking_lines, results_table
+from devfnn.display.results import measure_title, ranking_lines, results_table
+from devfnn.evaluation.measures import check_measure
 from devfnn.experiments.grid import cells_of, comparison_of
 from devfnn.experiments.tables import peer_table
 
@@ -41,15 +42,19 @@ def compare(
     changes: list[str] = typer.Option(
         [], "--set", metavar="MODEL:NAME=VALUE", help="A parameter of a model; may be repeated."
     ),
+    measure: str = typer.Option(
+        "accuracy", metavar="NAME", help="What models are ranked by, such as f1 or log_loss."
+    ),
     post_hoc: Literal["nemenyi", "wilcoxon-holm"] = typer.Option(
         "nemenyi", "--test", help="How pairs of models are compared."
     ),
 ) -> None:
-    """Compare models on streams: accuracy, ranks, tests, and a report as HTML.
+    """Compare models on streams: accuracy or another measure, ranks, tests, a report as HTML.
 
     Every run is saved in a file of its own as soon as it is finished. After Ctrl-C or a crash the
     same command continues with the remaining runs.
     """
+    check_measure(measure)
     stream_names, model_names = parse_names(streams), parse_names(models)
     with output.files({name: name for name in stream_names}) as (result, table):
         options_of = pairs_by_name(options, stream_names, "STREAM")
@@ -68,7 +73,7 @@ def compare(
         for path in files:
             output.check_distinct(output=path)
         runs = running.run_all(cells, folder / "runs", jobs, output.progress, files)
-        found = comparison_of(runs.outcomes, post_hoc=post_hoc) | {
+        found = comparison_of(runs.outcomes, post_hoc=post_hoc, measure=measure) | {
             "command": running.typed_command(context),
             "is_complete": not runs.n_left,
         }
@@ -82,10 +87,9 @@ def compare(
             with text_file(page_file) as page:
                 page.write(comparison_report(found, runs.results))
     if found["cells"]:
-        accuracy = dataclasses.replace(
-            peer_table(runs.results), title="Accuracy, mean over chunks and seeds (%)", notes=()
-        )
-        output.screen.print(results_table(accuracy, output.screen.width))
+        title = measure_title(measure)
+        table_of = dataclasses.replace(peer_table(runs.results, measure), title=title, notes=())
+        output.screen.print(results_table(table_of, output.screen.width))
     for line in ranking_lines(found):
         output.say(line)
     if found["cells"]:

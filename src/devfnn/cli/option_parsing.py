@@ -101,6 +101,8 @@ def parse_parameters(texts: Iterable[str] | None, model: str = "devfnn") -> dict
 
 def _parse_parameter(name: str, text: str) -> Any:
     is_none = text.lower() == "none"
+    if name == "class_weights":
+        return parse_class_weights(text)
     if name not in SECTIONS:
         return None if is_none and "__" in name else parse_plain(text)
     value = parse_plain(text)
@@ -109,6 +111,24 @@ def _parse_parameter(name: str, text: str) -> Any:
     if value is True:
         return {}
     return {"form": value} if isinstance(value, str) and len(SECTIONS[name]) > 1 else value
+
+
+def parse_class_weights(text: str) -> str | list[tuple[Hashable, float]] | None:
+    """Class weights: balanced, none, or LABEL=WEIGHT pairs; a whole number is a label as such.
+
+    >>> parse_class_weights("fraud=10,3=0.5")
+    [('fraud', 10.0), (3, 0.5)]
+    """
+    if "=" not in text:
+        return None if text.lower() == "none" else text
+    try:
+        pairs = [pair.rsplit("=", 1) for pair in _split(text, ",")]
+        found = [(_parse_simple(label.strip(), Hashable), float(own)) for label, own in pairs]
+    except ValueError:
+        raise InputError(
+            f"class weights are balanced, or LABEL=WEIGHT between commas, not {text!r}"
+        ) from None
+    return found
 
 
 def parse_plain(text: str) -> bool | int | float | str:

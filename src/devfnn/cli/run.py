@@ -9,17 +9,21 @@ from typing import Any, Literal
 import rich.console
 import typer
 
+from devfnn.baselines.registry import MODELS
 from devfnn.cli import inputs, running
 from devfnn.cli.errors import Wrap, between_chunks, interrupted
-from devfnn.cli.option_parsing import parse_parameters
+from devfnn.cli.option_parsing import parse_class_weights, parse_parameters
 from devfnn.cli.output import File, Output, check_replaceable, command, file_option, text_file
 from devfnn.display.live import watched
-from devfnn.display.results import drift_table, result_table
+from devfnn.display.results import class_table, drift_table, result_table
 from devfnn.display.streams import show_bad_rows
+from devfnn.display.tables import literal
 from devfnn.errors import DataError, InputError, NotLearnedError
+from devfnn.evaluation.classes import are_unequal
 from devfnn.experiments import Checkpoint, Run, RunSettings, resume
 from devfnn.experiments.checkpoint import check_can_be_stored
 from devfnn.formatting import detection_line
+from devfnn.model.config import Config
 from devfnn.types import Chunk
 
 Preset = Literal[
@@ -49,6 +53,11 @@ def run(
     changes: list[str] = typer.Option(
         [], "--set", metavar="NAME=VALUE", help="Set a parameter; may be repeated."
     ),
+    class_weights: str | None = typer.Option(
+        None,
+        metavar="WEIGHTS",
+        help="Weights of classes: balanced, or LABEL=WEIGHT,...; for rare classes.",
+    ),
     how: running.RunChoice,
     checkpoint: pathlib.Path | None = file_option("Save the state of the run here."),
     is_resumed: bool = typer.Option(False, "--resume", help="Continue from the checkpoint."),
@@ -69,12 +78,13 @@ def run(
             stream=stream,
             model=model,
             preset=preset,
-            changes=parse_parameters(changes, model),
+            changes=_changes(changes, class_weights, model),
             scaling=how.scaling,
             procedure=how.procedure(),
         )
         with between_chunks() as wrap:
             ongoing = _opened(settings, wrap, output.progress)
+            _check_weighted(ongoing)
             if save is not None or checkpoint is not None:
                 check_can_be_stored(ongoing)
             seconds_ready = running.compile_kernels(settings.config(), output.progress)
@@ -106,6 +116,16 @@ def run(
         raise interrupted()
 
 
+def _changes(texts: list[str], class_weights: str | None, model: str) -> dict[str, Any]:
+    """Parameters that are set, weights of classes among them."""
+    found = parse_parameters(texts, model)
+    if class_weights is not None:
+        if model in MODELS and not MODELS[model].takes_config:
+            raise InputError(f"{model} has no class weights; they are for DEVFNN and its parts")
+        found["class_weights"] = parse_class_weights(class_weights)
+    return found
+
+
 def _check_files(save: File, checkpoint: File, is_resumed: bool) -> None:
     """Refuse what cannot be written in the end, or would be lost."""
     for path in (save, checkpoint):
@@ -134,6 +154,15 @@ def _opened(settings: RunSettings, wrap: Wrap, console: rich.console.Console) ->
     with inputs.opening(settings.stream, console) as progress:
         ongoing = Run(settings, progress=progress, watch=watch)
     return ongoing
+
+
+def _check_weighted(ongoing: Run) -> None:
+    """Refuse weights of classes that the stream is known not to have."""
+    stream, config = ongoing.stream, getattr(ongoing.model, "config", None)
+    for label in config.weight_of if isinstance(config, Config) else ():
+        if stream.classes and label not in stream.classes:
+            there_are = ", ".join(map(str, stream.class_names or stream.classes))
+            raise InputError(f"no class is called {label!r}; there are {there_are}")
 
 
 def _finished(ongoing: Run, checkpoint: pathlib.Path | None, console: rich.console.Console) -> bool:
@@ -176,6 +205,8 @@ def _name(settings: RunSettings) -> str:
 def _show(ongoing: Run, result: dict[str, Any], screen: rich.console.Console) -> None:
     settings, n_rows = ongoing.settings, result["rows"]
     name = f"{_name(settings)}, {n_rows:,} rows, seed {settings.stream.seed}"
+    if are_unequal(result):
+        screen.print(class_table(result))
     screen.print(result_table(result, name + ("" if ongoing.is_complete else ", interrupted")))
     if settings.takes_config:
         screen.print(drift_table(ongoing.results, result["drift_positions"], n_rows))
@@ -191,3 +222,5 @@ def _show(ongoing: Run, result: dict[str, Any], screen: rich.console.Console) ->
         ready = f"{result['seconds_ready']:.1f} s"
         notes.append(f"Compiling or loading the kernels took {ready}, not counted above.")
     screen.print(" ".join(notes))
+    for caution in result["cautions"]:
+        screen.print(literal(caution, "bold"))

@@ -8,13 +8,18 @@ import rich.table
 
 from devfnn.display.tables import facts_table, literal, simple_table, text_table
 from devfnn.evaluation import ChunkResult
+from devfnn.evaluation.measures import LOWER_IS_BETTER, SHARES
 from devfnn.evaluation.ranking import Ranking
+from devfnn.evaluation.results import OVER_CHUNKS
 from devfnn.events import DriftFound
 from devfnn.experiments.rendering import Column, Table
 from devfnn.formatting import NO_VALUE, count, percent, size
 
 MOST_CONCEPTS = 40
 """Lines of the table of drifts."""
+
+MOST_CLASSES = 20
+"""Lines of the table of classes."""
 
 ROOMY = 110
 """Width of a terminal, in letters, from which on details are shown."""
@@ -52,6 +57,23 @@ def result_table(result: Mapping[str, Any], name: str) -> rich.table.Table:
     return facts_table(name, facts)
 
 
+def class_table(result: Mapping[str, Any]) -> rich.table.Table:
+    """Precision, recall, F1 and rows of the classes that occurred, the rarest first."""
+    found = [each for each in result["per_class"] if each["support"]]
+    found.sort(key=lambda each: each["support"])
+    lines = [
+        (
+            str(each["name"]),
+            *(percent(each[key]) for key in ("precision", "recall", "f1")),
+            count(each["support"]),
+        )
+        for each in found[:MOST_CLASSES]
+    ]
+    if len(found) > MOST_CLASSES:
+        lines.append((f"{len(found) - MOST_CLASSES:,} more, with more rows", "", "", "", ""))
+    return text_table("Classes", ("class", "precision", "recall", "F1", "rows"), lines)
+
+
 def drift_table(
     results: Iterable[ChunkResult], true_positions: Sequence[int], n_rows: int
 ) -> rich.table.Table:
@@ -75,13 +97,33 @@ def drifts_found(result: ChunkResult) -> list[int]:
 
 def ranking_lines(comparison: Mapping[str, Any]) -> list[str]:
     """The results of the statistical tests, in sentences."""
-    ranking = comparison["ranking"]
+    ranking, measure = comparison["ranking"], comparison.get("measure", "accuracy")
+    is_usual = measure == "accuracy"
     if ranking is None:
-        return ["Ranks need two models or more, on two streams or more, and all runs finished."]
-    lines = Ranking.from_dict(ranking).sentences()
+        with_value = "" if is_usual else f", with {measure}"
+        needed = f"two streams or more, and all runs finished{with_value}"
+        return [f"Ranks need two models or more, on {needed}."]
+    lines = [] if is_usual else [f"Ranks are by {measure}"]
+    lines += Ranking.from_dict(ranking).sentences()
     if ranking["critical_difference"] is None:
         lines.append("Wilcoxon's test of all pairs, p-values corrected by Holm: see the report")
     return lines
+
+
+def measure_title(measure: str) -> str:
+    """What the table of a comparison shows.
+
+    >>> measure_title("accuracy")
+    'Accuracy, mean over chunks and seeds (%)'
+    >>> measure_title("log_loss")
+    'log_loss over all rows, mean over seeds; lower is better'
+    """
+    if measure == "accuracy":
+        return "Accuracy, mean over chunks and seeds (%)"
+    unit = " (%)" if measure in SHARES else ""
+    order = "; lower is better" if measure in LOWER_IS_BETTER else ""
+    where = "mean over chunks" if measure in OVER_CHUNKS else "over all rows"
+    return f"{measure} {where}, mean over seeds{unit}{order}"
 
 
 def results_table(table: Table, width: int = ROOMY) -> rich.table.Table:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from devfnn.arrays import Floats, Ints
+from devfnn.errors import InputError
 from devfnn.kernels import state
 
 
@@ -154,6 +155,32 @@ MEASURES: dict[str, Measure] = {
     "paper_recall": lambda tally: _first_of_two(tally, tally.confusion.sum(axis=0)),
 }
 """Every measure by name."""
+
+
+SHARES = {
+    *("accuracy", "precision", "recall", "f1", "g_mean", "balanced_accuracy", "auc"),
+    *("precision_weighted", "recall_weighted", "f1_weighted"),
+    *("calibration_error", "paper_precision", "paper_recall"),
+}
+"""Measures that are shown in percent."""
+
+LOWER_IS_BETTER = {"log_loss", "brier", "calibration_error"}
+"""Measures of errors; of all others, higher is better."""
+
+
+def check_measure(name: str) -> None:
+    """Refuse what is no measure."""
+    if name not in MEASURES:
+        raise InputError(f"no measure is called {name!r}; there are {', '.join(MEASURES)}")
+
+
+def key_of(measure: str) -> str:
+    """Where the result of a run has a measure: accuracy as the mean over chunks, as in the paper.
+
+    >>> key_of("accuracy"), key_of("log_loss")
+    ('accuracy_mean', 'log_loss')
+    """
+    return "accuracy_mean" if measure == "accuracy" else measure
 
 
 def measures(tally: Tally) -> dict[str, float | None]:

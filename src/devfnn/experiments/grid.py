@@ -21,11 +21,12 @@ from typing import Any, NamedTuple
 
 from devfnn.baselines.registry import MODELS, is_random
 from devfnn.errors import DataError, InputError
+from devfnn.evaluation.measures import check_measure, key_of
 from devfnn.evaluation.ranking import PostHoc
 from devfnn.experiments.result_files import FORMAT, cached_result
 from devfnn.experiments.running import Run
 from devfnn.experiments.settings import RunSettings, StreamSettings
-from devfnn.experiments.tables import mean_accuracy, ranked
+from devfnn.experiments.tables import mean_score, ranked
 from devfnn.storage import write_whole
 from devfnn.streams.files.content import STANDARD_INPUT
 from devfnn.streams.generators.catalogue import GENERATORS
@@ -207,22 +208,28 @@ def run_cell(cell: Cell, folder: pathlib.Path) -> Outcome:
         return Outcome(cell, None, str(error) if is_told else f"{type(error).__name__}: {error}")
 
 
-def comparison_of(outcomes: Sequence[Outcome], *, post_hoc: PostHoc = "nemenyi") -> dict[str, Any]:
-    """Summary of a grid as plain data. Runs that failed are left out, and named."""
+def comparison_of(
+    outcomes: Sequence[Outcome], *, post_hoc: PostHoc = "nemenyi", measure: str = "accuracy"
+) -> dict[str, Any]:
+    """Summary of a grid as plain data. Runs that failed are left out, and named.
+
+    Models are ranked by a measure, one of `devfnn.evaluation.MEASURES`.
+    """
+    check_measure(measure)
     models = list(dict.fromkeys(outcome.cell.model for outcome in outcomes))
     streams = list(dict.fromkeys(outcome.cell.settings.stream.name for outcome in outcomes))
     cells: list[dict[str, Any]] = [
         {"model": cell.model, "stream": cell.settings.stream.name, "seed": cell.seed}
-        | {name: result[name] for name in MEASURED}
+        | {name: result[name] for name in (*MEASURED, key_of(measure))}
         | {"file": f"runs/{cell.file}"}
         for cell, result, *_ in outcomes
         if result is not None
     ]
-    accuracies = {
-        pair: mean_accuracy(cell for cell in cells if (cell["stream"], cell["model"]) == pair)
+    scores = {
+        pair: mean_score((c for c in cells if (c["stream"], c["model"]) == pair), measure)
         for pair in itertools.product(streams, models)
     }
-    ranking = ranked(accuracies, post_hoc)
+    ranking = ranked(scores, post_hoc, measure)
     failed = [{"cell": str(each.cell), "error": each.error} for each in outcomes if each.error]
     return {
         "format": FORMAT,
@@ -231,5 +238,6 @@ def comparison_of(outcomes: Sequence[Outcome], *, post_hoc: PostHoc = "nemenyi")
         "seeds": sorted({outcome.cell.seed for outcome in outcomes}),
         "cells": cells,
         "failed": failed,
+        "measure": measure,
         "ranking": None if ranking is None else ranking.to_dict(),
     }

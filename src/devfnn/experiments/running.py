@@ -13,6 +13,7 @@ from devfnn.arrays import Floats
 from devfnn.baselines.registry import MODELS
 from devfnn.errors import DataError, InputError
 from devfnn.evaluation import ChunkResult, Prequential, Procedure
+from devfnn.evaluation.classes import cautions
 from devfnn.evaluation.results import drift_record, run_record
 from devfnn.experiments.result_files import FORMAT
 from devfnn.experiments.settings import Progress, RunSettings, StreamSettings, versions
@@ -149,7 +150,7 @@ def _measured(loop: Prequential, results: Sequence[ChunkResult], stream: Stream)
         window_chunks=loop.procedure.window_chunks,
     )
     positions = positions_before(stream.drift_positions, record["rows"])
-    return {
+    found = {
         "config": model.config.to_dict() if is_devfnn else None,
         "format": FORMAT,
         "version": devfnn.__version__,
@@ -162,6 +163,7 @@ def _measured(loop: Prequential, results: Sequence[ChunkResult], stream: Stream)
         "drift_detection": drift_record(results, positions),
         "rules": [rule.to_dict() for rule in model.rules(class_names=names)] if is_devfnn else None,
     }
+    return found | {"cautions": cautions(found)}
 
 
 def _get_ready(model: Any) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from devfnn.arrays import Floats
 from devfnn.baselines.registry import MODELS
 from devfnn.errors import InputError
+from devfnn.evaluation.measures import LOWER_IS_BETTER, SHARES, check_measure, key_of
 from devfnn.evaluation.ranking import PostHoc, Ranking, rank, signed_rank_p
 from devfnn.evaluation.results import deviation, mean
 from devfnn.experiments.published import MEASURES, PAPER_FOLDS, PUBLISHED, SYSTEMS
@@ -96,9 +97,9 @@ def _conditions(result: Result) -> dict[str, Any]:
     return length | {**(result.get("config") or {}), **_changes(result), "seed": None}
 
 
-def mean_accuracy(seeds: Iterable[Result]) -> float | None:
-    """Accuracy of a cell, as a mean over seeds; None if there is none."""
-    return mean(result.get("accuracy_mean") for result in seeds)
+def mean_score(seeds: Iterable[Result], measure: str = "accuracy") -> float | None:
+    """A measure of a cell, as a mean over seeds; None if there is none."""
+    return mean(result.get(key_of(measure)) for result in seeds)
 
 
 def overall_speed(runs: Sequence[Result]) -> float | None:
@@ -123,20 +124,23 @@ def largest_size(runs: Sequence[Result]) -> float | None:
 
 
 def ranked(
-    accuracies: Mapping[tuple[str, str], float | None], post_hoc: PostHoc = "nemenyi"
+    scores: Mapping[tuple[str, str], float | None],
+    post_hoc: PostHoc = "nemenyi",
+    measure: str = "accuracy",
 ) -> Ranking | None:
-    """Ranks by the accuracies of systems on streams, over the streams that all systems have.
+    """Ranks by a measure of systems on streams, over the streams that all systems have.
 
     None with less than two systems or two such streams.
     """
-    streams = dict.fromkeys(stream for stream, _ in accuracies)
-    systems = dict.fromkeys(system for _, system in accuracies)
-    table = {stream: [accuracies.get((stream, name)) for name in systems] for stream in streams}
-    shared = [scores for scores in table.values() if None not in scores]
+    streams = dict.fromkeys(stream for stream, _ in scores)
+    systems = dict.fromkeys(system for _, system in scores)
+    table = {stream: [scores.get((stream, name)) for name in systems] for stream in streams}
+    sign = -1.0 if measure in LOWER_IS_BETTER else 1.0
+    shared = [[sign * s for s in own if s is not None] for own in table.values() if None not in own]
     if len(systems) < 2 or len(shared) < 2:
         return None
-    scores = dict(zip(systems, zip(*shared, strict=True), strict=True))
-    return rank(scores, post_hoc=post_hoc)
+    by_system = dict(zip(systems, zip(*shared, strict=True), strict=True))
+    return rank(by_system, post_hoc=post_hoc)
 
 
 def chances_against_best(measured: Mapping[str, Sequence[Result]]) -> dict[str, float | None]:
@@ -146,7 +150,7 @@ def chances_against_best(measured: Mapping[str, Sequence[Result]]) -> dict[str, 
     chunks are unknown or not the same.
     """
     found: dict[str, float | None] = dict.fromkeys(measured)
-    best = max(measured, key=lambda system: mean_accuracy(measured[system]) or 0.0)
+    best = max(measured, key=lambda system: mean_score(measured[system]) or 0.0)
     ahead = _chunks(measured[best])
     for system, own in ((name, _chunks(seeds)) for name, seeds in measured.items()):
         gaps = ahead - own if own.shape == ahead.shape else own[:0]
@@ -291,23 +295,27 @@ def _measured(seeds: Sequence[Result]) -> dict[str, Any]:
     }
 
 
-def _seeds_std(seeds: Sequence[Result]) -> float | None:
-    return deviation(result.get("accuracy_mean") for result in seeds)
+def _seeds_std(seeds: Sequence[Result], measure: str = "accuracy") -> float | None:
+    return deviation(result.get(key_of(measure)) for result in seeds)
 
 
 # ---- models by streams
 
 
-def peer_table(results: Iterable[Result]) -> Table:
-    """Systems by streams: accuracy, and over all streams speed, size and mean rank."""
+def peer_table(results: Iterable[Result], measure: str = "accuracy") -> Table:
+    """Systems by streams: accuracy or another measure; over all streams speed, size, mean rank."""
+    check_measure(measure)
+    key, shown = key_of(measure), PERCENT if measure in SHARES else {"decimals": 3}
     cells = cells_of_results(results)
     streams = list(dict.fromkeys(stream for stream, _ in cells))
-    ranking = ranked({cell: mean_accuracy(seeds) for cell, seeds in cells.items()})
+    scores = {cell: mean_score(seeds, measure) for cell, seeds in cells.items()}
+    ranking = ranked(scores, measure=measure)
     systems = dict.fromkeys(system for _, system in cells)
-    rows = [_peer_row(system, cells, ranking) for system in systems]
+    rows = [_peer_row(system, cells, ranking, measure) for system in systems]
     rows.sort(key=lambda row: row["mean_rank"] or 0.0)
+    what = "Accuracy in percent: mean over chunks" if measure == "accuracy" else f"{measure}: mean"
     about = (
-        "Accuracy in percent: mean over chunks, ± its deviation over seeds if there are several.",
+        f"{what}, ± its deviation over seeds if there are several.",
         "Scaling: online uses only rows before, dataset looks ahead, none leaves rows as they are.",
         "Rows/s: over all streams of a model, predicting and learning. Bytes: its largest model.",
         *_about_ranks(ranking, len(streams)),
@@ -317,7 +325,7 @@ def peer_table(results: Iterable[Result]) -> Table:
         columns=(
             Column("system", "model"),
             Column("n_seeds", "seeds", is_detail=True),
-            *(Column(f"accuracy_mean:{x}", x, f"seeds_std:{x}", **PERCENT) for x in streams),
+            *(Column(f"{key}:{x}", x, f"seeds_std:{x}", **shown) for x in streams),
             Column("scaling", "scaling", is_detail=True),
             Column("rows_per_second", "rows/s", decimals=0),
             Column("model_bytes", "bytes", decimals=0, is_detail=True),
@@ -329,12 +337,12 @@ def peer_table(results: Iterable[Result]) -> Table:
     )
 
 
-def _peer_row(system: str, cells: Cells, ranking: Ranking | None) -> dict[str, Any]:
+def _peer_row(system: str, cells: Cells, ranking: Ranking | None, measure: str) -> dict[str, Any]:
     own = {stream: results for (stream, name), results in cells.items() if name == system}
     row: dict[str, Any] = {"system": system}
     for stream, seeds in own.items():
-        row[f"accuracy_mean:{stream}"] = mean_accuracy(seeds)
-        row[f"seeds_std:{stream}"] = _seeds_std(seeds)
+        row[f"{key_of(measure)}:{stream}"] = mean_score(seeds, measure)
+        row[f"seeds_std:{stream}"] = _seeds_std(seeds, measure)
     every = [result for seeds in own.values() for result in seeds]
     counts = sorted({len(seeds) for seeds in own.values()})
     row["n_seeds"] = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
@@ -408,7 +416,7 @@ def _ablation_row(cells: Cells, system: str, start: str, streams: Sequence[str])
     change = system.removeprefix(start.removesuffix(")")).removesuffix(")").lstrip("(), ")
     row: dict[str, Any] = {"system": system, "start": start, "change": change or "as it is"}
     own, before = (
-        {f":{stream}": mean_accuracy(cells.get((stream, name), [])) for stream in streams}
+        {f":{stream}": mean_score(cells.get((stream, name), [])) for stream in streams}
         for name in (system, start)
     )
     for values in (own, before):

@@ -15,17 +15,11 @@ from matplotlib.ticker import EngFormatter, MaxNLocator, MultipleLocator
 
 from devfnn.arrays import Floats
 from devfnn.errors import InputError
+from devfnn.evaluation.measures import SHARES
 from devfnn.figures import style, timeline
 from devfnn.figures.style import axes_or_new, figure_of, label, legend_above, new_figure, styled
 from devfnn.figures.timeline import PERCENT, Result, chunk_ends, curve, lists, run_name
 from devfnn.formatting import percent
-
-SHARES = {
-    *("accuracy", "precision", "recall", "f1", "g_mean", "balanced_accuracy", "auc"),
-    *("precision_weighted", "recall_weighted", "f1_weighted"),
-    *("calibration_error", "paper_precision", "paper_recall"),
-}
-"""Measures that are shown in percent."""
 
 COUNTS = {"rules", "layers", "layers_total", "parameters", "labels", "chunk_rows"}
 """Measures that are whole numbers from 0 on."""

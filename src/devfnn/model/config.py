@@ -8,7 +8,7 @@ with several forms have a class for each form.
 
 import dataclasses
 import math
-from collections.abc import Container
+from collections.abc import Container, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from devfnn.errors import InputError
@@ -258,6 +258,9 @@ DEAR_KINDS = ("clouds", "boosted", "neighbours")
 
 # ---- all of it
 
+LEAST_CLASS_WEIGHT, LARGEST_CLASS_WEIGHT = 1e-6, 1e6
+"""Bounds of the weight of a class; rows of a class that is not to be learned can be left out."""
+
 _AUTO: Any = type("_Auto", (), {"__repr__": lambda self: "as the layers need it"})()
 """The section that the layers need, or None."""
 
@@ -317,6 +320,9 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
     missing: Literal["error", "skip"] = choice("error", "refuse NaN, or leave the feature out")
     lags: int = number(0, 0, 100, "last labels that are inputs too; for labels that persist")
     seed: int = number(0, 0, 2**63 - 1, "seed of the exploration share")
+    class_weights: Literal["balanced"] | tuple[tuple[Hashable, float], ...] | None = choice(
+        None, "weight of the rows of a class: by label, or so that all classes weigh the same"
+    )
     labels: Labels = Labels()
     voting: ByAccuracy | ByReward | ByLikelihood | Equal = ByAccuracy()
     drift: Drift | None = Drift()
@@ -331,6 +337,7 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
             """Sections of kinds of layers."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "class_weights", _class_weights(self.class_weights))
         check_parameters(self)
         self._fit_sections()
         _check_together(self)
@@ -357,6 +364,16 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
                 )
 
     # ---- what follows from it
+
+    @property
+    def balances(self) -> bool:
+        """Whether rows are weighted such that all classes weigh the same."""
+        return bool(self.class_weights == "balanced")
+
+    @property
+    def weight_of(self) -> dict[Hashable, float]:
+        """Weights of classes by label, as far as they are given; none if they are balanced."""
+        return dict(self.class_weights) if isinstance(self.class_weights, tuple) else {}
 
     def has(self, *kinds: str) -> bool:
         """Whether the network has a layer of one of these kinds from the start."""
@@ -499,6 +516,36 @@ def _made(values: dict[str, Any], changes: dict[str, Any]) -> Config:
     return dataclasses.replace(draft)
 
 
+def _class_weights(given: Any) -> Any:
+    """Class weights as pairs of label and weight; raises InputError."""
+    if given is None or (isinstance(given, str) and given == "balanced"):
+        return given
+    pairs = list(given.items()) if isinstance(given, Mapping) else given
+    try:
+        found = {_plain(label): _plain(weight) for label, weight in pairs}
+        is_sound = 0 < len(found) == len(pairs) and not isinstance(given, str)
+    except (TypeError, ValueError):
+        is_sound = False
+    if not is_sound:
+        forms = "'balanced', None and '{label: weight}'"
+        raise InputError(f"class_weights must be one of {forms}, not {given!r}")
+    for label, weight in found.items():
+        if not isinstance(label, str | int | float) or label != label:
+            raise InputError(f"class_weights are for text or numbers as labels, not {label!r}")
+        is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
+        if not is_number or not LEAST_CLASS_WEIGHT <= weight <= LARGEST_CLASS_WEIGHT:
+            between = f"{LEAST_CLASS_WEIGHT:g} and {LARGEST_CLASS_WEIGHT:g}"
+            raise InputError(
+                f"the weight of class {label!r} must be between {between}, not {weight!r}"
+            )
+    return tuple((label, float(weight)) for label, weight in found.items())
+
+
+def _plain(value: Any) -> Any:
+    """A number of NumPy as one of Python; other values as they are."""
+    return value.item() if hasattr(value, "item") else value
+
+
 def _names(kinds: tuple[type[Section], ...]) -> str:
     return ", ".join(kind.__name__ for kind in kinds)
 
@@ -630,10 +677,11 @@ def _where(section: str, value: Section, name: str) -> str:
 def plain_value(field: "dataclasses.Field[Any]", value: Any) -> Any:
     """A parameter as JSON holds it: numbers of the type that the field has."""
     if isinstance(value, tuple):
-        return [plain_section(each) if isinstance(each, Layer) else each for each in value]
+        pairs = [list(each) if isinstance(each, tuple) else each for each in value]
+        return [plain_section(each) if isinstance(each, Layer) else each for each in pairs]
     if isinstance(value, Section):
         return plain_section(value)
-    plain = value.item() if hasattr(value, "item") else value
+    plain = _plain(value)
     kinds = get_args(field.type) or (field.type,)
     return float(plain) if float in kinds and plain is not None else plain
 

@@ -1,5 +1,6 @@
 """DEVFNN: predict, then learn, one chunk or one row at a time."""
 
+import dataclasses
 import itertools
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ from devfnn.arrays import Flags, Floats, Ints
 from devfnn.errors import InputError, NotLearnedError, StorageError
 from devfnn.events import ClassAdded, Event
 from devfnn.kernels.state import ANSWERED, OWED, UNLABELLED
-from devfnn.model import description, lags
+from devfnn.model import class_weights, description, lags
 from devfnn.model.compiling import ensure_compiled
 from devfnn.model.config import Config
 from devfnn.model.explanation import Explanation, plain
@@ -166,7 +167,8 @@ class DEVFNN:
             Rows and their labels. New labels open new classes.
         weights
             Weight of every row in training, 1 if not given; rows of weight 0 are passed over. For
-            votes, drift and forgetting, every other row is one row.
+            votes, drift and forgetting, every other row is one row. `Config.class_weights` are on
+            top of it.
         chosen
             Mask of the rows that `wants_label` picked, or True for all: they are learned in any
             case, the others have no label. By default all have one, and the model takes its pick.
@@ -179,6 +181,7 @@ class DEVFNN:
         network, events = self._ready(rows, fresh)
         names = self._column_names(network)
         events += network.close(names)
+        rows = self._weighted(network, rows, labelled)
         if self.config.lags:
             rows.X = lags.at_once(network, rows.X, self._late)
         events += network.learn_chunk(rows, labelled, names)
@@ -194,7 +197,7 @@ class DEVFNN:
     def learn_rows(self, X: Any, y: Any, weights: Any = None, *, chosen: Any = None) -> list[Event]:
         """The same, bit for bit, as `learn_one` in a loop over the rows."""
         rows, labelled, fresh = self._checked(X, y, weights, chosen)
-        if chosen is None and self.config.is_budgeted and (fresh or self.config.lags):
+        if chosen is None and self.config.is_budgeted and (fresh or self._reads_labels):
             return self._learn_sparingly(rows, [*self._labels.classes, *fresh])
         return self._learn_row_by_row(rows, labelled, fresh)
 
@@ -211,6 +214,7 @@ class DEVFNN:
                 continue
             part, known = rows.part(start, stop), labelled[start:stop]
             network, new = self._ready(part, labels)
+            part = self._weighted(network, part, known)
             if self.config.lags:
                 seen = lags.one_by_one(network, part, known, self._late)
                 new += network.learn_rows(seen, known, self._column_names(network))
@@ -220,6 +224,18 @@ class DEVFNN:
             self._logbook.note(new, network.n_rows)
             events += new
         return events
+
+    @property
+    def _reads_labels(self) -> bool:
+        """Whether labels are kept on the way to the network, so that none may be read in vain."""
+        return bool(self.config.lags or self.config.balances)
+
+    def _weighted(self, network: Network, rows: Rows, labelled: Ints) -> Rows:
+        """Rows with the weights of their classes, if these have weights."""
+        if self.config.class_weights is None:
+            return rows
+        weights = class_weights.weighted(network, rows, labelled, self._labels)
+        return dataclasses.replace(rows, weights=weights)
 
     def _column_names(
         self, network: Network, labels: Sequence[Hashable] | None = None
@@ -344,12 +360,13 @@ class DEVFNN:
     def _learn_sparingly(self, rows: Rows, labels: list[Hashable]) -> list[Event]:
         """Row by row inside a budget: what is not taken opens no class, and is no lag of others.
 
-        So rows of classes that are new, and all rows if there are lags, are asked about first.
+        So rows of classes that are new, and all rows if there are lags or labels are counted, are
+        asked about first.
         """
         events: list[Event] = []
         for row, label in enumerate([labels[code] for code in rows.labels.tolist()]):
             one, index = rows.part(row, row + 1), self._labels.index_of(label)
-            if index is None or self.config.lags:
+            if index is None or self._reads_labels:
                 chosen = self.wants_label(one.X)
                 events += self.learn_rows(one.X, [label], one.weights, chosen=chosen)
             else:

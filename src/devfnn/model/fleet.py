@@ -10,6 +10,7 @@ import numpy as np
 from devfnn.arrays import Floats, Ints
 from devfnn.errors import InputError
 from devfnn.kernels.state import CLOUDS, OFFERED, STEPS, Batch, State
+from devfnn.model.class_weights import weighted
 from devfnn.model.compiling import ensure_compiled
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
@@ -31,9 +32,9 @@ class Fleet:
     are of one kind. A model without rows finds all classes equally likely.
 
     Joining of rules and merging of layers (`boxes.joining`, `merging`) do not run in a fleet, and
-    there are neither a feature mask nor lags nor events; `n_drifts` counts drifts. All else does:
-    splits, clouds, drift, kept layers and their recall, active learning, memory that adapts.
-    Everything runs in one thread.
+    there are neither a feature mask nor lags nor balanced class weights nor events; `n_drifts`
+    counts drifts. All else does: splits, clouds, drift, kept layers and their recall, active
+    learning, memory that adapts. Everything runs in one thread.
 
     Parameters
     ----------
@@ -215,7 +216,11 @@ class Fleet:
             raise InputError(f"no class of the fleet is called {fresh[0]!r}; there are {there_are}")
         if self._names is None and hasattr(X, "columns") and len(matrix):
             self._names = [str(column) for column in X.columns]
-        return owners, Rows(matrix, codes, row_weights)
+        rows = Rows(matrix, codes, row_weights)
+        if self.config.class_weights is not None:
+            offered = np.full(len(rows), OFFERED)
+            rows.weights = weighted(self._common, rows, offered, self._labels)
+        return owners, rows
 
     def _learn_part(self, ids: Ints, rows: Rows) -> None:
         """Learn rows under one scaling map."""
@@ -297,6 +302,8 @@ def _fleet_config(config: Config) -> Config:
         raise InputError("a fleet is of lines, curves, boxes and clouds, without gaussian layers")
     if config.feature_mask is not None:
         raise InputError("a fleet has no feature mask; use feature_mask=None")
+    if config.balances:
+        raise InputError("a fleet has no balanced class weights; give the weight of each class")
     if config.lags:
         raise InputError("a fleet has no lags; give the last labels as features")
     config = config.replace(merging=None)

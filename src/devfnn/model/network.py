@@ -80,6 +80,7 @@ class Network:
     buffer: Rows  # kept in the warning phase
     gathered: Gathered  # since the last structural step
     recent: Ints  # (lags,) last labels as class indices, the newest first; -1 before there was one
+    label_counts: Ints | None  # (m,) labels of each class, old ones fading; if they are balanced
     n_rows: int = 0
     n_chunks: int = 0
     n_labels: int = 0
@@ -111,6 +112,7 @@ class Network:
             buffer=Rows.none(n_features),
             gathered=Gathered.none(n_features, sizes.layers, n_classes),
             recent=np.full(config.lags, -1, np.int64),
+            label_counts=np.zeros(n_classes, np.int64) if config.balances else None,
         )
         network.switch_inputs()
         return network
@@ -677,5 +679,7 @@ class Network:
             self.feature_mask = np.append(self.feature_mask, added)
             self.buffer.widen(new.features)
             self.gathered.rows.widen(new.features)
+        if self.label_counts is not None:
+            self.label_counts = np.pad(self.label_counts, (0, new.classes - old.classes))
         grown = ((0, 0), (0, new.layers - old.layers), (0, new.classes - old.classes))
         self.gathered.outputs = np.pad(self.gathered.outputs, grown)

@@ -16,9 +16,11 @@ from devfnn.arrays import Floats
 from devfnn.errors import InputError
 from devfnn.events import Event
 from devfnn.kernels.state import ASKED_FOR, OFFERED, STEPS, Batch
+from devfnn.model.class_weights import weighted
 from devfnn.model.compiling import ensure_compiled
 from devfnn.model.network import LINES_PER_CALL, Network, event_buffer
 from devfnn.model.reported import events_of
+from devfnn.model.rows import Rows
 from devfnn.model.scaling import CLIP, SETTLING_ROWS
 from devfnn.model.validation import (
     LARGEST_WEIGHT,
@@ -189,6 +191,7 @@ class SingleRows:
         self.model = model
         config = model.config
         self._is_plain = not (config.lags or config.feature_mask or config.has("gaussian"))
+        self._is_plain &= not (config.balances and config.is_budgeted)  # labels are counted if paid
         self._fast: OneRow | None = None
 
     def probabilities(self, x: Any) -> list[float]:
@@ -212,10 +215,18 @@ class SingleRows:
         if index is not None and values is not None:
             fast = self._fast_path()
             if fast is not None and fast.takes(values):
-                events = fast.learn(index, weight, asked)
+                events = fast.learn(index, self._weight_of(index, weight), asked)
                 model._logbook.note(events, model.n_rows)
                 return events
         return model.learn_rows(as_row(x), [label], [weight], chosen=True if asked else None)
+
+    def _weight_of(self, index: int, weight: float) -> float:
+        """The weight of a row of a class, with that of the class."""
+        model, network = self.model, self.model._network
+        if network is None or model.config.class_weights is None:
+            return weight
+        row = Rows(np.empty((1, 0)), np.array([index]), np.array([weight], np.float64))
+        return float(weighted(network, row, np.array([OFFERED]), model._labels)[0])
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_fast": None}

@@ -1,19 +1,21 @@
 """The report of a comparison: accuracies and ranks, statistical tests, costs, curves, caveats."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
 from scipy.stats import rankdata
 
 from devfnn import figures
+from devfnn.evaluation.measures import LOWER_IS_BETTER, SHARES, key_of
 from devfnn.evaluation.ranking import Ranking
 from devfnn.evaluation.results import deviation, mean
 from devfnn.experiments.tables import NO_RANKING, largest_size, overall_speed
-from devfnn.figures.runs import several_over_time
+from devfnn.figures.runs import measure_name, several_over_time
 from devfnn.formatting import count, listed, percent, plural, seconds, size
 from devfnn.reports import page
+from devfnn.reports.run import MEANINGS
 
 FEW_STREAMS = 10
 """Below this, tests over streams find only large differences."""
@@ -36,6 +38,8 @@ def comparison_report(comparison: Comparison, results: Sequence[Result] = ()) ->
     """
     models, streams, cells = (comparison[key] for key in ("models", "streams", "cells"))
     seeds = plural(len({cell.get("seed") for cell in cells}), "seed")
+    measure = measure_name(_measure(comparison))
+    title = measure[0].upper() + measure[1:]
     settings = {key: page.plain(comparison.get(key)) for key in ("models", "streams", "seeds")}
     return page.rendered(
         kind="Report of a comparison",
@@ -44,33 +48,39 @@ def comparison_report(comparison: Comparison, results: Sequence[Result] = ()) ->
         remarks=list(remarks(comparison, results)),
         command=comparison.get("command"),
         sections={
-            "Accuracy": _accuracies(comparison),
+            title: _scores(comparison),
             "Statistical tests": _tests(comparison),
             "Cost": _costs(comparison),
-            "Accuracy over time": [_curves(comparison, results)],
+            f"{title} over time": [_curves(comparison, results)],
             "Settings": [page.pairs("setting", settings | _shared_settings(results))],
         },
     )
 
 
-# ---- accuracies and ranks
+# ---- measures and ranks
+
+
+def _measure(comparison: Comparison) -> str:
+    """The measure that models are ranked by."""
+    return str(comparison.get("measure", "accuracy"))
 
 
 def standing_values(comparison: Comparison) -> list[dict[str, Any]]:
-    """Accuracy of every model on every stream over the seeds, and its rank on the stream.
+    """The measure of every model on every stream over the seeds, and its rank on the stream.
 
     Streams that not all models have run on have no ranks.
     """
     scores: dict[tuple[str, str], list[float]] = {}
+    key, sign = key_of(_measure(comparison)), _sign(comparison)
     for cell in comparison["cells"]:
-        if cell["accuracy_mean"] is not None:
-            scores.setdefault((cell["stream"], cell["model"]), []).append(cell["accuracy_mean"])
+        if cell[key] is not None:
+            scores.setdefault((cell["stream"], cell["model"]), []).append(cell[key])
     rows = []
     for stream in comparison["streams"]:
         seeds = [scores.get((stream, model), []) for model in comparison["models"]]
         ranks = [None] * len(seeds)
         if all(seeds):
-            ranks = rankdata([-(mean(each) or 0.0) for each in seeds]).tolist()
+            ranks = rankdata([-sign * (mean(each) or 0.0) for each in seeds]).tolist()
         rows += [
             {
                 "stream": stream,
@@ -85,30 +95,38 @@ def standing_values(comparison: Comparison) -> list[dict[str, Any]]:
     return rows
 
 
-def _accuracies(comparison: Comparison) -> Iterator[page.Part]:
+def _sign(comparison: Comparison) -> float:
+    """1 if the higher value is better, else -1."""
+    return -1.0 if _measure(comparison) in LOWER_IS_BETTER else 1.0
+
+
+def _scores(comparison: Comparison) -> Iterator[page.Part]:
     values, models = standing_values(comparison), comparison["models"]
+    measure, sign = _measure(comparison), _sign(comparison)
+    what = "Mean accuracy over chunks" if measure == "accuracy" else MEANINGS[measure][:-1]
+    show = percent if measure in SHARES else page.decimal
     has_seeds = any(row["std"] is not None for row in values)
     spread = ", mean ± standard deviation over seeds" if has_seeds else ""
     yield (
-        f"Mean accuracy over chunks{spread}. The best of a stream is bold; the rank on the stream "
-        "is below each value."
+        f"{what}{spread}. The best of a stream is bold; the rank on the stream is below each value."
     )
     rows: list[tuple[object, ...]] = []
     for stream, group in itertools.groupby(values, key=lambda row: row["stream"]):
         line = list(group)
-        best = max((row["mean"] for row in line if row["mean"] is not None), default=None)
-        rows.append((stream, *(_accuracy(row, percent(best)) for row in line)))
+        known = [row["mean"] for row in line if row["mean"] is not None]
+        best = max(known, key=lambda value: sign * value, default=None)
+        rows.append((stream, *(_score(row, show, show(best)) for row in line)))
     ranks = (mean(row["rank"] for row in values if row["model"] == model) for model in models)
     rows.append(("mean rank", *(page.decimal(rank, 2) for rank in ranks)))
     yield page.table({"stream": ""} | dict.fromkeys(models, "number"), rows)
 
 
-def _accuracy(row: Mapping[str, Any], best: str) -> Markup:
+def _score(row: Mapping[str, Any], show: Callable[[Any], str], best: str) -> Markup:
     """A cell of the page.table: mean, spread over seeds and rank."""
-    shown = percent(row["mean"])
+    shown = show(row["mean"])
     text = Markup("<b>{}</b>" if row["mean"] is not None and shown == best else "{}").format(shown)
     if row["std"] is not None:
-        text += Markup(' <span class="remark">± {}</span>').format(percent(row["std"]))
+        text += Markup(' <span class="remark">± {}</span>').format(show(row["std"]))
     if row["rank"] is not None:
         text += Markup('<br><span class="remark">rank {:g}</span>').format(row["rank"])
     return text
@@ -129,7 +147,8 @@ def _tests(comparison: Comparison) -> Iterator[page.Part]:
         yield f"Groups of models that do not differ significantly: {together}."
     else:
         yield "All pairs differ significantly."
-    caption = "Mean ranks, 1 is best; bars join models that do not differ significantly."
+    by = measure_name(_measure(comparison))
+    caption = f"Mean ranks by {by}, 1 is best; bars join models that do not differ significantly."
     draw = figures.critical_difference
     yield [page.picture("Critical difference", caption, draw, ranking, is_wide=True)]
     test = "Nemenyi" if ranking.post_hoc == "nemenyi" else "signed ranks, corrected by Holm"
@@ -175,7 +194,8 @@ def _costs(comparison: Comparison) -> Iterator[page.Part]:
 
 
 def _curves(comparison: Comparison, results: Sequence[Result]) -> page.Part:
-    """The accuracy of all models over each stream, as far as the single runs are there."""
+    """The measure of all models over each stream, as far as the single runs are there."""
+    measure = _measure(comparison)
     shown = []
     for stream in comparison["streams"]:
         runs: dict[str, list[Result]] = {model: [] for model in comparison["models"]}
@@ -185,7 +205,8 @@ def _curves(comparison: Comparison, results: Sequence[Result]) -> page.Part:
         found = {model: each for model, each in runs.items() if each}
         if found:
             caption = "Mean over the latest chunks and over seeds."
-            shown.append(page.picture(stream, caption, several_over_time, found, height=3.0))
+            data = (found, measure)
+            shown.append(page.picture(stream, caption, several_over_time, *data, height=3.0))
     if not shown:
         return "Left out. The results of the single runs are not in the folder of the comparison."
     return shown
@@ -206,12 +227,14 @@ def remarks(comparison: Comparison, results: Sequence[Result]) -> Iterator[str]:
 def _about_cells(comparison: Comparison) -> Iterator[str]:
     """Missing runs, a single seed, and runs that differ in their rows, chunks or labels."""
     cells = comparison["cells"]
-    known = {(cell["model"], cell["stream"]) for cell in cells if cell["accuracy_mean"] is not None}
+    measure = _measure(comparison)
+    key = key_of(measure)
+    known = {(cell["model"], cell["stream"]) for cell in cells if cell[key] is not None}
     n_missing = len(comparison["models"]) * len(comparison["streams"]) - len(known)
     if n_missing:
         yield (
-            f"{n_missing} of the pairs of model and stream have no accuracy; streams with gaps "
-            "have no ranks."
+            f"{n_missing} of the pairs of model and stream have no {measure_name(measure)}; "
+            "streams with gaps have no ranks."
         )
     if cells and len({cell.get("seed") for cell in cells}) == 1:
         yield "There is only one seed: how much results vary by chance is not known."
@@ -222,7 +245,7 @@ def _about_cells(comparison: Comparison) -> Iterator[str]:
         if differing:
             yield (
                 f"Runs on {listed(differing)} differ in their number of {key}, so "
-                "their accuracies are not about the same rows."
+                "their measures are not about the same rows."
             )
     shares = [cell["label_fraction"] for cell in cells if cell.get("label_fraction") is not None]
     if shares and max(shares) - min(shares) > 0.01:
@@ -239,7 +262,7 @@ def _about_tests(ranking: Mapping[str, Any]) -> Iterator[str]:
     if (is_signed and n_streams < FEWEST_SIGNED) or (
         difference is not None and difference >= len(ranking["models"]) - 1
     ):
-        yield f"With {n_streams} streams no pair can differ significantly, whatever its accuracies."
+        yield f"With {n_streams} streams no pair can differ significantly, whatever its values."
     elif n_streams < FEW_STREAMS:
         yield (
             f"With {n_streams} streams the tests find only large differences: models that do not "

@@ -9,9 +9,11 @@ from markupsafe import Markup
 
 from devfnn import figures
 from devfnn.errors import InputError
+from devfnn.evaluation.classes import are_unequal, cautions
+from devfnn.evaluation.measures import SHARES
 from devfnn.evaluation.results import deviation, mean
 from devfnn.figures.rules import features_by_contrast, features_to_draw, rules_of, rules_to_draw
-from devfnn.figures.runs import SHARES, measure_name
+from devfnn.figures.runs import measure_name
 from devfnn.figures.style import new_figure
 from devfnn.formatting import count, detection_line, flat_names, percent, plural, seconds, size
 from devfnn.model.config import SECTIONS, Config
@@ -64,6 +66,7 @@ def run_report(result: Result) -> str:
         title=f"{result['model']} on {result['stream']}",
         about=_about(result),
         remarks=list(_remarks(result)),
+        lead=list(_class_figures(result)) if are_unequal(result) else [],
         tiles=_tiles(result),
         command=result.get("command"),
         sections={
@@ -89,6 +92,7 @@ def _about(result: Result) -> str:
 
 
 def _remarks(result: Result) -> Iterator[str]:
+    yield from cautions(result)
     if result.get("is_complete") is False:
         yield "The run was interrupted: this page is about the rows up to then."
     if result.get("rows_left_out"):
@@ -187,7 +191,8 @@ def _measures(result: Result) -> Iterator[page.Part]:
     yield page.table({"measure": "kind"} | numbers | {"meaning": "words"}, rows)
 
 
-def _classes(result: Result) -> Iterator[page.Part]:
+def _class_figures(result: Result) -> Iterator[page.Part]:
+    """Precision, recall, F1 and rows of every class."""
     classes = result.get("per_class") or []
     if not classes:
         yield "The result has no measures by class."
@@ -202,9 +207,17 @@ def _classes(result: Result) -> Iterator[page.Part]:
                 )
                 for row in sorted(classes, key=lambda row: -(row.get("support") or 0.0))
             ][:MOST_LISTED],
+            "narrow",
         )
     if len(classes) > MOST_LISTED:
         yield f"{count(len(classes) - MOST_LISTED)} more classes with fewer rows are not listed."
+
+
+def _classes(result: Result) -> Iterator[page.Part]:
+    if are_unequal(result):
+        yield "Classes are unequal: precision, recall and F1 of each are at the top of the page."
+    else:
+        yield from _class_figures(result)
     matrix = page.picture(
         "Confusion matrix",
         "True classes against predicted ones.",

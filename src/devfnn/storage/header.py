@@ -52,7 +52,7 @@ def encode_header(model: DEVFNN) -> dict[str, Any]:
         "format": FORMAT,
         "library": __version__,
         "class": type(model).__name__,
-        "config": model.config.to_dict(),
+        "config": _encode_config(model.config),
         "feature_names": model._names,
         "classes": [_encode_label(label) for label in model._labels.classes],
         "shape": sizes_of(network)._asdict() if network is not None else None,
@@ -67,6 +67,14 @@ def encode_header(model: DEVFNN) -> dict[str, Any]:
             "budget": None if budget is None else budget.tolist(),
         },
     }
+
+
+def _encode_config(config: Config) -> dict[str, Any]:
+    """All parameters; class weights only if there are some, as before there were any."""
+    data = config.to_dict()
+    if data["class_weights"] is None:
+        del data["class_weights"]
+    return data
 
 
 def to_text(data: Any) -> str:

@@ -18,6 +18,7 @@ import numpy as np
 from devfnn.arrays import Ints
 from devfnn.errors import StorageError
 from devfnn.kernels import state as kernel
+from devfnn.model.class_weights import MOST_COUNTED
 from devfnn.model.config import DEAR_KINDS, AddLayers, ByCompression, Config, KeepLayers
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.layers import KINDS
@@ -31,6 +32,9 @@ from devfnn.model.validation import LARGEST
 from devfnn.storage.container import CODES, Array, is_count, require
 
 NETWORK_LAYOUT = {"feature_mask": Field("n", True), "recent": Field("lags", -1, -1)}
+
+COUNTED_LAYOUT = {"label_counts": Field("m", 0)}
+"""What balanced class weights rest on."""
 
 SCALER_LAYOUT = {
     "low": Field("n", 0.0),
@@ -162,7 +166,8 @@ def expected_fields(sizes: StoredSizes, config: Config) -> dict[str, tuple[Field
     lengths |= {"buffer": sizes.buffer_rows, "gathered": sizes.gathered_rows}
     kept = ("layers", "progress", *(module.NAME for module in modules_of(config)))
     parts: dict[str, Mapping[str, Field]] = {name: STATE_LAYOUTS[name] for name in kept}
-    parts |= {"": NETWORK_LAYOUT, "scaler": SCALER_LAYOUT}
+    own = NETWORK_LAYOUT | (COUNTED_LAYOUT if config.balances else {})
+    parts |= {"": own, "scaler": SCALER_LAYOUT}
     if config.feature_mask is not None:
         parts["feature_stats"] = feature_mask.LAYOUT
     if isinstance(config.merging, ByCompression):
@@ -211,6 +216,7 @@ def network_of(
     vars(scaler).update(parts["scaler"], n_first=counters["scaler/n_first"])
     nothing = Gathered.none(sizes.features, sizes.layers, sizes.classes)
     own, plain = parts["gathered"], parts[""] | {name: counters[name] for name in COUNTERS}
+    plain.setdefault("label_counts", None)
     said = {name: own.pop(name, getattr(nothing, name)) for name in SAID_LAYOUT}
     stats, outputs = parts["feature_stats"], parts["output_stats"]
     network = Network(
@@ -324,6 +330,10 @@ def _problems(network: Network) -> Iterator[tuple[Any, str]]:
     is_silent = np.isnan(outputs) & (may_pause | state.layers.is_merged)[:, None]
     yield (np.isfinite(outputs) | is_silent).all(), "gathered/outputs holds NaN or infinity"
     yield (network.recent < m).all(), "recent holds a class that is not there"
+    if network.label_counts is not None:
+        n_counted = network.label_counts.sum()
+        is_sound = n_counted <= network.n_rows and n_counted < MOST_COUNTED
+        yield is_sound, "label_counts holds more labels than are counted"
     fits = len(network.scaler.first_rows) <= network.scaler.n_first
     yield fits, "the scaler keeps more rows than it has seen"
 
