@@ -18,7 +18,9 @@ from devfnn.kernels.state import (
     NO_DRIFT_TEST,
     OFFERED,
     RECALLED_EVENT,
+    RESTED_EVENT,
     SPLIT_EVENT,
+    WOKEN_EVENT,
     Batch,
     Params,
 )
@@ -437,10 +439,15 @@ class SlowRivals:
         self.independence = self.repeats.independence()
         if CLOUD_LAYER in self.layers:
             layer = self.layers[CLOUD_LAYER]
+            share = self.shares()[CLOUD_LAYER] if not layer.rest else 0.0
             if layer.rest:
                 layer.rest -= 1
-            elif self.scored >= GRACE_ROWS and self.shares()[CLOUD_LAYER] < 1e-3:
+                if not layer.rest:
+                    self.lines.append((index, WOKEN_EVENT, CLOUD_LAYER, 0, 0, (0.0,) * 4))
+            elif self.scored >= GRACE_ROWS and share < 1e-3:
                 layer.rest = 4
+                facts = (share, 1e-3, 0.0, 0.0)
+                self.lines.append((index, RESTED_EVENT, CLOUD_LAYER, 4, 0, facts))
         best = self.best()
         if best >= self.params.n_configured and self.layers[best].last_win < self.steps - 1:
             scores = [self.layers[key].score for key in (best, STEADY_LINE, BOX_LAYER)]

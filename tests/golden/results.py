@@ -416,7 +416,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Golden results.")
     parser.add_argument("--show", choices=NAMES, metavar="NAME")
     parser.add_argument("--bits", action="store_true")
-    parser.add_argument("--write", nargs="*", choices=NAMES, metavar="NAME")
+    parser.add_argument("--write", nargs="*", metavar="NAME")
     parser.add_argument("--write-files", action="store_true")
     given = parser.parse_args()
     if given.write_files:

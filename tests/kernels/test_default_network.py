@@ -26,6 +26,7 @@ from devfnn.kernels.state import (
     NO_LAYER,
     OFFERED,
     RECALLED_EVENT,
+    RESTED_EVENT,
     ROWS,
     SCORED,
     SEEN_ROWS,
@@ -34,6 +35,7 @@ from devfnn.kernels.state import (
     UNCERTAINTY,
     UNLABELLED,
     WATCHED,
+    WOKEN_EVENT,
     Batch,
     EventBuffer,
     Params,
@@ -151,6 +153,8 @@ class Chronicle:
             KEPT_EVENT: "kept",
             DROPPED_EVENT: "dropped",
             RECALLED_EVENT: "recalled",
+            RESTED_EVENT: "rested",
+            WOKEN_EVENT: "woken",
         }
         self.shown |= {names[kind] for _, kind, *_ in lines_of(events)}
         memory = float(state.progress.signals[MEMORY])

@@ -8,9 +8,10 @@ from devfnn import DEVFNN, Config
 from devfnn.kernels import neighbours as kernels
 from devfnn.model.config import Layer
 from devfnn.model.network import Network
+from devfnn.model.rows import Rows
 
 
-def learned(rng: np.random.Generator, n_rows: int = 350, gaps: float = 0.0, m: int = 3) -> Network:
+def learned(rng: np.random.Generator, n_rows: int = 400, gaps: float = 0.0, m: int = 3) -> Network:
     """A network of a line and neighbours that has learned some rows, more than its window holds."""
     start = Config(layers=(Layer("line"), Layer("neighbours")), resting=None)
     model = DEVFNN(start.replace(labels__choice="all", window__rows=200, missing="skip"))
@@ -44,7 +45,8 @@ def shares_of(network: Network, row: np.ndarray) -> np.ndarray:
     parts[np.isnan(row)] = 0.0
     distances = parts.sum(axis=0)
     nearest = np.argsort(distances, kind="stable")[: params.count]
-    closeness = 1.0 / (np.sqrt(distances[nearest] / distances[nearest[-1]]) + params.softness)
+    last = max(distances[nearest[-1]], 1e-20)
+    closeness = 1.0 / (np.sqrt(distances[nearest] / last) + params.softness)
     closeness *= window.weights[nearest]
     said = params.prior * (own.class_weights + 1.0) / (own.weight[0] + m)
     said += np.bincount(window.labels[nearest], closeness, m)
@@ -82,11 +84,15 @@ def test_a_feature_counts_by_how_it_tells_classes_apart(rng) -> None:
 
 
 def test_the_window_holds_the_newest_rows(rng) -> None:
-    network = learned(rng, 350)
+    network = learned(rng, 350, m=2)
     window = network.state.window
+    X = np.random.default_rng(5).random((30, 4))
+    inputs = network.inputs_of(X)
     assert int(window.count[0]) == 350 and window.labels.size == 200
-    X = np.random.default_rng(0).random((1, 4))
-    assert network.inputs_of(X).shape == (1, 4)
+    network.learn_chunk(Rows(X, np.ones(30, np.int64), np.full(30, 2.0)), np.full(30, 2), [])
+    places = np.arange(350, 380) % 200
+    np.testing.assert_allclose(window.rows[:, places].T, inputs, rtol=1e-6)
+    assert (window.labels[places] == 1).all() and (window.weights[places] == 2.0).all()
 
 
 @only_plain

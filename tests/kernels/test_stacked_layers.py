@@ -105,7 +105,7 @@ def test_the_worth_of_a_layer_is_what_the_answers_lose_without_it(rng) -> None:
 
 
 def test_dear_layers_rest_where_a_line_is_right_and_wake_at_a_drift() -> None:
-    stream = open_stream("hyperplane", rows=9000, seed=1)
+    stream = open_stream("hyperplane", options={"n_rows": 9000, "seed": 1})
     model = DEVFNN(presets.deep())
     kinds, rested, woken = [], 0, False
     for chunk in stream:

@@ -419,7 +419,8 @@ LATE = {
 }
 """Parameters that act after more rows than a story has; tests of their mechanisms show it."""
 
-ACTING = [name for name in flat_parameters(Config()) if name not in {*INERT, *LATE}]
+IDLE = idle_parameters(Config())
+ACTING = [name for name in flat_parameters(Config()) if name not in {*INERT, *LATE, *IDLE}]
 
 
 @pytest.mark.parametrize("name", ACTING)

