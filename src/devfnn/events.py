@@ -309,8 +309,8 @@ class LayerRested(Event):
     needed: float
 
     _why = (
-        "layer {layer} rests for {steps} structural steps: it was worth {worth:.2g}, and must be "
-        "worth {needed:.2g}"
+        "layer {layer} rests for {steps} structural steps: it was worth {worth:.3g}, and must be "
+        "worth {needed:.3g}"
     )
 
 

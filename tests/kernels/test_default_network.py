@@ -9,7 +9,6 @@ from build import batch_of, count, only_compiled, only_plain
 from devfnn.arrays import Floats
 from devfnn.kernels.boxes import memory_of
 from devfnn.kernels.network import adapt_memory
-from devfnn.kernels.resting import rest_layers
 from devfnn.kernels.state import (
     ASKED_FOR,
     BOXES,
@@ -41,6 +40,7 @@ from devfnn.kernels.state import (
     Params,
     State,
 )
+from devfnn.kernels.votes import rest_layers
 from reference import certainty
 from rival_build import (
     BOX_LAYER,

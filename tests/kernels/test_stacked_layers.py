@@ -5,7 +5,8 @@ import pytest
 
 from build import only_plain
 from devfnn import DEVFNN, presets
-from devfnn.kernels import resting, stacked
+from devfnn.kernels import stacked
+from devfnn.kernels import votes as resting
 from devfnn.kernels.state import BOOSTED, CLOUDS, NEIGHBOURS, STACKED
 from devfnn.model.network import Network
 from devfnn.streams import open_stream

@@ -31,7 +31,7 @@ NORMAL_TERMS = 12
 QUANTILE_ROWS = 256
 """Rows of the window on which the bins are estimated: with 32 bins, eight in each."""
 
-LEAST_SHARE = 1e-12
+LEAST_PROBABILITY = 1e-12
 """Keeps the logarithm of a probability finite."""
 
 
@@ -126,7 +126,7 @@ def remember_scores(window, boosted, outputs, params):
             boosted.is_stale[place] = True
         elif not boosted.is_stale[place]:
             for k in range(outputs.shape[1]):
-                share = max(outputs[layer, k], LEAST_SHARE)
+                share = max(outputs[layer, k], LEAST_PROBABILITY)
                 boosted.scores[place, column, k] = np.float32(np.log(share))
 
 

@@ -17,7 +17,6 @@ import numpy as np
 from devfnn.kernels._jit import kernel, part, step
 from devfnn.kernels.boxes import copy_rule, free_rule, place_for_layer, start_anew
 from devfnn.kernels.events import report
-from devfnn.kernels.resting import wake_layers
 from devfnn.kernels.state import (
     CUT_ERRORS,
     CUT_ROWS,
@@ -37,6 +36,7 @@ from devfnn.kernels.state import (
     TRACK_ROWS,
     WATCHED,
 )
+from devfnn.kernels.votes import wake_layers
 
 REPEAT_RATE = 1e-4
 """Of the running shares of classes, and of labels that differ from the one before. Runs of labels

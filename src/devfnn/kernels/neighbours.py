@@ -9,7 +9,7 @@ import numpy as np
 from devfnn.kernels._jit import kernel, part, step, sum_part
 from devfnn.kernels.window import n_remembered
 
-LEAST_VARIANCE = 1e-8
+LEAST_SPREAD_OF_FEATURE = 1e-8
 """Of a feature that is used: 0.01 % of its range."""
 
 BLOCK = 64
@@ -177,6 +177,6 @@ def refit_neighbours(window, neighbours, params, work):
         for k in range(classes.shape[0]):
             between += weights[k] * (means[k] - mean) * (means[k] - mean)
         neighbours.scales[j] = np.float32(0.0)
-        if known > 0.0 and variance / known > LEAST_VARIANCE:
+        if known > 0.0 and variance / known > LEAST_SPREAD_OF_FEATURE:
             told = between / variance + params.least_share
             neighbours.scales[j] = np.float32(told * known / variance)

@@ -13,7 +13,6 @@ from devfnn.kernels.labels import choose_label
 from devfnn.kernels.neighbours import refit_neighbours, say_neighbours
 from devfnn.kernels.prior import learn_prior, say_prior
 from devfnn.kernels.recursive import expand_blocks
-from devfnn.kernels.resting import rest_layers, weigh_worth
 from devfnn.kernels.stacked import hear_layers, note_heard, say_stacked, step_stacked
 from devfnn.kernels.state import (
     ALWAYS,
@@ -42,7 +41,9 @@ from devfnn.kernels.votes import (
     is_idle,
     leading_layer,
     move_votes,
+    rest_layers,
     share_votes,
+    weigh_worth,
 )
 from devfnn.kernels.window import remember_row
 

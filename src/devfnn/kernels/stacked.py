@@ -12,7 +12,7 @@ from devfnn.kernels._jit import part, step
 from devfnn.kernels.recursive import softmax
 from devfnn.kernels.votes import is_idle
 
-LEAST_SHARE, MOST_ODDS = 1e-4, 5.0
+LEAST_SHARE, MOST_HEARD = 1e-4, 5.0
 """Least probability and most centred log odds that count: one layer that is sure, and wrong, must
 not rule the others out."""
 
@@ -33,7 +33,7 @@ def center_logs(shares, logs):
         mean += logs[k]
     mean /= shares.shape[0]
     for k in range(shares.shape[0]):
-        logs[k] = min(max(logs[k] - mean, -MOST_ODDS), MOST_ODDS)
+        logs[k] = min(max(logs[k] - mean, -MOST_HEARD), MOST_HEARD)
 
 
 @step()

@@ -71,7 +71,7 @@ LAYOUT = {
     "refits": Field("1", 0),
 }
 
-MOST_SHOWN = 30
+MOST_TREE_RULES = 30
 """Rules of a layer that are listed: the strongest, of thousands."""
 
 
@@ -155,7 +155,7 @@ def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterat
             known[2] += 1
     total = max(float(own.covers[trees].sum()) / max(trees.size, 1), 1e-12)
     ranked = sorted(merged.items(), key=lambda each: -float(np.ptp(each[1][0])) * each[1][1])
-    for place, (conditions, (said, cover, count)) in enumerate(ranked[:MOST_SHOWN]):
+    for place, (conditions, (said, cover, count)) in enumerate(ranked[:MOST_TREE_RULES]):
         bounds = np.tile([-np.inf, np.inf], (n, 1))
         for feature, low, high in conditions:
             bounds[feature] = low, high

@@ -47,10 +47,7 @@ LAYOUT = {
     "weight": Field("1", 0.0, 0.0),
 }
 
-LEAST_DISTANCE = 1e-20
-"""Squared, of the last neighbour, as in the kernel: all may be the same row."""
-
-MOST_SHOWN = 10
+MOST_ROWS_SHOWN = 10
 """Rows of the window that are listed as rules."""
 
 
@@ -90,7 +87,7 @@ def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterat
     count = counts_of(state, layer)[0]
     scales = present(state.neighbours).scales
     spreads = np.where(scales > 0.0, 1.0 / np.maximum(scales, 1e-12), 1.0).astype(np.float64)
-    for age in range(min(count, MOST_SHOWN)):
+    for age in range(min(count, MOST_ROWS_SHOWN)):
         place = int((window.count[0] - 1 - age) % window.labels.size)
         own = int(window.labels[place])
         center = np.nan_to_num(window.rows[:, place].astype(np.float64), nan=0.5)
@@ -116,6 +113,8 @@ def reasons_of(
     A feature speaks for a class by how much nearer the neighbours of the class are in it than
     neighbours are on the whole, in shares of the squared distance.
     """
+    from devfnn.kernels.neighbours import LEAST_DISTANCE
+
     own, window = present(state.neighbours), present(state.window)
     places, shares = nearest_rows(state, row, config)
     away = np.nan_to_num(row.astype(np.float32)[:, None] - window.rows[:, places])
@@ -154,7 +153,7 @@ def nearest_rows(state: State, row: Floats, config: "Config") -> tuple[Ints, Flo
 
 def _nearness(parts: Floats, closeness: Floats, labels: Ints, n_classes: int) -> Floats:
     """By how much a class is nearer than all, feature by feature, in shares of the distance."""
-    total = max(float(parts.sum(axis=0).max()), LEAST_DISTANCE)
+    total = max(float(parts.sum(axis=0).max()), 1e-20)
     usual = parts @ (closeness / closeness.sum())
     found = np.zeros((len(parts), n_classes))
     for own in np.unique(labels).tolist():

@@ -119,7 +119,7 @@ def heard_of(said: dict[int, Said], shares: Floats, config: "Config") -> Floats:
 
     said: by layer, of those that do not rest · shares: (L,) of the vote
     """
-    from devfnn.kernels.stacked import LEAST_SHARE, MOST_ODDS
+    from devfnn.kernels.stacked import LEAST_SHARE, MOST_HEARD
 
     names, n_configured = input_names(config), len(config.layers)
     first = len(names) - 1
@@ -130,7 +130,7 @@ def heard_of(said: dict[int, Said], shares: Floats, config: "Config") -> Floats:
         if layer in said:
             rows[layer] = said[layer].votes
     logs = np.log(np.maximum(rows, LEAST_SHARE))
-    heard: Floats = np.clip(logs - logs.mean(axis=1, keepdims=True), -MOST_ODDS, MOST_ODDS)
+    heard: Floats = np.clip(logs - logs.mean(axis=1, keepdims=True), -MOST_HEARD, MOST_HEARD)
     return heard
 
 
