@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from river import datasets, naive_bayes
 
-from devfnn import DEVFNN
+from devfnn import DEVFNN, presets
 from devfnn.adapters.river import DEVFNNClassifier
 
 BATCH = 125
@@ -89,8 +89,10 @@ def _seconds(feed: Feed, start: int, stop: int) -> float:
 def main() -> None:
     """Measure and print."""
     data = list(datasets.Phishing())
-    print(f"{'adapter':12}{'rows/s':>10}{'at best':>10}{'GaussianNB':>12}{'ratio':>8}")
+    print(f"{'adapter':14}{'rows/s':>10}{'at best':>10}{'GaussianNB':>12}{'ratio':>8}")
+    swift = DEVFNNClassifier(config=presets.swift())
     feeds = {"River": feed_of(DEVFNNClassifier(), data), "core": core_feed(data)}
+    feeds["River, swift"] = feed_of(swift, data)
     try:
         feeds["CapyMOA"] = capymoa_feed(data)
     except ImportError as error:
@@ -100,7 +102,7 @@ def main() -> None:
         ours, theirs = (statistics.median(column) for column in zip(*rates, strict=True))
         best = max(each.ours for each in rates)
         ratio = statistics.median(each.ours / each.theirs for each in rates)
-        print(f"{name:12}{ours:10,.0f}{best:10,.0f}{theirs:12,.0f}{ratio:8.1f}")
+        print(f"{name:14}{ours:10,.0f}{best:10,.0f}{theirs:12,.0f}{ratio:8.1f}")
 
 
 if __name__ == "__main__":

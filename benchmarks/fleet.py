@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from devfnn import DEVFNN, Config, Fleet
+from devfnn import DEVFNN, Fleet, presets
 
-SMALL = Config(scaling="none").replace(
-    clouds=None, rules__max_rules=8, boxes__max_rules=4, growing__max_kept=2
+SMALL = presets.swift().replace(
+    scaling="none", clouds=None, rules__max_rules=8, boxes__max_rules=4, growing__max_kept=2
 )
 CLASSES = [0, 1]
 

@@ -38,7 +38,7 @@ from rich.progress import track
 from rich.table import Table
 
 import devfnn
-from devfnn import DEVFNN, Config
+from devfnn import DEVFNN, presets
 from devfnn.kernels import network as kernels
 from devfnn.kernels._jit import held
 from devfnn.kernels.state import Batch, Params, State, Work
@@ -242,7 +242,7 @@ def measure(name: str, effort: Effort) -> dict[str, Any]:
     """Everything about one stream."""
     n_chunks = effort.warm_chunks + 20 * effort.timed_chunks + effort.whole_chunks
     chunks = iter(STREAMS[name](CHUNK_ROWS * n_chunks))
-    model = DEVFNN(Config().replace(labels__choice="all"))
+    model = DEVFNN(presets.swift().replace(labels__choice="all"))
     prepared = _prepared(model, chunks, effort)
     whole = whole_time(model, [next(chunks) for _ in range(effort.whole_chunks)])
     facts, done = count(prepared, effort.counted_rows)
@@ -316,7 +316,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     effort = QUICK if options.quick else Effort()
     if options.rounds is not None:
         effort = dataclasses.replace(effort, rounds=options.rounds)
-    ensure_compiled(Config())
+    ensure_compiled(presets.swift())
     console = Console(width=130)
     names = track(options.streams, "streams", console=console, transient=True)
     found = [measure(name, effort) for name in names]

@@ -1,8 +1,9 @@
 """The benchmark of record: every system on every stream, once, on one core. Run by `make record`.
 
-It takes half an hour. Ctrl-C stops it; the same command goes on. Figures of rivals come from
+It takes hours. Ctrl-C stops it; the same command goes on. Figures of rivals come from
 `results/rivals.json` as long as their releases and the streams are the same; `--rivals` runs them
-anew, for hours. A run with fewer rows, streams or systems leaves the committed report alone.
+anew, all or those of `--streams` and `--systems`, and keeps them. A run with fewer rows, streams or
+systems leaves the committed report alone.
 
 Usage: python benchmarks/record.py [--quick] [--rows N] [--streams A B] [--systems A B] ...
 """
@@ -21,6 +22,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from record_bars import Bar, bars
 from record_plan import (
     KDD_ROWS,
     RecordStream,
@@ -30,7 +32,7 @@ from record_plan import (
     record_streams,
     record_systems,
 )
-from record_report import Bar, bar_table, bars, draw_figures, overviews, plain, report, stream_table
+from record_report import bar_table, draw_figures, overviews, plain, report, stream_table
 from record_runs import (
     RecordCell,
     Summary,
@@ -212,8 +214,12 @@ def is_complete(
     options: argparse.Namespace, left_out: Sequence[str], outcomes: Sequence[Outcome]
 ) -> bool:
     """Whether every run that belongs to the report was made, and one at a time."""
-    is_usual = options.kdd_rows == KDD_ROWS and options.jobs == 1
-    return is_usual and not left_out and not any(each.error for each in outcomes)
+    return is_usual(options) and not left_out and not any(each.error for each in outcomes)
+
+
+def is_usual(options: argparse.Namespace) -> bool:
+    """Whether runs are those of the report, and one at a time."""
+    return bool(options.kdd_rows == KDD_ROWS and options.jobs == 1)
 
 
 def show(
@@ -269,7 +275,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.text == COMMITTED and not is_complete(options, left_out, outcomes):
         options.text = options.output / "record.md"
         console.print(f"Not all was run as it should be, so {COMMITTED} stays as it is.")
-    elif options.rivals and options.is_whole:
+    if options.rivals and is_usual(options) and options.rows is None:
         keep_rivals(cells, summaries, RIVALS)
     (options.output / "record.json").write_text(json.dumps(everything, indent=1) + "\n")
     options.text.write_text(report(streams, summaries, found, about), encoding="utf-8")

@@ -1,5 +1,5 @@
-"""What the benchmark of record runs: seven streams from files and twelve that are made; DEVFNN, its
-ablations, its parts, and its rivals."""
+"""What the benchmark of record runs: seven streams from files, a zoo of thirteen more, and twelve
+that are made; DEVFNN, its ablations, its parts, and its rivals."""
 
 import dataclasses
 import hashlib
@@ -31,6 +31,20 @@ SHORT_CHUNKS = 20
 FOUR_FILES = ("sea-paper", "hyperplane-paper", "weather", "electricity")
 """The streams on which the paper's figures can be repeated in full."""
 
+SUSY = "susy-30k"
+
+ZOO = (
+    *("airlines", "gmsc", "nomao", "letter", "shuttle", "occupancy", "eeg_eye_state", "outdoor"),
+    *("powersupply", "keystroke", "luxembourg", "phishing", "connect4"),
+)
+"""Real streams on which the default was developed, files in the folder `zoo` of the data."""
+
+ZOO_ROWS = 20_000
+"""Rows of a stream of the zoo, at most."""
+
+EIGHTEEN = (*ZOO, *FOUR_FILES, SUSY)
+"""The real streams over which the default and its rivals are compared as a whole."""
+
 RECURRING = "sea-recurring"
 
 
@@ -41,16 +55,30 @@ class RecordStream:
     name: str
     settings: StreamSettings
     about: str
-    is_file: bool = False
+    group: str = "generated"
+    """Which part of the report it belongs to: files, zoo or generated."""
     is_nonlinear: bool = False
     """Whether no plane, nor a few of them, is near its boundaries."""
     drift: str | None = None
     """How concepts change at known rows: abrupt, gradual, recurring; None where nobody knows."""
 
     @property
-    def group(self) -> str:
-        """Which part of the report it belongs to."""
-        return "files" if self.is_file else "generated"
+    def is_file(self) -> bool:
+        """Whether it is a file that is scaled by its whole range, as in the paper."""
+        return self.group == "files"
+
+    @property
+    def path(self) -> str:
+        """Where its file is within the folder of the data."""
+        name = f"{self.settings.name}.npz"
+        return f"zoo/{name}" if self.group == "zoo" else name
+
+    def placed(self, data_dir: pathlib.Path) -> "RecordStream":
+        """The same with its file in a folder."""
+        settings = dataclasses.replace(self.settings, data_dir=str(data_dir))
+        if self.group == "zoo":  # no data set of ours, so it is read by its path
+            settings = dataclasses.replace(settings, name=str(data_dir / self.path))
+        return dataclasses.replace(self, settings=settings)
 
 
 def record_streams(
@@ -67,16 +95,10 @@ def record_streams(
     kdd_rows
         Rows of kdd99 at most.
     """
-    files = [
-        stream
-        for stream in _files(rows, kdd_rows)
-        if data_dir is not None and (data_dir / f"{stream.settings.name}.npz").is_file()
-    ]
     placed = [
-        dataclasses.replace(
-            stream, settings=dataclasses.replace(stream.settings, data_dir=str(data_dir))
-        )
-        for stream in files
+        stream.placed(data_dir)
+        for stream in _files(rows, kdd_rows)
+        if data_dir is not None and (data_dir / stream.path).is_file()
     ]
     return [*placed, *_generated(rows)]
 
@@ -91,16 +113,21 @@ def _files(rows: int | None, kdd_rows: int) -> Iterator[RecordStream]:
     first_kdd = min(kdd_rows, rows or kdd_rows)
     for name in FOUR_FILES:
         yield _file(name, rows, f"{name}, in the paper's chunks")
-    yield _file("susy-30k", rows, "30,000 rows of SUSY, chunks of 500")
+    yield _file(SUSY, rows, "30,000 rows of SUSY, chunks of 500")
     for name, target, classes in (("kdd99-binary", "binary", 2), ("kdd99-23", "attack", 23)):
         about = f"the first {first_kdd:,} rows of KDD Cup 1999 (10 %), {classes} classes"
         stream = _file("kdd99", first_kdd, about, target=target)
         yield dataclasses.replace(stream, name=name)
+    n_rows = min(rows or ZOO_ROWS, ZOO_ROWS)
+    for name in ZOO:
+        settings = StreamSettings(name=name, rows=n_rows, chunk_rows=CHUNK_ROWS, seed=SEED)
+        about = f"{name} of the zoo, the first {n_rows:,} rows or all, chunks of {CHUNK_ROWS}"
+        yield RecordStream(name, settings, about, "zoo")
 
 
 def _file(name: str, rows: int | None, about: str, **options: Any) -> RecordStream:
     settings = StreamSettings(name=name, rows=rows, options=options, seed=SEED)
-    return RecordStream(name, settings, about, is_file=True)
+    return RecordStream(name, settings, about, "files")
 
 
 def _generated(rows: int | None) -> Iterator[RecordStream]:
@@ -153,17 +180,37 @@ def data_fingerprint(stream: RecordStream) -> str:
 # ---- systems
 
 DEFAULT = "default"
-ONLINE = "default, online scaling"
+SWIFT = "swift"
 GROWING_OFF = "growing off"
 ALL_LABELS = "active learning off"
 BUDGET = "label budget 0.1"
 BY_ROW = "default, by row"
 LAGS = "default, by row, 3 lags"
-BOOSTED = (*FOUR_FILES, "susy-30k")
+
+ONLINE = {name: f"{name}, online scaling" for name in (DEFAULT, SWIFT, ALL_LABELS)}
+"""What systems are called where they scale online a file that is else scaled by its range."""
+
+BOOSTED = (*FOUR_FILES, SUSY)
 """Where boosting is run, which takes longer than everything else together elsewhere."""
 
 MOA_FOREST = "capymoa-arf, 10 trees"
+MOA_FOREST_30 = "capymoa-arf, 30 trees"
+MOA_BAGGING = "capymoa-bagging, 10 trees"
 RIVER_FOREST = "river-arf, 10 trees"
+RIVER_LOGISTIC = "river-logistic"
+ONE_RLS, ONE_LOGISTIC = "one RLS rule", "one logistic rule"
+
+PEERS = (MOA_FOREST, MOA_FOREST_30, MOA_BAGGING, RIVER_LOGISTIC, ONE_LOGISTIC, ONE_RLS)
+"""Whom the default is compared with over the eighteen streams."""
+
+
+def name_on(system: str, stream: str) -> str:
+    """What a system is called on one of the eighteen streams, where ours scale online.
+
+    >>> name_on("default", "letter"), name_on("default", "weather")
+    ('default', 'default, online scaling')
+    """
+    return ONLINE.get(system, system) if stream in BOOSTED else system
 
 
 @dataclasses.dataclass(frozen=True)
@@ -181,6 +228,8 @@ class System:
     by_row: bool = False
     streams: tuple[str, ...] | None = None
     """Where it is run; None for everywhere."""
+    on_zoo: bool = True
+    """Whether it is run on the zoo, too, if it is run everywhere."""
 
     @property
     def library(self) -> str | None:
@@ -196,14 +245,17 @@ class System:
         """Whether it is run on a stream."""
         if self.preset == "paper" and name_in_paper(stream.settings.name) is None:
             return False
-        if self.name == ONLINE and not stream.is_file:
-            return False  # what is made is scaled online anyway
-        return self.streams is None or stream.name in self.streams
+        if self.name == ONLINE[DEFAULT] and not stream.is_file:
+            return False  # other streams are scaled online anyway
+        if self.streams is None:
+            return self.on_zoo or stream.group != "zoo"
+        return stream.name in self.streams
 
     def settings_on(self, stream: RecordStream) -> RunSettings:
         """All that a run depends on.
 
-        Files are scaled by their whole range; what is made as `devfnn compare` does by default.
+        Files are scaled by their whole range; the zoo, and what is made, as `devfnn compare` does
+        by default.
         """
         scaling = self.scaling or ("dataset" if stream.is_file else None)
         return RunSettings(
@@ -218,6 +270,10 @@ class System:
 
 OF_NUMBERS = ("clouds off", "prior reach off", "label noise off")
 """Ablations of a number, not of a mechanism."""
+
+
+ZOO_ABLATIONS = (ALL_LABELS, "trees off", "neighbours off", "stack off", "resting off")
+"""Those that are run on the zoo too: of what the default has and `swift` does not."""
 
 
 def ablations() -> dict[str, dict[str, Any]]:
@@ -236,34 +292,45 @@ def record_systems() -> list[System]:
 
 def _own() -> Iterator[System]:
     yield System(DEFAULT, "default")
-    yield System(ONLINE, "default", scaling="online")
+    yield System(ONLINE[DEFAULT], "default", scaling="online")
+    yield System(SWIFT, "preset", preset="swift")
+    yield System(ONLINE[SWIFT], "preset", preset="swift", scaling="online", streams=BOOSTED)
     yield System("static", "preset", preset="static")
     yield System("paper", "preset", preset="paper")
     for name, changes in ablations().items():
-        yield System(name, "ablation", changes=changes)
-    yield System("clouds off", "ablation", changes=ABLATIONS["clouds off"])
+        yield System(name, "ablation", changes=changes, on_zoo=name in ZOO_ABLATIONS)
+    yield System("clouds off", "ablation", changes=ABLATIONS["clouds off"], on_zoo=False)
+    yield System(
+        ONLINE[ALL_LABELS], "ablation", changes=ABLATIONS[ALL_LABELS], scaling="online",
+        streams=BOOSTED,
+    )  # fmt: skip
     (levels,) = STACKED_ABLATIONS.values()
-    yield System("stacked layers", "ablation", preset="stacked", changes=levels)
-    yield System(BUDGET, "ablation", changes={"labels__budget": 0.1})
+    yield System("stacked layers", "ablation", preset="stacked", changes=levels, on_zoo=False)
+    yield System(BUDGET, "ablation", changes={"labels__budget": 0.1}, on_zoo=False)
     yield System(BY_ROW, "default", scaling="online", by_row=True, streams=FOUR_FILES[2:])
     yield System(
         LAGS, "default", changes={"lags": 3}, scaling="online", by_row=True,
         streams=("electricity",),
     )  # fmt: skip
-    yield System("one RLS rule", "part", model="rls")
-    yield System("one logistic rule", "part", model="logistic")
+    yield System(ONE_RLS, "part", model="rls")
+    yield System(ONE_LOGISTIC, "part", model="logistic")
 
 
 def _others() -> Iterator[System]:
+    """On the zoo only the peers: slow ones, and those that are nowhere near the best, are not."""
     yield System("majority", "trivial", model="majority")
     yield System("no-change", "trivial", model="no-change")
-    yield System("river-logistic", "peer", model="river-logistic")
-    yield System(RIVER_FOREST, "peer", model="river-arf", changes={"n_models": 10})
+    yield System(RIVER_LOGISTIC, "peer", model="river-logistic")
+    yield System(RIVER_FOREST, "peer", model="river-arf", changes={"n_models": 10}, on_zoo=False)
     for name in ("capymoa-naive-bayes", "capymoa-hoeffding-tree", "capymoa-hat"):
-        yield System(name, "peer", model=name)
-    for model in ("capymoa-arf", "capymoa-srp", "capymoa-leveraging-bagging"):
-        name = f"{model.replace('leveraging-', '')}, 10 trees"
-        yield System(name, "peer", model=model, changes={"ensemble_size": 10})
+        yield System(name, "peer", model=name, on_zoo=False)
+    ten, thirty = {"ensemble_size": 10}, {"ensemble_size": 30}
+    yield System(MOA_FOREST, "peer", model="capymoa-arf", changes=ten)
+    yield System(MOA_FOREST_30, "peer", model="capymoa-arf", changes=thirty, streams=EIGHTEEN)
+    yield System(
+        "capymoa-srp, 10 trees", "peer", model="capymoa-srp", changes=ten, on_zoo=False
+    )  # fmt: skip
+    yield System(MOA_BAGGING, "peer", model="capymoa-leveraging-bagging", changes=ten)
     # A tenth of the steps, each ten times as long: the whole way stays the same.
     steps = {"boosting_iterations": 10, "learning_rate": 0.125}
     yield System(

@@ -20,7 +20,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from record_plan import DEFAULT, MOA_FOREST, RIVER_FOREST, RecordStream, System, data_fingerprint
+from record_plan import (
+    DEFAULT,
+    MOA_FOREST,
+    RIVER_FOREST,
+    RecordStream,
+    System,
+    data_fingerprint,
+    file_names,
+    record_streams,
+    record_systems,
+)
 
 import devfnn
 from devfnn.errors import DataError
@@ -110,6 +120,7 @@ def cells_of(streams: Sequence[RecordStream], systems: Sequence[System]) -> list
 def _code(settings: dict[str, object], rows: str, origin: str) -> str:
     stream = dict(settings["stream"])  # type: ignore[call-overload]
     del stream["data_dir"]  # the same data may have moved
+    stream["name"] = pathlib.PurePath(stream["name"]).name
     everything = [PROTOCOL, settings | {"stream": stream}, rows, origin]
     text = json.dumps(everything, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -190,9 +201,10 @@ FEWEST_PAIRS = 6
 KEPT = (
     *("stream", "system", "scaling", "rows", "chunks"),
     *(f"{part}_{what}" for part in ("accuracy", "first", "rest") for what in ("mean", "std")),
+    *("log_loss", "calibration_error"),
     *("rows_per_second", "model_bytes", "label_fraction", "made"),
 )
-"""What is kept of a rival's run."""
+"""What is kept of a rival's run. Older runs lack the log-loss and the calibration error."""
 
 Summary = dict[str, Any]
 Cells = Mapping[tuple[str, str], Mapping[str, Any]]
@@ -230,6 +242,8 @@ def summary_of(
         **_spread("accuracy", accuracies),
         **_spread("first", accuracies[:n_first]),
         **_spread("rest", accuracies[n_first:]),
+        "log_loss": result["log_loss"],
+        "calibration_error": result["calibration_error"],
         "rows_per_second": _warm_speed(per_chunk, n_first),
         "rows_per_second_overall": result["rows_per_second"],
         "model_bytes": result["model_bytes"],
@@ -259,23 +273,36 @@ def kept_rivals(cells: Sequence[RecordCell], path: pathlib.Path) -> dict[str, Su
         key = (cell.origin, cell.stream.about, cell.stream.name, cell.system.name)
         if cell.system.kind == "peer" and key in kept:
             about = {"kind": cell.system.kind, "seed": cell.seed, "by_row": cell.system.by_row}
-            found[cell.name] = kept[key] | about | absent | {"chunk_accuracies": []}
+            run = dict.fromkeys(KEPT) | kept[key]
+            found[cell.name] = run | about | absent | {"chunk_accuracies": []}
     return found
 
 
 def keep_rivals(
     cells: Sequence[RecordCell], summaries: Sequence[Summary], path: pathlib.Path
 ) -> None:
-    """Write what `kept_rivals` reads."""
+    """Write what `kept_rivals` reads: these runs in place of older ones, all others as they are.
+
+    Runs of systems and streams that no plan has any more are dropped.
+    """
     plans = {(cell.stream.name, cell.system.name): cell for cell in cells}
-    lines = []
+    old = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    runs = {(run["stream"], run["system"]): run for run in old}
     for each in summaries:
-        cell = plans[each["stream"], each["system"]]
-        if cell.system.kind == "peer":
-            origin = {"origin": cell.origin, "about": cell.stream.about}
-            kept = {name: each[name] for name in KEPT}
-            lines.append(json.dumps(origin | kept))
+        place = each["stream"], each["system"]
+        if plans[place].system.kind == "peer":
+            origin = {"origin": plans[place].origin, "about": plans[place].stream.about}
+            runs[place] = origin | {name: _short(each[name]) for name in KEPT}
+    systems = [system.name for system in record_systems()]
+    streams = [*file_names(), *(stream.name for stream in record_streams(None))]
+    order = itertools.product(streams, systems)
+    lines = [json.dumps(runs[place]) for place in order if place in runs]
     path.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
+
+
+def _short(value: Any) -> Any:
+    """A number as it is kept, with as many digits as any table shows."""
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def _spread(name: str, accuracies: Sequence[float | None]) -> dict[str, float | None]:

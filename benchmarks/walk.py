@@ -95,7 +95,7 @@ def walk_of(calls: Iterable[tuple[str, str]]) -> Walk:
 
 def traced() -> Walk:
     """The walk of a chunk, traced in this process, in which kernels must not be compiled."""
-    model = devfnn.DEVFNN()
+    model = devfnn.DEVFNN(devfnn.presets.swift())
     *first, last = sea((CHUNKS_BEFORE + 1) * CHUNK_ROWS).chunks(rows=CHUNK_ROWS)
     for chunk in first:
         model.learn(chunk.X, chunk.y)

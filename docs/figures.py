@@ -1,6 +1,7 @@
 """The figures of the site: models learn generated streams here, and are drawn.
 
-    python docs/figures.py          all figures, into docs/figures/
+    python docs/figures.py               all figures, into docs/figures/
+    python docs/figures.py tradeoff      this one; it also prints the table that it is drawn from
 
 Figures of tutorials and guides are those that the code of the page itself saves (`pages.py`).
 """
@@ -27,7 +28,7 @@ from devfnn.evaluation import iter_prequential
 from devfnn.experiments import evaluate
 from devfnn.figures.style import BLUE, GREY, INK, ORANGE, PALE, RED, SKY, STYLE
 from devfnn.model.mechanisms.drift import Level, drift_in_stream
-from devfnn.streams import Stream, from_arrays, sea, sine
+from devfnn.streams import Stream, agrawal, from_arrays, hyperplane, mixed, rbf, sea, sine
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import pages
@@ -79,8 +80,8 @@ def drift() -> Axes:
 
 @figure
 def votes() -> Axes:
-    """Which layers have a say meanwhile."""
-    return figures.voting_weights(default_run())
+    """Which layers have a say meanwhile, without a stack, which would take half of the figure."""
+    return figures.voting_weights(learned(recurring(), presets.swift())[1])
 
 
 @figure
@@ -135,6 +136,67 @@ def drift_test() -> Axes:
     return ax
 
 
+# ---- presets
+
+
+def streams_of_presets() -> dict[str, Stream]:
+    """Generated streams with drift and noise, of seeds that no other measurement has."""
+    n_rows, options = 20_000, {"rows_per_concept": 5_000, "seed": 11}
+    return {
+        "SEA": sea(n_rows, **options),
+        "hyperplane": hyperplane(n_rows, n_features=10, n_concepts=4, **options),
+        "sine": sine(n_rows, noise=0.05, **options),
+        "mixed": mixed(n_rows, noise=0.05, **options),
+        "Agrawal": agrawal(n_rows, **options),
+        "RBF": rbf(n_rows, n_classes=4, seed=11),
+    }
+
+
+def mean_figures(preset: Callable[[], Config], known: list[Stream]) -> dict[str, float]:
+    """What a preset reaches on average over streams, after a first use that compiles it."""
+    learned(known[0].take(1_000), preset())
+    runs = [learned(stream, preset()) for stream in known]
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "model")
+        sizes = []
+        for model, _ in runs:
+            model.save(path)
+            sizes.append(path.stat().st_size)
+    results = [result for _, result in runs]
+    means = {
+        name: float(np.mean([result[name] for result in results]))
+        for name in ("accuracy_mean", "log_loss", "calibration_error")
+    }
+    speeds = [result["rows_per_second"] for result in results]
+    return means | {"rows/s": float(np.exp(np.mean(np.log(speeds)))), "kB": np.mean(sizes) / 1000}
+
+
+@figure
+def tradeoff() -> Axes:
+    """Mean accuracy of presets against the rows that they predict and learn in a second."""
+    compared = (presets.default, presets.swift, presets.static, presets.paper)
+    known = list(streams_of_presets().values())
+    ax = axes(size=(6.0, 3.2))
+    print("| preset | accuracy | log-loss | calibration error | rows/s | kB of a file |")
+    for preset, colour in zip(compared, (BLUE, ORANGE, GREY, INK), strict=True):
+        own = mean_figures(preset, known)
+        accuracy, speed = 100 * own["accuracy_mean"], own["rows/s"]
+        rounded, error = float(f"{speed:.2g}"), 100 * own["calibration_error"]
+        print(
+            f"| `{preset.__name__}` | {accuracy:.1f} % | {own['log_loss']:.3f} | "
+            f"{error:.1f} % | {rounded:,.0f} | {own['kB']:.0f} |"
+        )
+        ax.plot(speed, accuracy, "o", ms=7, color=colour)
+        ax.annotate(preset.__name__, (speed, accuracy), xytext=(8, -3), textcoords="offset points")
+    ax.set(xscale="log", xlabel="rows predicted and learned per second")
+    ax.set(ylabel="mean accuracy (%)", xlim=(40_000, 500_000), ylim=(76, 90))
+    ax.set_xticks([50_000, 100_000, 200_000, 400_000])
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    ax.minorticks_off()
+    ax.grid(color=PALE, linewidth=0.5)
+    return ax
+
+
 # ---- layers and rules
 
 
@@ -145,19 +207,24 @@ def waves(n_rows: int = 20_000) -> Stream:
 
 @figure
 def layers() -> Any:
-    """What every layer says over the plane, and the vote."""
+    """What every layer that does not rest says over the plane, and the answer."""
     stream = waves()
     model = learned(stream)[0]
     grid = np.linspace(0.0, 1.0, 20)
     rows = [[across, up] for up in grid for across in grid]
     reasons = [model.explain(row) for row in rows]
     place = model.classes.index(1)
-    said = [("the vote", np.array([each.probabilities[place] for each in reasons]))]
-    for layer in reasons[0].layers:
-        shares = np.array([each.layers[layer.layer].probabilities[place] for each in reasons])
-        said.append((f"{layer.kind}, {layer.voting_weight:.0%} of the vote", shares))
-    panels = axes(3, 3, size=(7.0, 7.4), sharex=True, sharey=True)
-    for ax, (name, shares) in zip(panels.flat, [*said[1:], said[0]], strict=True):
+    said = []
+    for each in model.standings():
+        if each.state != "rests":
+            parts = [next(k for k in why.layers if k.layer == each.layer) for why in reasons]
+            shares = np.array([part.probabilities[place] for part in parts])
+            said.append((f"{each.name}, counts {each.share:.0%}", shares))
+    said.append(("the answer", np.array([each.probabilities[place] for each in reasons])))
+    panels = axes(-(-len(said) // 4), 4, size=(9.0, 9.6), sharex=True, sharey=True)
+    for ax in panels.flat[len(said) :]:
+        ax.axis("off")
+    for ax, (name, shares) in zip(panels.flat, said, strict=False):
         ax.imshow(
             shares.reshape(20, 20),
             origin="lower",
@@ -207,7 +274,7 @@ def blobs() -> Stream:
 def clouds() -> Axes:
     """Clouds of a model that has them, over the latest rows."""
     stream = blobs()
-    model = learned(stream)[0]
+    model = learned(stream, presets.swift())[0]  # they do not rest there
     chunk = list(stream)[-1]
     kinds = {layer.layer: layer.kind for layer in model.explain(chunk.X[0]).layers}
     shown = [rule for rule in model.rules() if kinds[rule.layer] == "clouds" and rule.n_rows >= 20]
@@ -319,10 +386,14 @@ def explanation() -> Axes:
 
 
 def main() -> None:
-    """Make all figures."""
+    """Make all figures, or those that are named."""
     FOLDER.mkdir(exist_ok=True)
+    wanted = {f"{name}.svg" for name in sys.argv[1:]}
     for name, draw in OWN.items():
-        make(name, draw)
+        if not wanted or name in wanted:
+            make(name, draw)
+    if wanted:
+        return
     for page in pages.PAGES:
         if pages.figures_of(page):
             take_from(page)

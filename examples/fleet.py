@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from devfnn import Config, Fleet
+from devfnn import Fleet, presets
 
 rng = np.random.default_rng(1)
 n_machines = 500
 limits = rng.uniform(60.0, 80.0, n_machines)  # the temperature above which each machine fails
-small = Config().replace(
+small = presets.swift().replace(
     rules__max_rules=8, boxes__max_rules=4, clouds__max_rules=4, growing__max_kept=2
 )
 fleet = Fleet(n_machines, 2, ["fine", "fails"], small, ["temperature", "load"])

@@ -188,7 +188,7 @@ def fresh(
         config = config.replace(memory__shortest=shortest, memory__longest=longest)
     own = {"labels__choice": "all", "rules__max_rules": FIRST_FREE + room}
     config = config.replace(**(own | changes))
-    return empty_state(first_sizes(n, m, config), config), kernel_params(config, 0)
+    return empty_state(first_sizes(n, m, config), config), kernel_params(config, 0, (n, m))
 
 
 def arrays_of(parts: Any, prefix: str = "") -> dict[str, Any]:

@@ -23,14 +23,14 @@ EAGER: dict[str, Any] = {"drift__significance": 1e-2, "drift__warning": 0.1, "dr
 """Parameters with which a stacked network grows soon."""
 ONE_CLOUD: dict[str, Any] = {"clouds__max_rules": 1}
 """Clouds that can tell nothing: instead of none, for which other kernels would be compiled."""
-NETWORKS = {"default": presets.swift(), "stacked": presets.stacked()}
+NETWORKS = {"swift": presets.swift(), "stacked": presets.stacked()}
 """Networks of all kinds of layers."""
 each_network = pytest.mark.parametrize("network", NETWORKS)
 """For tests of what every model promises."""
 QUICK_LINE, BRISK_LINE, STEADY_LINE, LIVELY_CURVE, CALM_CURVE, BOX_LAYER, CLOUD_LAYER = range(7)
-"""Layers of the default."""
+"""Layers of `swift`."""
 FIRST_KEPT = 7
-"""The first place for layers that the default keeps."""
+"""The first place for layers that `swift` keeps."""
 E = TypeVar("E", bound=Event)
 
 
@@ -44,9 +44,9 @@ def config_of(network: str, **changes: Any) -> Config:
     return NETWORKS[network].replace(**changes)
 
 
-def default(**changes: Any) -> Config:
-    """The default network, but for some changes."""
-    return config_of("default", **changes)
+def swift(**changes: Any) -> Config:
+    """The preset `swift`, but for some changes."""
+    return config_of("swift", **changes)
 
 
 def stacked(**changes: Any) -> Config:

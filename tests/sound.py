@@ -7,8 +7,10 @@ from devfnn.arrays import Floats
 from devfnn.kernels.state import FREE, NO_LAYER, NO_OWNER, GaussianState, State
 from devfnn.model.layers.pool import unpacked
 
-UNBOUNDED = ("lows", "highs")
+UNBOUNDED = ("lows", "highs", "thresholds")
 """Arrays that may hold infinity."""
+SPARSE = ("rows", "edges")
+"""Arrays of which some numbers may be absent, of the window and of bins."""
 
 
 def assert_sound(model: DEVFNN) -> None:
@@ -19,7 +21,8 @@ def assert_sound(model: DEVFNN) -> None:
         for field, array in part._asdict().items() if part is not None else ():
             has_merged = name == "gaussians" and array.shape[:1] == is_merged.shape
             values = array[~is_merged] if has_merged else array
-            assert field in UNBOUNDED or np.isfinite(values).all(), f"{name}/{field}"
+            is_sound = ~np.isinf(values) if field in SPARSE else np.isfinite(values)
+            assert field in UNBOUNDED or is_sound.all(), f"{name}/{field}"
     for stats in (model._known().feature_stats, model._known().output_stats):
         assert stats is None or all(np.isfinite(array).all() for array in stats)
     assert ((state.layers.scores >= 0.0) & (state.layers.scores <= 1.0)).all()

@@ -10,7 +10,7 @@ from contract import CHECKS, ROWS, Factory
 from devfnn import DEVFNN, Config, GClass
 from devfnn.model import presets
 from devfnn.model.config import Layer
-from scenes import default, stacked
+from scenes import stacked, swift
 
 
 def factory(kind: type[DEVFNN], config: Config, **changes: Any) -> DEVFNN:
@@ -25,14 +25,14 @@ CONFIGS: dict[str, Config] = {
     "fixed rules": presets.static().replace(gaussian__rules="fixed"),
     "paper": presets.paper("sea"),
     "least squares": stacked(gaussian__consequent="least_squares"),
-    "deep": presets.deep().replace(window__rows=400),
-    "unscaled": default(scaling="none"),
+    "small window": presets.default().replace(window__rows=400),
+    "unscaled": swift(scaling="none"),
     "unscaled stack": stacked(scaling="none"),
-    "masked": default(feature_mask={}, labels__choice="all", chunk_rows=ROWS),
-    "balanced": default(class_weights="balanced"),
-    "never forgetting": default(memory=None),
-    "only lines and boxes": default(clouds=None),
-    "a single line": default(layers=[Layer("line")], growing=None, drift=None, merging=None),
+    "masked": swift(feature_mask={}, labels__choice="all", chunk_rows=ROWS),
+    "balanced": swift(class_weights="balanced"),
+    "never forgetting": swift(memory=None),
+    "only lines and boxes": swift(clouds=None),
+    "a single line": swift(layers=[Layer("line")], growing=None, drift=None, merging=None),
 }
 FACTORIES: dict[str, Factory] = {
     name: functools.partial(factory, DEVFNN, config) for name, config in CONFIGS.items()

@@ -11,7 +11,7 @@ import pytest
 
 from devfnn import DEVFNN, events
 from devfnn.events import Event
-from scenes import CHUNK, config_of, default, each_network, flipped, run, stacked
+from scenes import CHUNK, config_of, each_network, flipped, run, stacked, swift
 
 KINDS = [
     kind
@@ -54,7 +54,7 @@ def test_events_of_a_run_hold_numbers_of_python_only() -> None:
     X[3000:, 2] *= 40.0
     masked = {"chunk_rows": CHUNK, "feature_mask": {}, "feature_mask__threshold": 0.9}
     stack = stacked(merging__threshold=0.2, **masked)
-    rivals = default(boxes__evidence=5.0, **masked)
+    rivals = swift(boxes__evidence=5.0, **masked)
     for config, verb in itertools.product((stack, rivals), ("learn", "learn_rows")):
         seen = run(DEVFNN(config), X, np.where(y == 1, "yes", "no"), verb)
         assert len({event.kind for event in seen}) >= 5

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from build import IS_COMPILED
-from devfnn import DEVFNN, Config
+from devfnn import DEVFNN, presets
 
 # Not for longer than it takes: benchmarks/streams.py would hide the folder tests/streams.
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "benchmarks"))
@@ -30,7 +30,7 @@ def prepared(n_features: int, n_classes: int, max_clouds: int) -> flops.Prepared
     X = rng.random((4 * N_ROWS, n_features))
     y = np.minimum((X[:, 0] * n_classes).astype(np.int64), n_classes - 1)
     y[:n_classes] = np.arange(n_classes)
-    config = Config().replace(labels__choice="all", boxes__evidence=1e9)
+    config = presets.swift().replace(labels__choice="all", boxes__evidence=1e9)
     config = config.replace(growing=None, drift=None, merging=None)
     clouds = {"clouds__max_rules": max_clouds} if max_clouds else {"clouds": None}
     config = config.replace(**clouds)

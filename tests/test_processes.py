@@ -54,7 +54,7 @@ print(json.dumps([state, counts]))
 """
 
 
-def trained(network: str = "default", **changes: Any) -> DEVFNN:
+def trained(network: str = "swift", **changes: Any) -> DEVFNN:
     """A model that has used its kernels, with labels whose hashes differ by process."""
     X, y = sloped(6)
     X[600:, 1] *= 30.0

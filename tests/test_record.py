@@ -8,6 +8,7 @@ import pathlib
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
 
 from devfnn import Config
@@ -18,6 +19,8 @@ from devfnn.experiments.rendering import Column, Table
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "benchmarks"))
 
 import record
+import record_bars
+import record_eighteen
 import record_plan
 import record_report
 import record_runs
@@ -64,12 +67,15 @@ def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("devfnn.experiments.grid.concurrent.futures.as_completed", iter)
 
 
+def some_systems(*names: str) -> list[record_plan.System]:
+    """Systems by name, in the order of the plan."""
+    return [each for each in record_plan.record_systems() if each.name in names]
+
+
 def small_cells() -> list[record_runs.RecordCell]:
     """The default and a rival on one short stream."""
     streams = [each for each in record_plan.record_streams(None, 300) if "sine-a" in each.name]
-    names = ["default", "majority"]
-    systems = [each for each in record_plan.record_systems() if each.name in names]
-    return record_runs.cells_of(streams, systems)
+    return record_runs.cells_of(streams, some_systems("default", "majority"))
 
 
 def cell(accuracy: float | None, kind: str = "default", **others: Any) -> dict[str, Any]:
@@ -81,7 +87,7 @@ def cell(accuracy: float | None, kind: str = "default", **others: Any) -> dict[s
 def verdicts(cells: dict[tuple[str, str], dict[str, Any]]) -> dict[str, bool | None]:
     """Bars by what they say."""
     nonlinear = frozenset({"sine-abrupt", "sine-gradual"})
-    return {bar.what: bar.is_reached for bar in record_report.bars(cells, nonlinear)}
+    return {bar.what: bar.is_reached for bar in record_bars.bars(cells, nonlinear)}
 
 
 def only(found: dict[str, bool | None], *words: str) -> bool | None:
@@ -177,13 +183,41 @@ def test_figures_of_rivals_are_kept_until_their_release_changes(tmp_path: pathli
     assert record_runs.kept_rivals([newer], tmp_path / "rivals.json") == {}
 
 
+def test_rivals_that_are_run_anew_take_the_place_of_those_kept(tmp_path: pathlib.Path) -> None:
+    path, (system,) = tmp_path / "rivals.json", some_systems("river-logistic")
+    streams = {each.name: each for each in record_plan.record_streams(None)}
+    cells = {
+        name: record_runs.RecordCell(
+            system.name, system.settings_on(streams[name]), streams[name], system, name, "river 1"
+        )
+        for name in ("sine-abrupt", "sine-gradual")
+    }
+
+    def run_on(stream: str, log_loss: float) -> dict[str, Any]:
+        about = {"stream": stream, "system": system.name, "log_loss": log_loss}
+        return dict.fromkeys(record_runs.KEPT, 0.5) | about
+
+    both = [run_on("sine-abrupt", 0.1), run_on("sine-gradual", 0.2)]
+    record_runs.keep_rivals([*cells.values()], both, path)
+    older = json.loads(path.read_text())
+    del older[0]["log_loss"], older[0]["calibration_error"]
+    path.write_text(json.dumps([*older, older[1] | {"system": "no longer in the plan"}]))
+    record_runs.keep_rivals([cells["sine-gradual"]], [run_on("sine-gradual", 0.3)], path)
+    kept = record_runs.kept_rivals([*cells.values()], path)
+    assert [each["log_loss"] for each in kept.values()] == [None, 0.3]
+    assert len(json.loads(path.read_text())) == 2
+
+
 def test_the_kept_rivals_belong_to_the_streams_of_the_plan() -> None:
     runs = json.loads(record.RIVALS.read_text(encoding="utf-8"))
     made = {each.name: each.about for each in record_plan.record_streams(None)}
     assert {run["stream"] for run in runs} == {*made, *record_plan.file_names()}
     for run in runs:
         assert run["about"] == made.get(run["stream"], run["about"])
-        assert set(run) == {"origin", "about", *record_runs.KEPT}
+        assert set(run) <= {"origin", "about", *record_runs.KEPT}
+        assert set(record_runs.KEPT) - set(run) <= {"log_loss", "calibration_error"}
+        if run["system"] in record_plan.PEERS and run["stream"] in record_plan.EIGHTEEN:
+            assert run["log_loss"] is not None and run["calibration_error"] is not None
 
 
 @pytest.mark.usefixtures("_in_this_process")
@@ -233,7 +267,8 @@ def test_names_of_systems_and_streams_are_used_once() -> None:
     systems = [system.name for system in record_plan.record_systems()]
     assert len(set(systems)) == len(systems)
     named = {
-        *(record_plan.DEFAULT, record_plan.ONLINE, record_plan.GROWING_OFF),
+        *(record_plan.DEFAULT, record_plan.SWIFT, record_plan.GROWING_OFF),
+        *(*record_plan.ONLINE.values(), *record_plan.PEERS, record_plan.LAGS),
         *(record_plan.ALL_LABELS, record_plan.BUDGET, record_plan.BY_ROW),
         *(record_plan.MOA_FOREST, record_plan.RIVER_FOREST),
     }
@@ -258,13 +293,55 @@ def test_files_are_scaled_by_dataset_and_made_streams_as_compare_does(
     assert rival.settings_on(made).scaling_name == "none"
     assert systems["default"].settings_on(weather).scaling_name == "dataset"
     assert systems["default"].settings_on(made).scaling_name == "online"
-    online = systems[record_plan.ONLINE]
+    online = systems[record_plan.ONLINE["default"]]
     assert online.settings_on(weather).scaling_name == "online"
     assert not online.runs_on(made)
     by_row = systems[record_plan.BY_ROW]
     assert by_row.runs_on(weather) and not by_row.runs_on(made)
     assert by_row.settings_on(weather).procedure.by_row
     assert streams["kdd99-23"].settings.rows == record_plan.KDD_ROWS
+
+
+def zoo_in(folder: pathlib.Path) -> None:
+    """A short stream of the zoo whose second class comes late."""
+    (folder / "zoo").mkdir()
+    X = np.random.default_rng(0).random((1600, 2))
+    np.savez(folder / "zoo" / "keystroke.npz", X=X, y=np.arange(1600) // 1500)
+
+
+def test_the_zoo_is_run_as_compare_runs_files_but_not_by_slow_rivals(
+    tmp_path: pathlib.Path,
+) -> None:
+    zoo_in(tmp_path)
+    (stream,) = [each for each in record_plan.record_streams(tmp_path) if each.group == "zoo"]
+    assert (stream.name, stream.settings.rows) == ("keystroke", record_plan.ZOO_ROWS)
+    systems = {each.name: each for each in record_plan.record_systems()}
+    for name in ("default", "swift", *record_plan.PEERS):
+        assert systems[name].runs_on(stream)
+    for name in (record_plan.RIVER_FOREST, "capymoa-srp, 10 trees", "capymoa-sgbt, 10 steps"):
+        assert not systems[name].runs_on(stream)
+    assert not systems[record_plan.ONLINE["default"]].runs_on(stream)
+    assert systems["default"].settings_on(stream).scaling_name == "online"
+    assert systems[record_plan.MOA_FOREST].settings_on(stream).scaling_name == "none"
+    opened = stream.settings.open().stream
+    assert opened.classes == (0, 1)
+    assert [len(chunk.y) for chunk in opened] == [500, 500, 500, 100]
+
+
+def test_the_forest_of_thirty_trees_is_run_on_the_eighteen_streams_only() -> None:
+    systems = {each.name: each for each in record_plan.record_systems()}
+    assert systems[record_plan.MOA_FOREST_30].streams == record_plan.EIGHTEEN
+    assert systems[record_plan.ONLINE["swift"]].streams == record_plan.BOOSTED
+
+
+def test_a_stream_of_the_zoo_is_known_wherever_its_file_is(tmp_path: pathlib.Path) -> None:
+    names = []
+    for folder in (tmp_path / "here", tmp_path / "there"):
+        folder.mkdir()
+        zoo_in(folder)
+        streams = [each for each in record_plan.record_streams(folder) if each.group == "zoo"]
+        names += [each.name for each in record_runs.cells_of(streams, some_systems("majority"))]
+    assert len(names) == 2 and len(set(names)) == 1
 
 
 def test_a_short_stream_drifts_in_proportion() -> None:
@@ -322,6 +399,7 @@ def test_a_summary_parts_the_first_fifth_from_the_others(tmp_path: pathlib.Path)
     n_first = len(summary["chunk_accuracies"]) // 5 - 1  # the first chunk only trains
     assert summary["first_mean"] == pytest.approx(sum(known[:n_first]) / n_first)
     assert summary["rest_mean"] == pytest.approx(sum(known[n_first:]) / len(known[n_first:]))
+    assert summary["log_loss"] > 0.0 and 0.0 <= summary["calibration_error"] <= 1.0
     assert summary["layers"] >= 1 and summary["rules"] >= 1 and summary["rows_per_second"] > 0
     assert 0.0 < summary["label_fraction"] <= 1.0
     assert record_runs.summary_of(cells[1], majority.result or {})["layers"] is None
@@ -335,18 +413,22 @@ def test_without_results_no_bar_is_measured() -> None:
 
 
 def test_levels_and_online_scaling() -> None:
-    online = record_plan.ONLINE
+    online = record_plan.ONLINE["default"]
     cells = {
         ("weather", "default"): cell(81.5),
         ("weather", online): cell(81.2),
         ("electricity", "default"): cell(78.29),
         ("electricity", online): cell(77.9),
+        ("sea-paper", "swift"): cell(94.26),
     }
     found = verdicts(cells)
     assert found["default on weather: at least 81.5"] is True
     assert found["default on electricity: at least 78.3"] is False
-    assert only(found, online, "weather") is True
-    assert only(found, online, "electricity") is False
+    assert only(found, online, "weather", "not more") is True
+    assert only(found, online, "electricity", "not more") is False
+    assert only(found, online, "weather", "at least 81.2") is True
+    assert only(found, online, "electricity", "at least 80") is False
+    assert only(found, "swift on sea-paper: at least 94.2") is True
     assert only(found, "default on sea-paper: at least") is None
 
 
@@ -401,16 +483,143 @@ def test_growing_and_labels() -> None:
 def test_rows_speed_and_size() -> None:
     cells = {
         ("weather", record_plan.BY_ROW): cell(80.6),
-        ("weather", "default"): cell(80.0, times_capymoa_arf=60.0, times_river_arf=150.0),
-        ("electricity", "default"): cell(
+        ("electricity", record_plan.LAGS): cell(89.2),
+        ("weather", "swift"): cell(80.0, times_capymoa_arf=60.0, times_river_arf=150.0),
+        ("electricity", "swift"): cell(
             80.0, times_capymoa_arf=51.0, times_river_arf=900.0, model_bytes=100_000
         ),
     }
     found = verdicts(cells)
     assert only(found, record_plan.BY_ROW, "weather") is True
-    assert only(found, record_plan.MOA_FOREST, "speed") is True
-    assert only(found, record_plan.RIVER_FOREST, "speed") is False
+    assert only(found, record_plan.LAGS) is False
+    assert only(found, "speed:", record_plan.MOA_FOREST) is True
+    assert only(found, "speed:", record_plan.RIVER_FOREST) is False
     assert only(found, "bytes") is False
+
+
+def test_the_default_against_swift() -> None:
+    cells = {
+        ("letter", "default"): cell(70.0),  # of the zoo, where it was developed
+        ("letter", "swift"): cell(80.0),
+        ("weather", "default"): cell(80.6, rows_per_second=100.0),
+        ("weather", "swift"): cell(80.9, rows_per_second=200.0),
+        ("sea-paper", "default"): cell(94.0, rows_per_second=100.0),
+        ("sea-paper", "swift"): cell(94.0, rows_per_second=201.0),
+    }
+    found = verdicts(cells)
+    assert only(found, "outside the zoo") is True
+    assert only(found, "default on weather", "times the time of swift") is True
+    assert only(found, "default on sea-paper", "times the time of swift") is False
+    cells["sine-abrupt", "default"] = cell(89.6)
+    cells["sine-abrupt", "swift"] = cell(90.0)
+    assert only(verdicts(cells), "outside the zoo") is False
+
+
+# The eighteen real streams
+
+
+def of_eighteen(**changes: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Summaries of the default, 4 points above all peers, and of these.
+
+    changes: what differs for the default, by stream with _ for -
+    """
+    cells = {}
+    for stream in record_plan.EIGHTEEN:
+        usual = {"log_loss": 0.5, "calibration_error": 0.02, "rows": 20_000}
+        own = usual | {"rows_per_second": 20_000.0} | changes.get(stream.replace("-", "_"), {})
+        accuracy = own.pop("accuracy", 84.0)
+        cells[stream, record_plan.name_on("default", stream)] = cell(accuracy, **own)
+        if stream in record_plan.BOOSTED:
+            cells[stream, "default"] = cell(0.0, **usual)  # scaled by dataset: counts for nothing
+        for peer in record_plan.PEERS:
+            cells[stream, peer] = cell(80.0, "peer", **usual, rows_per_second=2000.0)
+    return cells
+
+
+def of_the_eighteen(found: dict[str, bool | None]) -> dict[str, bool | None]:
+    """The bars over the eighteen streams alone."""
+    return {what: value for what, value in found.items() if what.startswith("eighteen")}
+
+
+def test_the_eighteen_streams_are_all_real_ones_but_kdd() -> None:
+    files = {name for name in record_plan.file_names() if not name.startswith("kdd99")}
+    assert set(record_plan.EIGHTEEN) == files
+    assert len(record_plan.EIGHTEEN) == 18
+
+
+def test_the_bars_over_the_eighteen_streams_are_reached() -> None:
+    assert set(of_the_eighteen(verdicts(of_eighteen())).values()) == {True}
+
+
+@pytest.mark.parametrize(
+    ("words", "changes"),
+    [
+        ("mean accuracy", {"letter": {"accuracy": 83.9}}),
+        (
+            "below the best peer",
+            {
+                "letter": {"accuracy": 79.69},
+                "shuttle": {"accuracy": 79.69},
+                "weather": {"accuracy": 79.69},
+                "gmsc": {"accuracy": 100.0},
+            },
+        ),
+        ("log-loss", {"susy_30k": {"log_loss": 1.5}}),
+        ("mean calibration", {"letter": {"calibration_error": 0.12}}),
+        ("worst calibration", {"letter": {"calibration_error": 0.061}}),
+        ("geometric mean", {"letter": {"rows_per_second": 19_999.0}}),
+        ("nowhere less", {"electricity": {"rows_per_second": 3999.0}}),
+    ],
+)
+def test_each_bar_over_the_eighteen_streams_can_fail(
+    words: str, changes: dict[str, dict[str, Any]]
+) -> None:
+    assert only(of_the_eighteen(verdicts(of_eighteen(**changes))), words) is False
+
+
+def test_two_of_the_eighteen_streams_may_be_behind_and_short_ones_badly_calibrated() -> None:
+    changes = {
+        "letter": {"accuracy": 79.0},
+        "shuttle": {"accuracy": 79.6},
+        "gmsc": {"accuracy": 79.7},  # not more than 0.3 below
+        "keystroke": {"calibration_error": 0.5, "rows": 4_999},
+    }
+    found = of_the_eighteen(verdicts(of_eighteen(**changes)))
+    assert only(found, "below the best peer") is True
+    assert only(found, "mean calibration") is only(found, "worst calibration") is True
+
+
+@pytest.mark.parametrize("system", ["default", record_plan.MOA_FOREST_30])
+def test_a_stream_that_was_not_run_leaves_means_unmeasured(system: str) -> None:
+    cells = of_eighteen()
+    del cells["phishing", system]
+    found = of_the_eighteen(verdicts(cells))
+    assert only(found, "mean accuracy") is only(found, "below the best peer") is None
+    assert only(found, "mean log-loss") is (None if system == "default" else True)
+
+
+def test_how_systems_stand_is_a_table_of_means_and_ranks() -> None:
+    cells = of_eighteen(letter={"accuracy": 70.0}, keystroke={"rows": 1600})
+    table = record_eighteen.standing(cells, record_plan.EIGHTEEN)
+    rows = {row["system"]: row for row in table.rows}
+    own, peer = rows["default"], rows[record_plan.MOA_BAGGING]
+    assert own["accuracy"] == pytest.approx((17 * 84 + 70) / 18)
+    assert (own["near"], peer["near"]) == (17, 18)
+    assert own["by_accuracy"] == pytest.approx((17 * 1 + 7) / 18)
+    assert own["by_log_loss"] == peer["by_log_loss"] == 4.0
+    assert (own["times"], peer["times"]) == (pytest.approx(10.0), pytest.approx(1.0))
+    assert rows["swift"]["accuracy"] is None and rows["swift"]["by_accuracy"] is None
+
+
+def test_measures_by_stream_end_with_their_means() -> None:
+    cells = of_eighteen(weather={"log_loss": 1.4})
+    del cells["letter", record_plan.MOA_FOREST]
+    table = record_eighteen.by_stream(cells, "log_loss", record_plan.EIGHTEEN)
+    rows = {row["stream"]: row for row in table.rows}
+    assert list(rows) == [*record_plan.EIGHTEEN, "mean of all"]
+    assert rows["weather"]["default"] == 1.4
+    assert rows["mean of all"]["default"] == pytest.approx(0.55)
+    assert record_plan.MOA_FOREST not in rows["mean of all"]
 
 
 # Text and figures

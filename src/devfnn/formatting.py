@@ -28,6 +28,37 @@ def percent(share: float | None, digits: int = 2) -> str:
     return f"{text} %"
 
 
+def standing(state: str, steps: int = 0) -> str:
+    """What a layer does now. steps: structural steps that it still rests
+
+    >>> standing("votes"), standing("on trial"), standing("rests", 12), standing("rests", 1)
+    ('works', 'on trial', 'rests, 12 steps', 'rests, 1 step')
+    """
+    if state == "rests" and steps:
+        return f"rests, {plural(steps, 'step')}"
+    return "works" if state == "votes" else state
+
+
+def counts(share: float, is_stacked: bool, has_stack: bool) -> str:
+    """What a layer counts: stacked layers give the answer, and those below count in theirs.
+
+    >>> counts(0.25, False, False), counts(0.25, True, True), counts(0.25, False, True)
+    ('has 25 % of the vote', 'has 25 % of the answer', 'counts 25 % in the answer')
+    """
+    if has_stack and not is_stacked:
+        return f"counts {percent(share, 0)} in the answer"
+    return f"has {percent(share, 0)} of the {'answer' if is_stacked else 'vote'}"
+
+
+def worth(value: float | None) -> str:
+    """What answers gain by a layer; both signs, since it may also be a loss.
+
+    >>> worth(0.01234), worth(-0.0001), worth(None)
+    ('+0.0123', '-0.0001', '-')
+    """
+    return NO_VALUE if value is None else f"{value:+.4f}"
+
+
 def count(number: float | None) -> str:
     """A whole number with thousands separators.
 

@@ -1,4 +1,4 @@
-"""Chunks: the data that streams pass to models."""
+"""Chunks, the data that streams pass to models, and what models tell of their layers."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -63,3 +63,21 @@ class Chunk(NamedTuple):
     def may_learn(self) -> npt.NDArray[np.bool_]:
         """Which rows may be learned with this chunk, (n_rows,)."""
         return self.is_known() if self.labelled is None else self.labelled & self.is_known()
+
+
+class Standing(NamedTuple):
+    """A layer of a model: what it does, and what it counts, is worth and costs."""
+
+    layer: int
+    """Its number, from 0, as in rules and events."""
+    name: str
+    state: str
+    """votes; on trial, after a rest; waits, kept for its concept; rests; merged."""
+    share: float
+    """How much it counts in the answer; 0 if it says nothing."""
+    steps: int = 0
+    """Structural steps that it still rests."""
+    worth: float | None = None
+    """Log-loss and hits per row that answers gain by it; None where that is not measured."""
+    cost: float = 0.0
+    """Its share of the time that all layers take, by estimate."""

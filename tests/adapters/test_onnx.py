@@ -69,7 +69,7 @@ def learned(config, X, y, size=CHUNK):
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 def test_probabilities_are_those_of_the_model(rng, n_classes):
     X, y = drifting(rng, 8000, n_classes)
-    model = learned(Config(), X, y)
+    model = learned(presets.swift(), X, y)
     assert_same(model, X)
     far = X[:500] * 3.0 - 100.0
     assert_same(model, far)
@@ -77,7 +77,7 @@ def test_probabilities_are_those_of_the_model(rng, n_classes):
 
 def test_all_kinds_of_layers_have_a_say(rng):
     X, y = drifting(rng, 8000, 3)
-    model = learned(Config().replace(voting__power=0.0), X, y)  # all layers vote alike
+    model = learned(presets.swift().replace(voting__power=0.0), X, y)  # all layers vote alike
     state = model._network.state
     kinds = state.layers.kinds
     assert (kinds[len(model.config.layers) :] != NO_LAYER).any()
@@ -88,7 +88,7 @@ def test_all_kinds_of_layers_have_a_say(rng):
 
 def test_parity_at_every_stage_of_a_stream(rng):
     X, y = drifting(rng, 2000, 4)
-    model = DEVFNN()
+    model = DEVFNN(presets.swift())
     for start, stop in ((0, 1), (1, 3), (3, 40), (40, 900), (900, 2000)):
         model.learn(X[start:stop], y[start:stop])
         assert_same(model, X[:300])
@@ -98,14 +98,14 @@ def test_absent_features_are_left_out(rng):
     X, y = drifting(rng, 4000, 3)
     X[rng.random(X.shape) < 0.2] = np.nan
     X[:50] = np.nan
-    model = learned(Config().replace(missing="skip", voting__power=0.0), X, y)
+    model = learned(presets.swift().replace(missing="skip", voting__power=0.0), X, y)
     assert_same(model, X)
 
 
 @pytest.mark.parametrize("missing", ["skip", "error"])
 def test_rows_that_the_model_refuses_have_no_label(rng, missing):
     X, y = drifting(rng, 1000, 3)
-    model = learned(Config(missing=missing), X, y)
+    model = learned(presets.swift().replace(missing=missing), X, y)
     rows = X[:5].copy()
     rows[1, 2], rows[2, 0], rows[3, 1] = np.nan, np.inf, -2e100
     labels, probabilities = run(as_graph(model), rows)
@@ -126,7 +126,7 @@ def test_rows_that_the_model_refuses_have_no_label(rng, missing):
 def test_rows_may_be_float32(rng, tmp_path):
     X, y = drifting(rng, 4000, 3)
     X[rng.random(X.shape) < 0.1] = np.nan
-    model = learned(Config(missing="skip"), X, y)
+    model = learned(presets.swift().replace(missing="skip"), X, y)
     short = X.astype(np.float32)
     labels, probabilities = run(as_graph(model, dtype="float32"), short)
     assert probabilities.dtype == np.float64
@@ -143,7 +143,7 @@ def test_rows_may_be_float32(rng, tmp_path):
 def test_features_that_sleep_or_are_masked_are_left_out(rng):
     X, y = drifting(rng, 3000, 2)
     X = np.column_stack([X, np.full(3000, 7.0)])
-    model = learned(Config(), X, y)
+    model = learned(presets.swift(), X, y)
     assert model.feature_mask.tolist() == [True] * 4 + [False]
     X[:, 4] += rng.random(3000)
     assert_same(model, X)
@@ -154,7 +154,7 @@ def test_features_that_sleep_or_are_masked_are_left_out(rng):
 def test_rows_on_the_edge_of_a_box(rng):
     X, y = drifting(rng, 4000, 3)
     X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
-    model = learned(Config().replace(scaling="none", voting__power=0.0), X, y)
+    model = learned(presets.swift().replace(scaling="none", voting__power=0.0), X, y)
     lows, n_edges = model._network.state.pool.lows, 0
     for rule, feature in np.argwhere((lows > 0.0) & (lows < 1.0)):
         X[rule::100, feature] = lows[rule, feature]
@@ -165,7 +165,7 @@ def test_rows_on_the_edge_of_a_box(rng):
 
 def test_lines_do_without_curves(rng):
     X, y = drifting(rng, 1000, 3)
-    model = learned(Config().replace(voting__power=0.0), X, y)
+    model = learned(presets.swift().replace(voting__power=0.0), X, y)
     state = model._network.state
     lines = state.pool.members[state.layers.kinds == LINE, 0]
     state.pool.weights[lines, :, 5:] = rng.random((lines.size, 3, 4))
@@ -179,11 +179,11 @@ def test_lines_do_without_curves(rng):
 def test_parity_with_other_parameters(rng, parameters):
     X, y = drifting(rng, 2000, 3)
     X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
-    assert_same(learned(Config().replace(**parameters), X, y), X)
+    assert_same(learned(presets.swift().replace(**parameters), X, y), X)
 
 
 def test_a_model_of_one_class_and_no_rows(rng):
-    model = DEVFNN()
+    model = DEVFNN(presets.swift())
     model.learn(rng.random((20, 2)), ["only"] * 20)
     labels, probabilities = run(as_graph(model), np.zeros((3, 2)))
     assert labels.tolist() == [0, 0, 0]
@@ -194,7 +194,7 @@ def test_a_model_of_one_class_and_no_rows(rng):
 
 def test_the_file_says_what_it_is(rng, tmp_path):
     X, y = drifting(rng, 600, 2)
-    model = DEVFNN(feature_names=["a", "b", "c", "d"])
+    model = DEVFNN(presets.swift(), feature_names=["a", "b", "c", "d"])
     model.learn(X, np.array(["no", "yes"])[y.astype(int)])
     export(model, tmp_path / "model.onnx")
     assert os.listdir(tmp_path) == ["model.onnx"]
@@ -210,7 +210,7 @@ def test_the_file_says_what_it_is(rng, tmp_path):
 
 def test_exporting_leaves_the_model_as_it_was(rng):
     X, y = drifting(rng, 1000, 3)
-    model, other = learned(Config(), X, y), learned(Config(), X, y)
+    model, other = learned(presets.swift(), X, y), learned(presets.swift(), X, y)
     as_graph(model)
     model.learn(X, y)
     other.learn(X, y)
@@ -220,10 +220,11 @@ def test_exporting_leaves_the_model_as_it_was(rng):
 def test_what_cannot_be_exported_is_said(rng, tmp_path):
     X, y = rng.random((50, 2)), [0, 1] * 25
     with pytest.raises(NotLearnedError, match="call learn first"):
-        as_graph(DEVFNN())
+        as_graph(DEVFNN(presets.swift()))
     for model, reason in (
         (DEVFNN(Config(lags=1)), "lags=0"),
-        (DEVFNN(presets.stacked()), "only networks of lines"),
+        (DEVFNN(), "also has boosted, neighbours, prior, stacked"),
+        (DEVFNN(presets.stacked()), "also has gaussian"),
         (GClass(), "only networks of lines"),
     ):
         model.learn(X, y)
@@ -232,7 +233,7 @@ def test_what_cannot_be_exported_is_said(rng, tmp_path):
     with pytest.raises(InputError, match="not a dict"):
         as_graph({})
     assert os.listdir(tmp_path) == []
-    model = DEVFNN()
+    model = DEVFNN(presets.swift())
     model.learn(X, y)
     with pytest.raises(StorageError, match="cannot write"):
         export(model, tmp_path / "nowhere" / "model.onnx")

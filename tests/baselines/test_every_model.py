@@ -274,10 +274,7 @@ def test_labels_may_be_anything_hashable(name):
     X, y = rows(100)
     for pair in (("low", "high"), (("a", 1), ("a", 2)), (b"no", b"yes"), ("1", 1)):
         labels = [pair[code] for code in y]
-        stream = stream_of(*rows(), classes=None)
-        model = make_model(
-            name, stream, options={"classes": ()} if name in ("pnn", "den", "hat") else {}
-        )
+        model = make_model(name, dataclasses.replace(stream_of(*rows()), classes=()))
         model.learn(X, labels)
         assert model.classes == list(dict.fromkeys(labels))
         assert {type(label) for label in model.predict(X).tolist()} <= {type(one) for one in pair}

@@ -12,7 +12,9 @@ import pytest
 from devfnn.baselines import MODELS, is_random, make_model
 from devfnn.baselines.peers import provide_java
 from devfnn.errors import InputError
-from devfnn.streams import from_arrays
+from devfnn.experiments.running import Run
+from devfnn.experiments.settings import RunSettings, StreamSettings
+from devfnn.streams import from_arrays, read
 
 RIVER = sorted(name for name in MODELS if name.startswith("river-"))
 SKLEARN = sorted(name for name in MODELS if name.startswith("sklearn-"))
@@ -150,6 +152,45 @@ def test_the_schema_has_the_names_and_classes_of_the_stream(capymoa, stream):
     assert list(schema.get_label_values()) == list(stream.classes)
     assert "@attribute class numeric" in str(schema)  # a feature is called like that
     assert schema.get_num_attributes() == 3
+
+
+@pytest.fixture
+def late(rows, tmp_path):
+    """A file of texts; its third class comes after the first rows, which are looked at."""
+    X, y = rows
+    names = [*np.where(y, 1, 0)[:-9], *[2] * 9]
+    lines = [",".join(map(str, [*row, name])) for row, name in zip(X, names, strict=True)]
+    path = tmp_path / "late.csv"
+    path.write_text("a,b,c,label\n" + "\n".join(lines) + "\n")
+    return path
+
+
+def run_file(name, path):
+    """A run of a model on a file of which ten rows are looked at."""
+    stream = StreamSettings(name=str(path), options={"inspect_rows": 10}, chunk_rows=100)
+    run = Run(RunSettings(stream=stream, model=name))
+    list(run)
+    return run.result()
+
+
+@pytest.mark.parametrize("name", ["capymoa-naive-bayes", "capymoa-hoeffding-tree"])
+def test_capymoa_learns_a_class_that_comes_late_in_a_file(capymoa, late, name):
+    result = run_file(name, late)
+    assert sorted(result["classes"]) == [0, 1, 2]
+    assert [each["support"] for each in result["per_class"] if each["label"] == 2] == [9]
+
+
+@pytest.mark.parametrize("name", ["sklearn-sgd", "river-logistic"])
+def test_others_that_must_know_all_classes_learn_one_that_comes_late(late, name):
+    pytest.importorskip(name.split("-")[0])
+    assert sorted(run_file(name, late)["classes"]) == [0, 1, 2]
+
+
+def test_a_model_made_for_a_file_knows_all_its_classes(capymoa, late):
+    stream = read(late, inspect_rows=10)
+    assert set(stream.classes) == {0, 1}
+    schema = make_model("capymoa-naive-bayes", stream).schema
+    assert sorted(schema.get_label_values()) == ["0", "1", "2"]
 
 
 def test_ctrl_c_reaches_python_although_java_runs(capymoa, ctrl_c):

@@ -112,6 +112,11 @@ def test_the_static_network_is_that_of_the_table(stream):
     assert evolving.config == presets.paper().replace(**presets.FIXED_DEPTH)
 
 
+@pytest.mark.parametrize("name", ["devfnn", "gclass", "rls"])
+def test_ours_know_the_classes_of_a_stream(stream, name):
+    assert make_model(name, stream).classes == list(stream.classes) == ["low", "high"]
+
+
 @pytest.mark.parametrize("name", NETWORKS)
 def test_networks_know_the_stream(stream, name):
     pytest.importorskip("torch")

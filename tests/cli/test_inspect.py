@@ -13,8 +13,8 @@ from devfnn.model.gclass import GClass
 from devfnn.model.rules import Rule
 from devfnn.streams import sea
 
-SMALL = {"default": {"boxes__max_rules": 5}, "stacked": {"gaussian__max_rules": 5}}
-FIRST_KEPT = len(Config().layers)
+SMALL = {"swift": {"boxes__max_rules": 5}, "stacked": {"gaussian__max_rules": 5}}
+FIRST_KEPT = len(presets.swift().layers)
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_json_has_everything(invoke, file, model, tmp_path):
     assert result.exit_code == 0, result.output
     data = json.loads((tmp_path / "model.json").read_text())
     assert data["class"] == "DEVFNN"
-    assert data["preset"] == ("stacked" if model.config.has("gaussian") else "default")
+    assert data["preset"] == ("stacked" if model.config.has("gaussian") else "swift")
     assert data["changed"] == SMALL[data["preset"]]
     assert data["config"] == model.config.to_dict()
     assert [feature["name"] for feature in data["features"]] == ["f1", "f2", "f3"]
@@ -134,7 +134,7 @@ def kept_model():
     rng = np.random.default_rng(0)
     X = rng.random((8000, 3))
     y = (X[:, 0] + X[:, 1] > 1.0) ^ (np.arange(8000) > 4000)
-    model = DEVFNN()
+    model = DEVFNN(presets.swift())
     for start in range(0, 8000, 200):
         model.learn(X[start : start + 200], y[start : start + 200])
     assert model.n_layers > FIRST_KEPT

@@ -6,9 +6,11 @@ import itertools
 import pytest
 import rich.console
 
+from devfnn import presets
 from devfnn.display.live import grid_bar, watched
 from devfnn.experiments import StreamSettings
 from devfnn.experiments.grid import Outcome, cells_of
+from devfnn.types import Standing
 from display.made import console, results
 
 
@@ -90,6 +92,40 @@ def test_a_model_that_counts_nothing_shows_nothing():
     assert "layers -" in shown
     assert "rules -" in shown
     assert "last drift -" in shown
+
+
+STANDINGS = (
+    Standing(0, "quick line", "votes", 0.2, cost=0.05),
+    Standing(1, "clouds", "rests", 0.0, 12),
+    Standing(2, "short trees", "on trial", 0.1, cost=0.35),
+    Standing(3, "kept boxes", "waits", 0.0, cost=0.01),
+    Standing(4, "stack", "votes", 1.0, cost=0.59),
+)
+
+
+def test_the_panel_tells_which_layers_work_and_what_each_costs():
+    run = [dataclasses.replace(each, standings=STANDINGS) for each in results()]
+    shown = last_panel(watch(run, 1000, is_terminal=True))
+    for part in (
+        *("layer counts costs", "quick line 20 % 5 %", "clouds rests 12 steps"),
+        *("short trees on trial 35 %", "kept boxes waits 1 %", "stack 100 % 59 %"),
+    ):
+        assert part in shown, part
+
+
+def test_plain_lines_name_layers_at_rest():
+    run = [dataclasses.replace(each, standings=STANDINGS) for each in results()]
+    assert watch(run, 1000).splitlines()[-1].endswith("last drift -  at rest clouds")
+
+
+def test_the_layers_of_the_default_fit_a_panel_of_80_columns():
+    layers = enumerate(presets.default().layers)
+    standings = tuple(Standing(k, each.name, "rests", 0.0, 64) for k, each in layers)
+    run = [dataclasses.replace(each, standings=standings) for each in results()]
+    screen = console(is_terminal=True, width=80)
+    list(watched(iter(run), 1000, screen))
+    shown = last_panel(screen.file.getvalue())
+    assert all(f"{each.name} rests 64 steps" in shown for each in standings)
 
 
 def test_the_panel_is_left_in_order_when_a_run_is_interrupted():

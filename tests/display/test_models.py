@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from devfnn import presets
 from devfnn.display.models import MOST_FEATURES, model_tables, rules_table
 from devfnn.model.rules import Rule
 from display import made
@@ -20,6 +21,9 @@ def layer(number, is_merged=False):
         "state": "merged" if is_merged else "votes",
         "is_merged": is_merged,
         "vote": 0.0 if is_merged else 0.5,
+        "steps": 0,
+        "worth": None,
+        "cost": 0.0 if is_merged else 0.25,
         "rules": 3,
         "archived": 2,
         "features": 7,
@@ -70,7 +74,7 @@ def test_a_model_is_shown_in_facts_and_tables():
         "rules 6, and 4 archived numbers in rules 4,321",
         "size 10.0 kB of arrays, 12.0 kB on disk",
         "a 0.5 1.235e+06 in use",
-        "0 50.0 % 3 2 7 4 1 - 3 2 7 4 merged 2 50.0 % 3 2 7 4",
+        "0 rules works 50.0 % 25.0 % 3 2 4 1 rules merged - - 3 2 4 2 rules works 50.0 % 25.0 %",
     ):
         assert part in text
 
@@ -78,12 +82,26 @@ def test_a_model_is_shown_in_facts_and_tables():
 def test_layers_are_called_by_what_they_are():
     layers = [
         layer(0) | {"kind": "quick line"},
-        layer(4) | {"kind": "clouds", "state": "rests"},
+        layer(4) | {"kind": "clouds", "state": "rests", "steps": 12, "worth": -0.00123, "rules": 0},
         layer(5) | {"kind": "kept boxes", "state": "waits"},
+        layer(6) | {"kind": "short trees", "state": "on trial", "worth": 0.0456},
     ]
     text = shown(*model_tables(about(layers=layers)))
-    assert "0 50.0 % 3 2 7 4 quick line 4 - 3 2 7 4 clouds, rests" in text
-    assert "5 50.0 % 3 2 7 4 kept boxes, waits" in text
+    assert "0 quick line works 50.0 % 25.0 % 3 2 4" in text
+    assert "4 clouds rests, 12 steps - - -0.0012 2 4" in text
+    assert "5 kept boxes waits 50.0 % 25.0 % 3 2 4" in text
+    assert "6 short trees on trial 50.0 % 25.0 % +0.0456 3 2 4" in text
+    assert "costs: of the time of all layers, by estimate" in text
+
+
+def test_the_layers_of_the_default_fit_a_terminal_of_80_columns():
+    layers = [layer(k) | {"kind": each.name} for k, each in enumerate(presets.default().layers)]
+    layers[6] |= {"state": "rests", "steps": 64, "worth": -0.0123, "rules": 0, "archived": 1234}
+    tables = made.shown(*model_tables(about(layers=layers)), width=80)
+    lines = tables[tables.index("Layers") :].splitlines()
+    named = [line.split()[0] for line in lines if line.strip()[:1].isdigit()]
+    assert named == [str(each["layer"]) for each in layers]  # nothing is folded
+    assert all(each["kind"] in tables for each in layers)
 
 
 def test_parameters_that_differ_are_named():

@@ -7,7 +7,7 @@ from devfnn import DEVFNN
 from devfnn.errors import InputError
 from devfnn.evaluation import Procedure, iter_prequential
 from devfnn.evaluation.learners import adapted
-from devfnn.streams import from_arrays, sea
+from devfnn.streams import from_arrays, read, sea
 from devfnn.types import Chunk
 
 NAMES = ("width", "height", "depth")
@@ -333,6 +333,17 @@ def test_a_model_of_scikit_learn_is_told_all_classes_in_advance():
     assert said.labels is None
     assert said.classes == ["high", "low", "middle"]
     assert said.probabilities.shape == (100, 3)
+
+
+def test_a_model_of_scikit_learn_is_told_classes_that_come_late_in_a_file(tmp_path):
+    from sklearn.linear_model import SGDClassifier
+
+    path = tmp_path / "late.csv"
+    path.write_text("a,label\n" + "1,low\n2,high\n" * 5 + "9,late\n")
+    source = read(path, inspect_rows=4, chunk_rows=4)
+    model = SGDClassifier(loss="log_loss", random_state=0)
+    assert sum(each.chunk_rows for each in iter_prequential(model, source)) == 11
+    assert sorted(model.classes_) == ["high", "late", "low"]
 
 
 def test_a_stream_without_classes_is_refused_for_scikit_learn():

@@ -283,7 +283,7 @@ def test_a_record_has_every_value_once_for_the_run_and_once_for_every_chunk(drif
     assert all(isinstance(record[name], float | int) for name in OVERALL)
     assert (record["rows"], record["chunks"]) == (4000, 16)
     columns = {"rows", "chunk_rows", *MEASURES, *SIZES, "seconds_predict", "seconds_learn"}
-    columns |= {"voting_weights", "feature_mask"}
+    columns |= {"voting_weights", "feature_mask", "layer_states"}
     assert set(record["per_chunk"]) == columns
     assert all(len(values) == 16 for values in record["per_chunk"].values())
     assert set(record["windowed"]) == {"chunks", *MEASURES}

@@ -68,7 +68,7 @@ def test_a_result_has_all_keys_and_is_strict_json(tmp_path):
 def test_a_run_is_the_prequential_loop_over_the_same_rows():
     run = finished(settings(seed=3, rows=1500, chunk_rows=250))
     stream = sea(seed=3).take(1500).chunks(rows=250)
-    expected = list(iter_prequential(DEVFNN(Config(seed=3)), stream))
+    expected = list(iter_prequential(DEVFNN(Config(seed=3), classes=stream.classes), stream))
     assert [each.accuracy for each in run.results] == [each.accuracy for each in expected]
 
 

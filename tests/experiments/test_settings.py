@@ -95,7 +95,7 @@ def test_versions_say_what_results_are_made_with():
     ("changes", "message"),
     [
         ({"scaling": "offline"}, "scaling is one of online, dataset, none"),
-        ({"preset": "best"}, "a preset is one of default, swift, deep, stacked, static, paper"),
+        ({"preset": "best"}, "a preset is one of default, swift, stacked, static, paper"),
         ({"model": "majority", "preset": "static"}, "majority has no presets"),
         ({"model": "devfn"}, "no model is called 'devfn'; did you mean devfnn"),
         ({"model": "devfn", "preset": "static"}, "did you mean devfnn"),

@@ -94,7 +94,7 @@ def test_a_single_class_and_no_feature_can_be_drawn(tmp_path):
     model.learn([[1.0, 2.0]], ["only"])
     ax = contribution_bars(model.explain([1.0, 2.0]))
     assert names(ax) == ["usually", "together"]
-    assert ax.get_xlabel() == "log odds of only (probability > 99 %)"
+    assert ax.get_xlabel() == "log odds of only (probability 100 %)"
     save(ax, tmp_path / "why.png")
 
 

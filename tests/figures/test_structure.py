@@ -6,8 +6,8 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 from devfnn.errors import InputError
-from devfnn.figures import feature_mask, voting_weights
-from devfnn.figures.runs import LEFT_OUT, MOST_NAMES, USED
+from devfnn.figures import feature_mask, layers_at_work, voting_weights
+from devfnn.figures.runs import LEFT_OUT, MOST_NAMES, STATES, USED
 from figures import made
 
 
@@ -148,3 +148,23 @@ def test_of_many_features_only_some_are_named():
 def test_a_model_without_a_mask_is_refused():
     with pytest.raises(InputError, match="has no 'feature_mask'"):
         feature_mask(made.without(made.result(), "feature_mask"))
+
+
+def test_a_layer_has_the_colour_of_what_it_does_in_every_chunk():
+    states = [["votes", "votes"], ["votes", "rests"], ["votes", "on trial", "waits"]]
+    result = made.with_column(made.result(3), "layer_states", states)
+    result["standings"] = [{"layer": 0, "name": "line"}, {"layer": 1, "name": "clouds"}]
+    ax = layers_at_work(result)
+    known = list(STATES)
+    expected = [["votes"] * 3, ["votes", "rests", "on trial"], [None, None, "waits"]]
+    for line, states in zip(mask_of(ax), expected, strict=True):
+        named = [None if value is np.ma.masked else known[int(value)] for value in line]
+        assert named == states
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["line 0", "clouds 1", "layer 2"]
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert legend == ["works", "on trial", "waits for its concept", "rests"]
+
+
+def test_a_run_without_layers_has_no_layers_at_work():
+    with pytest.raises(InputError, match="layer_states"):
+        layers_at_work(made.result(3))

@@ -24,8 +24,8 @@ FIELD_NAMES: dict[tuple[str, str], str] = {}
 """(recorded kind, field today) -> its name in the recorded results; "" leaves a new field out."""
 EVERY_KIND = (
     "ClassAdded CloudsChanged DriftFound DriftWarned FeatureAsleep FeatureAwake FeatureOff "
-    "FeatureOn LayerAdded LayerDropped LayerKept LayerRecalled LayersMerged RangeChanged RuleBorn "
-    "RulePruned RuleRecalled RuleSplit"
+    "FeatureOn LayerAdded LayerDropped LayerKept LayerOnTrial LayerRecalled LayerRested "
+    "LayersMerged RangeChanged RuleBorn RulePruned RuleRecalled RuleSplit"
 ).split()
 """Recorded kinds that must occur somewhere in the results: every mechanism is at work."""
 
@@ -234,6 +234,13 @@ def preset(config: Config, **changes: Any) -> DEVFNN:
     return DEVFNN(config.replace(**changes))
 
 
+def default(**changes: Any) -> DEVFNN:
+    """The default with a short window, whose layers rest soon."""
+    rests = {"resting__trial_rows": 150, "resting__steps": 1}
+    small = {"window__rows": 400, "boosted__step_rows": 200.0, "chunk_rows": 150}
+    return preset(presets.default(), **small | rests | changes)
+
+
 def narrow(**changes: Any) -> DEVFNN:
     """A brisk network that lacks the last of five features."""
     config = brisk(missing="skip", **changes).config
@@ -254,11 +261,15 @@ STATIC, FIXED = presets.static(), presets.static().replace(gaussian__rules="fixe
 
 CASES: dict[str, Case] = {
     # presets
-    "default": Case(P(preset, presets.swift()), P(turning, 3000, 3, 1000)),
-    "default, checkered": Case(P(preset, presets.swift()), checkered, part_rows=500),
-    "default, rows": Case(P(preset, presets.swift()), P(made, "sea", 3000), by_rows),
-    "default, eventful": Case(P(preset, presets.swift()), eventful, mixed),
-    "default, one by one": Case(P(preset, presets.swift()), P(checkered, 900), one_by_one),
+    "default": Case(default, P(turning, 3000, 3, 1000)),
+    "default, rows": Case(default, P(made, "sea", 2000), by_rows),
+    "default, eventful": Case(P(default, missing="skip"), P(eventful, 2400, 0.05), mixed),
+    "default, budget": Case(P(default, labels__budget=0.3), checkered),
+    "swift": Case(P(preset, presets.swift()), P(turning, 3000, 3, 1000)),
+    "swift, checkered": Case(P(preset, presets.swift()), checkered, part_rows=500),
+    "swift, rows": Case(P(preset, presets.swift()), P(made, "sea", 3000), by_rows),
+    "swift, eventful": Case(P(preset, presets.swift()), eventful, mixed),
+    "swift, one by one": Case(P(preset, presets.swift()), P(checkered, 900), one_by_one),
     "static": Case(P(preset, STATIC), P(turning, 2000)),
     "static, rows": Case(P(preset, STATIC, chunk_rows=150), P(eventful, 1500), mixed),
     "fixed": Case(P(preset, FIXED), P(turning, 1500)),
@@ -379,8 +390,9 @@ CASES: dict[str, Case] = {
         P(stacked, rule_growing=False, merging=False), P(turning, 900)
     ),
     # small enough for kernels as plain Python
+    "small, default": Case(P(default, layers__max_trees=6), P(checkered, 300), mixed, 100),
     "small": Case(brisk, P(turning, 700, 2, 300), mixed, 100),
-    "small, default": Case(P(preset, presets.swift()), P(checkered, 400), mixed, 100),
+    "small, swift": Case(P(preset, presets.swift()), P(checkered, 400), mixed, 100),
     "small, stacked": Case(stacked, P(turning, 400, 2, 150), mixed, 100),
     "small, paper": Case(P(preset, presets.paper("sea")), P(turning, 400, 2, 150), part_rows=100),
 }
@@ -389,7 +401,11 @@ PLAIN = [name for name in CASES if name.startswith("small")]
 """Cases that are also tested without compilation."""
 
 FILES: dict[str, Case] = {
-    "default": Case(P(preset, presets.swift()), P(turning, 1400, 2, 600)),
+    "default": Case(
+        P(default, window__rows=12, layers__max_trees=1, rules__max_rules=9, growing__max_kept=1),
+        P(turning, 700, 2, 300),
+    ),
+    "swift": Case(P(preset, presets.swift()), P(turning, 1400, 2, 600)),
     "brisk": Case(P(brisk, lags=1, feature_mask=True, max_pool=10), P(runs, 1000), mixed),
     "warned": Case(
         P(stacked, warning_significance=0.5, drift_significance=1e-12, train_on_warning=False),

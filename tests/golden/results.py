@@ -5,7 +5,7 @@ They pin what the models compute, whatever the code looks like. `python tests/go
     --show NAME    print all that is recorded of a case, and its texts, for a comparison by eye
     --bits         name the cases whose probabilities are no longer the same bit for bit
     --write [NAME] record results anew, all or some: only when they are meant to change
-    --write-files  save the models of format5/ anew: only with a new format
+    --write-files  save the models of format6/ anew: only with a new format
 
 Numbers are recorded as sums over blocks, each value with a weight of its own, and compared with a
 relative tolerance; whole numbers and texts by a digest.
@@ -298,7 +298,7 @@ def fleet_results() -> dict[str, Any]:
 
 def file_of(name: str) -> pathlib.Path:
     """The file of a model that was saved after half of its parts."""
-    return HERE / "format5" / f"{name}.devfnn"
+    return HERE / "format6" / f"{name}.devfnn"
 
 
 def save_half(name: str) -> None:

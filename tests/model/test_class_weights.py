@@ -14,7 +14,7 @@ from devfnn.model import class_weights
 from devfnn.model.class_weights import LARGEST_BALANCED, MOST_COUNTED, balanced_weights
 from devfnn.storage import dump, parse
 from devfnn.streams import from_arrays
-from scenes import config_of, count, default, each_network
+from scenes import config_of, count, each_network, swift
 from storage.stored import forged, poke, refused
 
 BALANCED = Config(class_weights="balanced")
@@ -281,7 +281,7 @@ def test_a_file_without_class_weights_is_as_it_was_before_there_were_any() -> No
 
 
 def test_a_fleet_has_weights_by_label() -> None:
-    config = default(merging=None, boxes__joining=False, class_weights={"rare": 4.0})
+    config = swift(merging=None, boxes__joining=False, class_weights={"rare": 4.0})
     X, y = rare_rows(200)
     ids: Ints = np.zeros(200, np.int64)
     fleet = Fleet(1, 3, ["usual", "rare"], config)

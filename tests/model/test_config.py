@@ -33,7 +33,7 @@ from devfnn.model.layers.pool import Memory
 from devfnn.model.state import kernel_params
 from devfnn.parameters import check_names
 from devfnn.storage import dump, parse
-from scenes import NETWORKS, config_of, default, fields_of, stack_of, stacked
+from scenes import NETWORKS, config_of, fields_of, stack_of, stacked, swift
 from sound import assert_sound
 
 OWNERS: list[Any] = [Config, *(kind for kinds in SECTIONS.values() for kind in kinds)]
@@ -166,60 +166,60 @@ def test_numbers_of_numpy_are_as_good_as_those_of_python() -> None:
 
 REFUSED: dict[str, tuple[Config, dict[str, Any], str]] = {
     "unknown": (
-        default(),
+        swift(),
         {"memmory": 0.9},
         "no parameter is called 'memmory'; there are .*memory",
     ),
     "unknown section": (
-        default(),
+        swift(),
         {"memmory__x": 0.9},
         "no section is called 'memmory'; there are",
     ),
-    "unknown in section": (default(), {"drift__x": 1}, "drift=Drift has no parameter 'x'; it has"),
+    "unknown in section": (swift(), {"drift__x": 1}, "drift=Drift has no parameter 'x'; it has"),
     "gaussian": (
-        default(),
+        swift(),
         {"gaussian__vigilance": 0.5},
         r'the network has no gaussian; add Layer\("gaussian"\) to layers',
     ),
     "boxes": (stacked(), {"boxes__evidence": 1.0}, r'no boxes; add Layer\("boxes"\) to layers'),
     "lines": (stacked(), {"rules__prior": 1.0}, r'add Layer\("line"\) or Layer\("curve"\) or'),
-    "clouds": (default(clouds=None), {"clouds__rate": 0.1}, r'add Layer\("clouds"\) to layers'),
-    "memory": (default(memory=None), {"memory__shortest": 9.0}, "no memory; set memory=Memory"),
-    "mask": (default(), {"feature_mask__threshold": 0.5}, "set feature_mask=FeatureMask"),
+    "clouds": (swift(clouds=None), {"clouds__rate": 0.1}, r'add Layer\("clouds"\) to layers'),
+    "memory": (swift(memory=None), {"memory__shortest": 9.0}, "no memory; set memory=Memory"),
+    "mask": (swift(), {"feature_mask__threshold": 0.5}, "set feature_mask=FeatureMask"),
     "drift": (presets.static(), {"drift__significance": 0.1}, "no drift; set drift=Drift"),
-    "step": (default(), {"voting__step": 0.1}, r"there is voting=ByReward\(step=...\)"),
+    "step": (swift(), {"voting__step": 0.1}, r"there is voting=ByReward\(step=...\)"),
     "power": (stacked(), {"voting__power": 1.0}, r"and voting=ByAccuracy\(power=...\)"),
-    "newborn": (default(), {"growing__newborn": "winner"}, r"growing=AddLayers\(newborn=...\)"),
+    "newborn": (swift(), {"growing__newborn": "winner"}, r"growing=AddLayers\(newborn=...\)"),
     "max_kept": (stacked(), {"growing__max_kept": 1}, r"growing=KeepLayers\(max_kept=...\)"),
     "threshold": (
-        default(),
+        swift(),
         {"merging__threshold": 0.1},
         r"merging=ByCompression\(threshold=...\)",
     ),
-    "unused section": (default(), {"gaussian": Gaussian()}, "gaussian is set, but the network has"),
+    "unused section": (swift(), {"gaussian": Gaussian()}, "gaussian is set, but the network has"),
     "no form": (
-        default(),
+        swift(),
         {"voting": {"form": "luck"}},
         "voting has no form 'luck'; there are acc",
     ),
-    "no section": (default(), {"voting": 3}, "voting must be one of ByAccuracy, ByReward"),
-    "nobody votes": (default(), {"voting": None}, "voting must be one of"),
-    "no layers": (default(), {"layers": ()}, "layers must be one or more of Layer"),
-    "two boxes": (default(), {"layers": [Layer("boxes")] * 2}, "at most one layer of boxes"),
-    "resting": (default(), {"merging": {"form": "compression"}}, "layers that never rest"),
-    "only drift": (default(), {"growing": None, "merging": None}, "set drift=None too"),
-    "only growing": (default(), {"drift": None}, r"set drift=Drift\(\), or growing=None"),
-    "adding": (default(merging=None), {"growing": AddLayers()}, r"or use KeepLayers\(\)"),
-    "fixed": (default(), {"layers": [Layer("line", memory=9.0)]}, "layers of the adaptive memory"),
+    "no section": (swift(), {"voting": 3}, "voting must be one of ByAccuracy, ByReward"),
+    "nobody votes": (swift(), {"voting": None}, "voting must be one of"),
+    "no layers": (swift(), {"layers": ()}, "layers must be one or more of Layer"),
+    "two boxes": (swift(), {"layers": [Layer("boxes")] * 2}, "at most one layer of boxes"),
+    "resting": (swift(), {"merging": {"form": "compression"}}, "layers that never rest"),
+    "only drift": (swift(), {"growing": None, "merging": None}, "set drift=None too"),
+    "only growing": (swift(), {"drift": None}, r"set drift=Drift\(\), or growing=None"),
+    "adding": (swift(merging=None), {"growing": AddLayers()}, r"or use KeepLayers\(\)"),
+    "fixed": (swift(), {"layers": [Layer("line", memory=9.0)]}, "layers of the adaptive memory"),
     "keeping": (stacked(), {"growing": KeepLayers()}, r"there are none; use AddLayers\(\)"),
-    "votes": (default(), {"voting": {"form": "equal"}}, r"KeepLayers needs voting=ByAccuracy\(\)"),
-    "two levels": (default(), {"drift": Drift(warning=0.1)}, "warning=None, horizon=None"),
-    "two sides": (default(), {"drift__one_sided": False}, "one_sided=True"),
+    "votes": (swift(), {"voting": {"form": "equal"}}, r"KeepLayers needs voting=ByAccuracy\(\)"),
+    "two levels": (swift(), {"drift": Drift(warning=0.1)}, "warning=None, horizon=None"),
+    "two sides": (swift(), {"drift__one_sided": False}, "one_sided=True"),
     "merging": (stacked(), {"merging": {"form": "disagreement"}}, r"use ByCompression\(\), or"),
     "too deep": (stacked(), {"layers": stack_of(9)}, "growing.max_layers must be at least 9"),
-    "few rules": (default(), {"rules__max_rules": 5}, "rules.max_rules must be at least 6"),
-    "choice": (default(), {"labels": Labels(choice="layer")}, r'use Labels\(choice="vote"\)'),
-    "budget": (default(), {"labels__budget": 1e-3}, "a window of 1000 rows has room for one"),
+    "few rules": (swift(), {"rules__max_rules": 5}, "rules.max_rules must be at least 6"),
+    "choice": (swift(), {"labels": Labels(choice="layer")}, r'use Labels\(choice="vote"\)'),
+    "budget": (swift(), {"labels__budget": 1e-3}, "a window of 1000 rows has room for one"),
 }
 """What a network cannot have; every message says what to set instead."""
 
@@ -247,8 +247,8 @@ def test_a_layer_has_only_what_its_kind_has(kind: str, changes: Any, message: st
 
 
 def test_sections_come_and_go_with_their_layers() -> None:
-    assert default(clouds=None).clouds is None and len(default(clouds=None).layers) == 6
-    lines = default(layers=[Layer("line")])
+    assert swift(clouds=None).clouds is None and len(swift(clouds=None).layers) == 6
+    lines = swift(layers=[Layer("line")])
     assert (lines.boxes, lines.clouds, lines.resting) == (None, None, None)
     assert lines.replace(layers=Config().layers).boxes == Config().boxes
     assert Config().with_layer("quick line", memory=50.0).layers[0].memory == 50.0
@@ -297,14 +297,14 @@ def test_all_choices_and_the_ends_of_all_ranges_can_learn_and_predict(
 
 def test_parameters_of_kernels_follow_the_configuration() -> None:
     config = stacked(gaussian__vigilance=0.5, gaussian__tuning="off", voting__ballots="hard")
-    params = kernel_params(config, 4)
+    params = kernel_params(config, 4, (3, 2))
     assert params.gaussian is not None and params.gaussian.log_vigilance == math.log(0.5)
     assert (params.gaussian.tuning, params.soft_votes) == (0, False)
     assert params.gaussian.coverage.shape == (5,)
     assert params.gaussian.singles.tolist() == [True, False]
-    unpruned = kernel_params(stacked(gaussian__pruning=False), 4).gaussian
+    unpruned = kernel_params(stacked(gaussian__pruning=False), 4, (3, 2)).gaussian
     assert unpruned is not None and not unpruned.recall_rules
-    assert kernel_params(Config(), 4).gaussian is None
+    assert kernel_params(Config(), 4, (3, 2)).gaussian is None
 
 
 def test_radii_hold_the_share_of_a_gaussian_they_should() -> None:
@@ -316,7 +316,7 @@ def test_radii_hold_the_share_of_a_gaussian_they_should() -> None:
 
 # ---- every parameter of the default has an effect
 
-BRISK = default(
+BRISK = presets.swift().replace(
     chunk_rows=100,
     rules__max_rules=14,
     memory__shortest=100.0,
@@ -334,7 +334,19 @@ BRISK = default(
     growing__max_kept=2,
     merging__share=0.1,
 )
-"""The default with all mechanisms at work in few rows."""
+"""`swift` with all mechanisms at work in few rows."""
+DEEP = presets.default().replace(
+    chunk_rows=100,
+    window__rows=150,
+    boosted__step_rows=50.0,
+    boosted__max_features=2,
+    resting__trial_rows=40,
+    resting__steps=1,
+    resting__worth=0.02,
+    resting__worth_rows=100.0,
+    resting__max_steps=4,
+)
+"""The same for the layers of a window, the stack, and rest by worth."""
 INERT = {
     "drift__test": "chunk",
     "drift__warning": 0.1,
@@ -421,6 +433,7 @@ LATE = {
 
 IDLE = idle_parameters(Config())
 ACTING = [name for name in flat_parameters(Config()) if name not in {*INERT, *LATE, *IDLE}]
+OF_WINDOW = ("window", "prior", "boosted", "neighbours", "stacked", "resting")
 
 
 @pytest.mark.parametrize("name", ACTING)
@@ -428,11 +441,11 @@ def test_every_parameter_of_the_default_acts(name: str) -> None:
     if name == "missing":
         X, y = rows(20)
         X[3, 1] = np.nan
-        DEVFNN(default(missing="skip")).learn(X, y)
+        DEVFNN(swift(missing="skip")).learn(X, y)
         with pytest.raises(InputError, match="is NaN"):
-            DEVFNN(default()).learn(X, y)
+            DEVFNN(swift()).learn(X, y)
         return
-    assert acts(BRISK, name)
+    assert acts(DEEP if name.startswith(OF_WINDOW) else BRISK, name)
 
 
 GAUSSIAN = stacked(
@@ -651,4 +664,4 @@ def test_gaussian_layers_choose_rows_themselves() -> None:
 @pytest.mark.parametrize("name", INERT)
 def test_what_would_do_nothing_in_the_default_is_refused(name: str) -> None:
     with pytest.raises(InputError, match="one level"):
-        default(**{name: INERT[name]})
+        swift(**{name: INERT[name]})

@@ -8,7 +8,7 @@ from devfnn.kernels.state import BOOSTED, NEIGHBOURS, PRIOR, STACKED
 from devfnn.model.config import ByReward, InputError, Layer
 from devfnn.storage import dump, parse
 
-SMALL = presets.deep().replace(window__rows=300, chunk_rows=100, boosted__step_rows=100.0)
+SMALL = presets.default().replace(window__rows=300, chunk_rows=100, boosted__step_rows=100.0)
 
 
 def stream(n_rows: int, seed: int = 0, m: int = 2, gaps: float = 0.0):
@@ -68,7 +68,7 @@ def test_probabilities_are_calibrated_where_labels_are_noisy() -> None:
     rng = np.random.default_rng(1)
     X = rng.random((5000, 3))
     y = ((X[:, 0] > X[:, 1]) ^ (rng.random(5000) < 0.2)).astype(int)
-    model = run(DEVFNN(presets.deep()), X[:4000], y[:4000], 500)
+    model = run(DEVFNN(presets.default()), X[:4000], y[:4000], 500)
     said = model.predict_proba(X[4000:])
     confidence, right = said.max(axis=1), said.argmax(axis=1) == y[4000:]
     assert abs(confidence.mean() - right.mean()) < 0.07

@@ -23,7 +23,6 @@ from scenes import (
     FIRST_KEPT,
     STEADY_LINE,
     config_of,
-    default,
     each_network,
     eventful,
     flipped,
@@ -31,6 +30,7 @@ from scenes import (
     run,
     stack_of,
     stacked,
+    swift,
 )
 
 LABELS = (1, "1", 2.5, float("inf"), b"\x00", (True, "x"))
@@ -70,7 +70,7 @@ def learned(network):
     """A network with several rules, on features with names."""
     X, y = flipped(40)
     names = ["temperature", "wind", "dust in µg"]
-    config = default(voting__power=0.01)
+    config = swift(voting__power=0.01)
     if network == "stacked":
         changes = {"layers": stack_of(2, inputs="all"), "growing__inputs": "all"}
         config = stacked(**EAGER, **changes, merging=None, training="all")
@@ -176,7 +176,7 @@ def test_what_speaks_for_a_class_as_it_grows():
 @each_network
 def test_slopes_are_what_moving_a_feature_over_its_range_adds(network):
     X, _ = flipped(5)
-    config = default(boxes__splitting=False)
+    config = swift(boxes__splitting=False)
     if network == "stacked":
         config = config_of(network, layers=stack_of(1), gaussian__growing=False)
     model = DEVFNN(config.replace(scaling="none"))
@@ -192,14 +192,14 @@ def test_slopes_are_what_moving_a_feature_over_its_range_adds(network):
 @each_network
 def test_every_rule_has_what_a_reader_asks_for(network):
     for rule in learned(network).rules(archived=True):
-        is_cloud = network == "default" and rule.layer == CLOUD_LAYER
+        is_cloud = network == "swift" and rule.layer == CLOUD_LAYER
         assert (rule.age is None) == is_cloud
         assert rule.firing_share is None or 0.0 <= rule.firing_share <= 1.0
         assert Rule.from_dict(json.loads(json.dumps(rule.to_dict()))) == rule
 
 
 def test_firing_shares_of_rival_layers_are_shares_of_their_rows():
-    rules = learned("default").rules(archived=True)
+    rules = learned("swift").rules(archived=True)
     for layer in (0, BOX_LAYER, CLOUD_LAYER):
         assert sum(r.firing_share for r in rules if r.layer == layer) == pytest.approx(1.0)
 
@@ -207,7 +207,7 @@ def test_firing_shares_of_rival_layers_are_shares_of_their_rows():
 def test_clouds_fire_of_late_and_boxes_since_their_layer_began():
     X = np.random.default_rng(0).random((12000, 2))
     X[:, 0] = 0.5 * X[:, 0] + 0.5 * (np.arange(12000) >= 6000)
-    model = DEVFNN(default(growing=None, drift=None, merging=None, labels__choice="all"))
+    model = DEVFNN(swift(growing=None, drift=None, merging=None, labels__choice="all"))
     run(model, X, (4.0 * X[:, 0]).astype(int) % 2)
     past = {BOX_LAYER: 0.0, CLOUD_LAYER: 0.0}
     for rule in model.rules(archived=True):
@@ -246,7 +246,7 @@ def test_a_description_names_layers_and_all_their_rules(network):
 
 
 def test_a_description_counts_rules_that_it_does_not_name():
-    model = learned("default")
+    model = learned("swift")
     every, few = (model.describe(most=most).splitlines() for most in (None, 2))
     sizes = collections.Counter(rule.layer for rule in model.rules(archived=True))
     larger = {layer: size for layer, size in sizes.items() if size > 2}
@@ -300,7 +300,7 @@ def test_a_stacked_layer_is_said_to_be_merged_into_which_and_when():
 
 
 def test_a_kept_layer_that_says_the_same_is_said_to_be_merged():
-    model = learned("default")
+    model = learned("swift")
     network, first, second = model._network, FIRST_KEPT, FIRST_KEPT + 1
     assert [keep_copy(model, STEADY_LINE) for _ in range(2)] == [first, second]
     network.state.layers.scores[[first, second]] = 0.9, 0.8
@@ -314,7 +314,7 @@ def test_a_kept_layer_that_says_the_same_is_said_to_be_merged():
 def test_boxes_that_were_joined_are_said_to_be_merged():
     X = np.random.default_rng(0).random((20000, 1))
     y = (X[:, 0] * 4.0).astype(int) % 2
-    model = DEVFNN(default(boxes__join_evidence=1e9))
+    model = DEVFNN(swift(boxes__join_evidence=1e9))
     events = run(model, X, y)
     joined = [event for event in events if event.kind == "RulePruned"]
     assert joined
@@ -327,7 +327,7 @@ def test_boxes_that_were_joined_are_said_to_be_merged():
 
 
 def test_of_many_mergers_the_first_are_counted():
-    model = learned("default")
+    model = learned("swift")
     events = [RulePruned(row, BOX_LAYER, 4, "difference", 0.1, 0.2, 9.0, 3) for row in range(13)]
     model._logbook = Logbook()
     model._logbook.note(events, 13)
@@ -411,7 +411,7 @@ def test_missing_values_and_labels_of_all_types_are_no_hindrance(network):
     assert classes == model.classes
     assert [type(label) for label in classes] == [type(label) for label in model.classes]
     assert [Rule.from_dict(rule) for rule in data["rules"]] == model.rules(archived=True)
-    if network == "default":
+    if network == "swift":
         assert any(None in pair for rule in data["rules"] for pair in rule["bounds"] or ())
 
 

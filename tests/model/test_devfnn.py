@@ -11,7 +11,7 @@ from devfnn.events import ClassAdded, RangeChanged
 from devfnn.kernels.state import USED
 from devfnn.model.config import Equal
 from devfnn.storage import dump
-from scenes import config_of, default, each_network, stacked
+from scenes import config_of, each_network, stacked, swift
 
 X, Y = rows()
 
@@ -38,7 +38,7 @@ def test_a_chunk_closes_what_has_gathered_before_it() -> None:
 
 
 def test_a_late_class_leaves_what_was_known_as_it_was() -> None:
-    kinds = (stacked(), stacked(gaussian__consequent="least_squares"), default())
+    kinds = (stacked(), stacked(gaussian__consequent="least_squares"), swift())
     for config in kinds:
         model = DEVFNN(config)
         model.learn(X, Y)
@@ -47,6 +47,51 @@ def test_a_late_class_leaves_what_was_known_as_it_was() -> None:
         after = model.predict_proba(X)
         np.testing.assert_array_equal(after.argmax(axis=1), before.argmax(axis=1))
         assert after[:, 2].mean() < 2.0 / ROWS
+
+
+# ---- classes that are announced
+
+
+def test_announced_classes_have_a_probability_from_the_first_row_on() -> None:
+    model = DEVFNN(classes=["low", "high", "never"])
+    events = model.learn(X[:50], ["high"] * 50)
+    assert model.classes == ["low", "high", "never"]
+    assert not [each for each in events if isinstance(each, ClassAdded)]
+    shares = model.predict_proba(X)
+    assert shares.shape == (ROWS, 3)
+    assert (shares > 0.0).all()
+    assert set(model.predict(X)) == {"high"}
+
+
+def test_other_classes_than_the_announced_ones_may_come() -> None:
+    model = DEVFNN(classes=["low", "high"])
+    model.learn(X, np.where(Y == 1, "high", "low"))
+    (added,) = model.learn(X[:1], ["middle"])[:1]
+    assert isinstance(added, ClassAdded)
+    assert model.classes == ["low", "high", "middle"]
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_announced_classes_are_saved(learned: bool) -> None:
+    for model in (DEVFNN(classes=[2, 0, 1]), GClass(classes=[2, 0, 1])):
+        if learned:
+            model.learn(X, Y)
+        assert pickle.loads(pickle.dumps(model)).classes == [2, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        ("ab", "a sequence of labels"),
+        (3, "a sequence of labels"),
+        ([1, 1.0], "more than once"),
+        ([float("nan")], "missing"),
+        ([[1]], "cannot name a class"),
+    ],
+)
+def test_classes_that_cannot_be_are_refused(classes: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        DEVFNN(classes=classes)  # type: ignore[arg-type]
 
 
 # ---- weights, labels asked for
@@ -103,7 +148,7 @@ def test_chosen_rows_are_all_learned_and_of_the_others_no_label_is_read(
 
 def test_wants_label_says_what_learn_one_then_takes() -> None:
     for choice in ({"labels__certainty": 0.8}, {"labels__budget": 0.3}):
-        model = DEVFNN(default(**choice))
+        model = DEVFNN(swift(**choice))
         model.learn(X, Y)
         answers = []
         for x, label in zip(X[:150], Y[:150], strict=True):

@@ -17,18 +17,18 @@ from devfnn.model import presets
 from devfnn.model.history import Logbook
 from devfnn.model.network import Network
 from devfnn.storage import dump
-from scenes import BOX_LAYER, CLOUD_LAYER, FIRST_KEPT, default
+from scenes import BOX_LAYER, CLOUD_LAYER, FIRST_KEPT, swift
 
 CLASSES = ["a", "b", "c"]
 PLAIN = {"boxes__joining": False, "merging": None}
-SMALL = default(
+SMALL = swift(
     scaling="none",
     rules__max_rules=8,
     boxes__max_rules=4,
     clouds__max_rules=4,
     growing__max_kept=2,
 )
-LIVELY = default(
+LIVELY = swift(
     scaling="none",
     chunk_rows=50,
     drift__significance=0.01,
@@ -383,7 +383,7 @@ def test_only_models_that_exist_are_given(fleet, index):
 
 
 REFUSED: dict[str, tuple[tuple[Any, ...], str]] = {
-    "feature mask": ((2, 3, CLASSES, default(feature_mask={})), "no feature mask"),
+    "feature mask": ((2, 3, CLASSES, swift(feature_mask={})), "no feature mask"),
     "lags": ((2, 3, CLASSES, Config(lags=1)), "no lags"),
     "balanced": (
         (2, 3, CLASSES, Config(class_weights="balanced")),

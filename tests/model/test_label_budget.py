@@ -11,7 +11,7 @@ from devfnn.evaluation import Procedure, iter_prequential
 from devfnn.events import Event
 from devfnn.model.queries import MOST_QUERIES
 from devfnn.streams import from_arrays
-from scenes import CHUNK, NETWORKS, chunks, config_of, default, each_network, noisy, sloped
+from scenes import CHUNK, NETWORKS, chunks, config_of, each_network, noisy, sloped, swift
 
 X, Y = sloped(12)
 HARD = noisy(Y, 0.3)
@@ -111,7 +111,7 @@ def test_ways_of_asking_can_be_mixed(network: str) -> None:
 
 
 def test_answers_that_nobody_asked_for_are_refused() -> None:
-    model = DEVFNN(bounded("default"))
+    model = DEVFNN(bounded("swift"))
     model.ask(X[:3])
     before = model.__getstate__()
     for rows, labels in ((X[:4], Y[:4]), (X[:2], [1, None]), (X[:2], Y[:3])):
@@ -236,7 +236,7 @@ def test_without_active_learning_every_row_is_asked_for(network: str) -> None:
 
 
 def test_a_model_that_knows_nothing_says_so() -> None:
-    model = DEVFNN(bounded("default"))
+    model = DEVFNN(bounded("swift"))
     model.ask(X[:20])
     assert [query.reason for query in model.queries()] == ["nothing known yet"] * MOST
     assert [query.n_left for query in model.queries()] == list(range(MOST))[::-1]
@@ -256,7 +256,7 @@ def test_the_log_and_the_budget_are_saved(network: str, tmp_path: object) -> Non
 
 
 def test_a_model_that_asked_before_it_learned_is_saved_too() -> None:
-    model = DEVFNN(bounded("default"))
+    model = DEVFNN(bounded("swift"))
     model.ask(X[:7])
     other = copy.deepcopy(model)
     assert other.n_labels_owed == 7 and other.queries() == model.queries()
@@ -266,7 +266,7 @@ def test_a_model_that_asked_before_it_learned_is_saved_too() -> None:
 
 
 def test_the_log_keeps_the_newest() -> None:
-    model = DEVFNN(default(labels__choice="all"))
+    model = DEVFNN(swift(labels__choice="all"))
     model.learn(X[:100], Y[:100])
     for rows, _ in chunks(X, Y, 500):
         model.ask(rows)
@@ -286,8 +286,8 @@ def test_without_a_budget_nothing_is_learned() -> None:
 
 def test_a_window_without_room_for_a_label_is_refused() -> None:
     with pytest.raises(InputError, match="a window of 1000 rows has room for one"):
-        default(labels__budget=0.001)
-    assert default(labels__budget=0.001, labels__window=1000).labels.budget == 0.001
+        swift(labels__budget=0.001)
+    assert swift(labels__budget=0.001, labels__window=1000).labels.budget == 0.001
 
 
 @each_network
@@ -298,6 +298,6 @@ def test_rows_asked_about_one_by_one_have_their_own_reasons(network: str) -> Non
         model.ask(row[None])
     queries = model.queries()
     assert {query.reason for query in queries} >= {"unsure", "by chance"}
-    if network == "default":  # the surer, the more by chance
+    if network == "swift":  # the surer, the more by chance
         sure = [query.certainty for query in queries if query.reason == "by chance"]
         assert min(sure) >= max(q.certainty for q in queries if q.reason == "unsure") - 0.1

@@ -7,11 +7,11 @@ import pytest
 
 from devfnn import DEVFNN, Config, GClass
 from devfnn.kernels.state import USED
-from scenes import CHUNK, chunks, config_of, default, each_network, noisy, run, sloped, stacked
+from scenes import CHUNK, chunks, config_of, each_network, noisy, run, sloped, stacked, swift
 
 X, Y = sloped(60)
 LABELS = {"easy": Y, "hard": noisy(Y, 0.3)}
-CONFIG = default(chunk_rows=CHUNK)
+CONFIG = swift(chunk_rows=CHUNK)
 VERBS = ["learn", "learn_rows"]
 WARMUP = 2 * 3 + 1
 """Rows that a gaussian layer of three features learns whatever they are."""

@@ -17,11 +17,11 @@ from scenes import (
     CHUNK,
     CLOUD_LAYER,
     config_of,
-    default,
     each_network,
     run,
     sloped,
     stacked,
+    swift,
 )
 from twin import slow_copy
 
@@ -271,9 +271,7 @@ def grown(**changes: object) -> tuple[DEVFNN, Floats]:
     X, _ = sloped(20)
     y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
     units = np.array([50.0, 1e-3, 1.0])
-    model = DEVFNN(
-        default(chunk_rows=CHUNK, boxes__evidence=5.0).replace(**changes), ["a", "b", "c"]
-    )
+    model = DEVFNN(swift(chunk_rows=CHUNK, boxes__evidence=5.0).replace(**changes), ["a", "b", "c"])
     run(model, X * units, y.astype(np.int64))
     return model, X * units
 
@@ -304,7 +302,7 @@ def test_lines_and_boxes_say_the_same_after_a_jump_of_a_feature(shift: float) ->
 def test_a_sleeping_feature_stays_out_of_what_layers_say_when_its_range_grows() -> None:
     rng = np.random.default_rng(0)
     X = np.stack([rng.random(3000), np.arange(3000.0)], axis=1)  # the second feature is a clock
-    model = DEVFNN(default(chunk_rows=CHUNK))
+    model = DEVFNN(swift(chunk_rows=CHUNK))
     run(model, X, (X[:, 0] > 0.5).astype(np.int64))
     network = model._known()
     assert network.scaler.awake.tolist() == [True, False]

@@ -14,7 +14,7 @@ from devfnn.arrays import Floats
 from devfnn.events import Event, LayerAdded
 from devfnn.model.config import ByReward
 from devfnn.storage import dump
-from scenes import EAGER, count, default, eventful, stack_of, stacked
+from scenes import EAGER, count, eventful, stack_of, stacked, swift
 
 N_ROWS = 480
 
@@ -61,7 +61,7 @@ class Way:
 
 
 SMALL = stacked(chunk_rows=60, **EAGER)
-RIVALS = default(chunk_rows=60, boxes__every=40, boxes__evidence=5.0, drift__significance=1e-2)
+RIVALS = swift(chunk_rows=60, boxes__every=40, boxes__evidence=5.0, drift__significance=1e-2)
 WAYS = {
     "default": Way(Config()),
     "rivals": Way(RIVALS),

@@ -24,12 +24,12 @@ from scenes import (
     STEADY_LINE,
     change,
     config_of,
-    default,
     each_network,
     flipped,
     run,
     sloped,
     stacked,
+    swift,
 )
 
 
@@ -60,13 +60,13 @@ def rival_model(**changes):
     """A default network of several layers, boxes and clouds, one of them kept for later."""
     X, y = flipped(40)
     stripes = (4.0 * X[:, 2]).astype(int) % 2
-    model = DEVFNN(default(voting__power=0.01, **changes))
+    model = DEVFNN(swift(voting__power=0.01, **changes))
     run(model, units_of(X), np.where(np.arange(len(y)) < len(y) // 2, stripes, 1 - stripes))
     assert model.n_live_layers > FIRST_KEPT
     return model
 
 
-GROWN = {"stacked": grown_model, "default": rival_model}
+GROWN = {"stacked": grown_model, "swift": rival_model}
 each_grown = pytest.mark.parametrize("grown", GROWN)
 
 
@@ -290,7 +290,7 @@ def ringed_model(**changes):
     """A default network on a ring, which only curves can tell."""
     X, _ = sloped(20)
     y = np.abs(X[:, 0] - 0.5) < 0.25
-    model = DEVFNN(default(**changes), ["a", "b", "c"])
+    model = DEVFNN(swift(**changes), ["a", "b", "c"])
     run(model, units_of(X), np.where(y, "inside", "outside"))
     return model
 

@@ -9,7 +9,7 @@ import pytest
 
 from devfnn import DEVFNN, Config, InputError
 from devfnn.model.single_rows import SingleRows
-from scenes import default
+from scenes import swift
 
 
 def rows(n_features, n_rows=500):
@@ -29,7 +29,7 @@ def rows(n_features, n_rows=500):
 @pytest.mark.parametrize("kind", [list, tuple])
 def test_one_by_one_is_the_same_as_together(n_features, scaling, kind):
     X, y = rows(n_features)
-    config = default(
+    config = swift(
         missing="skip", scaling=scaling, rules__max_rules=12, clouds__max_rules=20, chunk_rows=100
     )
     together, alone = DEVFNN(config), DEVFNN(config)
@@ -44,7 +44,7 @@ def test_one_by_one_is_the_same_as_together(n_features, scaling, kind):
 
 def test_what_was_asked_for_is_learned():
     X, y = rows(2)
-    config = default(missing="skip", labels__exploration=0.0, labels__certainty=0.0)
+    config = swift(missing="skip", labels__exploration=0.0, labels__certainty=0.0)
     model = DEVFNN(config)
     single = SingleRows(model)
     for row, label in zip(X.tolist(), y, strict=True):

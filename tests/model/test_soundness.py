@@ -8,7 +8,7 @@ import pytest
 from devfnn import DEVFNN, Config
 from devfnn.arrays import Floats, Ints
 from devfnn.model.config import ByReward
-from scenes import CHUNK, config_of, count, default, each_network, stack_of, stacked
+from scenes import CHUNK, config_of, count, each_network, stack_of, stacked, swift
 from sound import assert_sound
 
 N_FEATURES = 9
@@ -135,7 +135,7 @@ def test_extreme_parameters_do_no_harm_either(verb: str, changes: dict[str, Any]
     ids=lambda changes: next(iter(changes)),
 )
 def test_extreme_parameters_do_no_harm_to_the_default(verb: str, changes: dict[str, Any]) -> None:
-    config = default(chunk_rows=CHUNK, labels__choice="all").replace(**changes)
+    config = swift(chunk_rows=CHUNK, labels__choice="all").replace(**changes)
     assert_fed_safely(config, count(4000, 400), verb)
 
 

@@ -58,7 +58,7 @@ def test_the_better_layer_gains_weight(verb: str, how: str) -> None:
 
 @pytest.mark.parametrize("verb", ["learn", "learn_rows"])
 @pytest.mark.parametrize("voting", [ByAccuracy(), ByReward(), ByLikelihood()])
-@pytest.mark.parametrize("network", ["default", "stacked"])
+@pytest.mark.parametrize("network", ["swift", "stacked"])
 def test_votes_of_any_form_move_in_any_network(verb: str, voting: Any, network: str) -> None:
     config = config_of(network, voting=voting, growing=None, drift=None, merging=None)
     model = DEVFNN(config)

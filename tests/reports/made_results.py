@@ -8,6 +8,7 @@ from devfnn.evaluation.ranking import rank
 from devfnn.events import Event
 from devfnn.model.config import Config
 from devfnn.reports.comparison import standing_values
+from devfnn.types import Standing
 
 MEASURES = (
     *("precision", "recall", "f1", "kappa", "kappa_m", "kappa_temporal", "g_mean"),
@@ -16,6 +17,13 @@ MEASURES = (
 )
 MODELS = ("devfnn", "gclass", "pensemble", "arf", "naive_bayes", "no_change")
 STREAMS = ("sea", "hyperplane", "electricity", "weather", "rfid", "kdd99", "susy", "stagger")
+
+
+STANDINGS = (
+    Standing(0, "quick line", "votes", 0.123, cost=0.1),
+    Standing(1, "clouds", "rests", 0.0, 12, -0.00123),
+    Standing(2, "short trees", "on trial", 0.877, 0, 0.0456, 0.9),
+)
 
 
 def made_result(
@@ -42,6 +50,8 @@ def made_result(
         "seconds_learn": random.uniform(0.004, 0.009, n_chunks).tolist(),
         "model_bytes": (layers * 20_000).tolist(),
         "voting_weights": [_weights(random, int(count)) for count in layers],
+        "layer_states": [["votes", "rests" if chunk >= n_chunks // 2 else "votes", "on trial"]
+                         for chunk in range(n_chunks)],
         "feature_mask": [[int(place != 3 or chunk % 50 > 20) for place in range(n_features)]
                          for chunk in range(n_chunks)],
     }  # fmt: skip
@@ -113,6 +123,7 @@ def made_result(
         "per_chunk": per_chunk,
         "windowed": {"chunks": 10}
         | {key: _windowed(per_chunk[key], 10) for key in ("accuracy", *MEASURES)},
+        "standings": [each._asdict() for each in STANDINGS],
         "rules": made_rules(features),
     }  # fmt: skip
     for measure in (*MEASURES, "precision_weighted", "recall_weighted", "f1_weighted"):

@@ -41,7 +41,7 @@ def test_the_page_is_well_formed(run_page, bare_page):
 
 def test_every_link_leads_to_a_place_on_the_page(run_page):
     targets = [about["href"] for tag, about in run_page.elements if tag == "a"]
-    assert len(targets) == 9
+    assert len(targets) == 10
     assert {target[1:] for target in targets} <= set(run_page.ids())
 
 
@@ -71,7 +71,7 @@ def test_key_figures_stand_at_the_top(run_page):
 
 
 def test_all_figures_are_there(run_page):
-    for title in ("Overview", "Voting weights", "Features in use", "Confusion matrix"):
+    for title in ("Overview", "Voting weights", "Layers at work", "Confusion matrix"):
         assert title in run_page.text
     assert "Reliability" in run_page.text
     assert run_page.text.count("Memberships of ") >= 2
@@ -99,6 +99,16 @@ def test_figures_of_unequal_classes_come_before_all_others(run_page, undrawn):
     page = Page(run_report(result))
     assert figures in page.section("Classes")
     assert page.text.index(figures) > page.text.index("accuracy 91.37 %")
+
+
+def test_layers_are_told_with_what_they_count_and_cost(run_page, undrawn):
+    layers = run_page.section("Layers")
+    assert "layer state counts costs worth chunks at work" in layers
+    assert "0 quick line works 12.3 % 10.0 % - 100 %" in layers
+    assert "1 clouds rests, 12 steps 0.0 % 0.0 % -0.0012 50 %" in layers
+    assert "2 short trees on trial 87.7 % 90.0 % +0.0456 100 %" in layers
+    without = Page(run_report({**made_result(), "standings": []}))
+    assert "The model has no layers" in without.section("Layers")
 
 
 def test_a_run_of_little_use_says_so_at_the_top(undrawn):

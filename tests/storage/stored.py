@@ -26,7 +26,7 @@ from golden.flat import flat
 CHUNK = count(100, 50)
 Tensors = dict[str, np.ndarray[Any, np.dtype[Any]]]
 Change = Callable[[dict[str, Any], Tensors], Any]
-KEPT_FILES = sorted((pathlib.Path(__file__).parents[1] / "golden/format5").glob("*.devfnn"))
+KEPT_FILES = sorted((pathlib.Path(__file__).parents[1] / "golden/format6").glob("*.devfnn"))
 """Models that were saved when the format was new."""
 
 

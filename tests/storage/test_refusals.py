@@ -102,7 +102,7 @@ def test_a_key_that_occurs_twice() -> None:
     outer, body = split(small_file())
     text = json.dumps(outer)
     refused(joined(text[:-1] + ',"layers/decays":{}}', body), "a key occurs twice")
-    inner = outer["__metadata__"]["devfnn"].replace('"format":5', '"format":5,"format":5')
+    inner = outer["__metadata__"]["devfnn"].replace('"format":6', '"format":6,"format":6')
     outer["__metadata__"]["devfnn"] = inner
     refused(joined(outer, body), "a key occurs twice")
 

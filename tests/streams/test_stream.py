@@ -1,6 +1,7 @@
 """Streams and what can be done to them: against lists of rows, in any order."""
 
 import datetime
+import io
 import itertools
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devfnn.errors import InputError
-from devfnn.streams import Stream, from_arrays, sea
+from devfnn.streams import Stream, concatenate, from_arrays, read, sea
 from devfnn.streams.drift import EndlessPositions
 from plain_streams import (
     CLOCKS,
@@ -190,6 +191,39 @@ def test_classes_can_be_put_together_and_labels_be_made_unknown():
     stream = stream_of(6).relabel({0: 1, 2: None})
     assert stream.classes == (1,)
     assert [row.label for row in all_rows(stream)] == [1, 1, None, 1, 1, None]
+
+
+LATE = b"a,label\n1,x\n2,y\n3,\n4,x\n5,z\n"
+
+
+def test_a_file_is_read_once_for_all_its_classes(tmp_path):
+    (tmp_path / "late.csv").write_bytes(LATE)
+    stream = read(tmp_path / "late.csv", inspect_rows=2)
+    assert stream.classes == ("x", "y") and stream.is_open_to_classes
+    known = stream.with_all_classes()
+    assert known.classes == ("x", "y", "z") and not known.is_open_to_classes
+    assert known.with_all_classes() is known
+    assert [chunk.y.tolist() for chunk in known] == [chunk.y.tolist() for chunk in stream]
+
+
+def test_classes_are_those_of_the_stream_that_was_made_of_the_file(tmp_path):
+    (tmp_path / "late.csv").write_bytes(LATE)
+    stream = read(tmp_path / "late.csv", inspect_rows=2)
+    assert stream.take(4).with_all_classes().classes == ("x", "y")
+    renamed = stream.relabel({"z": "last", "x": None})
+    assert renamed.with_all_classes().classes == ("y", "last")
+    other = from_arrays([[1.0]], ["w"], feature_names=["a"])
+    assert concatenate([other, stream]).with_all_classes().classes == ("w", "x", "y", "z")
+
+
+def test_no_classes_are_looked_for_in_a_pipe_or_without_end(tmp_path):
+    pipe = read(io.BytesIO(LATE), inspect_rows=2)
+    assert pipe.with_all_classes() is pipe
+    assert sum(len(chunk.y) for chunk in pipe) == 5
+    (tmp_path / "late.csv").write_bytes(LATE)
+    endless = read(tmp_path / "late.csv", inspect_rows=2).repeat()
+    assert endless.with_all_classes() is endless
+    assert endless.take(6).with_all_classes().classes == ("x", "y", "z")
 
 
 @given(source=tables(), rate=st.floats(0, 1), sizes=st.tuples(SIZES, SIZES))

@@ -33,6 +33,9 @@ __all__ = ["as_graph", "export"]
 OPSET, IR_VERSION = 17, 8
 """Of 2022: runtimes of today and of some years ago read them."""
 
+EXPORTED = {"line", "curve", "boxes", "clouds"}
+"""Kinds of layers for which there is a graph."""
+
 FLOATS = {"float32": onnx.TensorProto.FLOAT, "float64": onnx.TensorProto.DOUBLE}
 """What rows may be."""
 
@@ -45,7 +48,8 @@ def export(model: DEVFNN, path: str | os.PathLike[str], *, dtype: str = "float64
     that the model would refuse, as one with infinity, has the label -1 and probabilities that are
     NaN. The metadata of the file has the names of features and classes, as JSON.
 
-    The model must have learned something; stacked networks and lags are refused. `dtype` is that of
+    The model must have learned something, and have lines, curves, boxes and clouds alone, as those
+    of `presets.swift()` do; others, and lags, are refused. `dtype` is that of
     `rows`: "float64", or "float32" for callers that have no other. Within the graph all is float64,
     so that the result is that of the model for the rounded rows.
     """
@@ -87,8 +91,11 @@ def _exportable(model: DEVFNN) -> Network:
             "lags need labels, which a frozen model does not get; export one with lags=0"
         )
     network = model._known()
-    if network.state.pool is None or network.state.gaussians is not None:
-        raise InputError("only networks of lines, curves, boxes and clouds can be exported")
+    if others := {layer.kind for layer in model.config.layers} - EXPORTED:
+        raise InputError(
+            "only networks of lines, curves, boxes and clouds can be exported, as presets.swift(); "
+            f"this one also has {', '.join(sorted(others))}"
+        )
     return network
 
 

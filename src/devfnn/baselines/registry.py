@@ -41,6 +41,8 @@ class ModelEntry:
     """Whether rows must be scaled for it: it neither does that itself nor does well without."""
     takes_gaps: bool = True
     """Whether it is given rows with missing values."""
+    needs_classes: bool = False
+    """Whether it must know all classes before it learns; a file is then read once for them."""
 
 
 def make_model(
@@ -65,7 +67,9 @@ def make_model(
     """
     if seed is None:
         seed = config.seed if config is not None else 0
-    return _entry(name).make(stream, config, seed, **(options or {}))
+    entry = _entry(name)
+    known = stream.with_all_classes() if entry.needs_classes else stream
+    return entry.make(known, config, seed, **(options or {}))
 
 
 def is_random(name: str) -> bool:
@@ -93,7 +97,7 @@ def _devfnn(start: Any, stream: Stream, config: Config | None, seed: int, /, **o
     kind, preset, fixed = start
     config = config if config is not None else presets.by_name(preset)
     config = config.replace(**fixed | {"seed": seed} | options)
-    return kind(_weighted_by_label(config, stream), stream.feature_names)
+    return kind(_weighted_by_label(config, stream), stream.feature_names, stream.classes)
 
 
 def _weighted_by_label(config: Config, stream: Stream) -> Config:
@@ -168,13 +172,14 @@ def _peer(name: str, path: str, what: str, is_random: bool = True) -> ModelEntry
         is_random=is_random,
         needs_scaling=package == "sklearn",
         takes_gaps=package == "capymoa",
+        needs_classes=package != "river" or path == "linear_model.LogisticRegression",
     )
 
 
 _ENTRIES = (
     _own(
         "devfnn",
-        "our own default: rival layers of different kinds that vote; as published: devfnn@paper",
+        "our own default: layers of different kinds, and a stack; as published: devfnn@paper",
     ),
     _own(
         "sdevfnn",

@@ -24,6 +24,7 @@ RUN_FIGURES = {
     "rules": "rules_over_time",
     "samples": "training_samples_over_time",
     "weights": "voting_weights",
+    "work": "layers_at_work",
     "mask": "feature_mask",
     "confusion": "confusion_matrix",
     "reliability": "reliability_curve",

@@ -26,9 +26,7 @@ from devfnn.formatting import detection_line
 from devfnn.model.config import Config
 from devfnn.types import Chunk
 
-Preset = Literal[
-    "default", "swift", "deep", "stacked", "static", "paper", "paper_static", "paper_masked"
-]
+Preset = Literal["default", "swift", "stacked", "static", "paper", "paper_static", "paper_masked"]
 
 
 @dataclasses.dataclass
@@ -98,7 +96,8 @@ def run(
         found = ongoing.result(running.typed_command(context)) | {"seconds_ready": seconds_ready}
         result.write_json(found)
         chunks = found["per_chunk"]
-        columns = [each for each in chunks if each not in ("voting_weights", "feature_mask")]
+        lists = ("voting_weights", "feature_mask", "layer_states")
+        columns = [each for each in chunks if each not in lists]
         for line in (columns, *zip(*map(chunks.get, columns), strict=True)):
             table.add_row(line)
         if page.is_wanted:

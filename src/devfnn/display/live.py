@@ -2,8 +2,9 @@
 
 import collections
 import contextlib
+import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import rich.live
@@ -11,13 +12,15 @@ import rich.panel
 import rich.progress
 import rich.progress_bar
 import rich.table
+import rich.text
 from rich.console import Console, Group
 
 from devfnn.display.results import drifts_found
 from devfnn.display.tables import literal
 from devfnn.evaluation import ChunkResult
 from devfnn.experiments.grid import Outcome
-from devfnn.formatting import count, percent, seconds
+from devfnn.formatting import count, percent, plural, seconds
+from devfnn.types import Standing
 
 RECENT_CHUNKS, PLAIN_LINES = 10, 10
 """Chunks of the current accuracy, and lines printed over a run if there is no terminal."""
@@ -136,10 +139,16 @@ class _Run:
             "last drift": count(self._drifts[-1] if self._drifts else None),
         }
 
+    def standings(self) -> tuple[Standing, ...]:
+        """What the layers do; nothing if the model does not tell."""
+        return (self._recent[-1].standings if self._recent else None) or ()
+
     def line(self) -> str:
         """Everything in one line."""
         facts = "  ".join(f"{name} {value}" for name, value in self.facts().items())
-        return f"{count(self.n_rows):>11} rows  {facts}"
+        resting = [each.name for each in self.standings() if each.state == "rests"]
+        rests = f"  at rest {', '.join(resting)}" if resting else ""
+        return f"{count(self.n_rows):>11} rows  {facts}{rests}"
 
     def panel(self, name: str) -> rich.panel.Panel:
         """Everything in a panel."""
@@ -158,8 +167,31 @@ class _Run:
         bar = rich.progress_bar.ProgressBar(total=self.n_rows_in_all, completed=self.n_rows)
         top = rich.table.Table.grid(padding=(0, 1), expand=True)
         top.add_row(bar, done)
-        body = Group(top, grid)
+        body = Group(top, grid, *_layers_grid(self.standings()))
         return rich.panel.Panel(body, title=literal(name), title_align="left")
+
+
+def _layers_grid(standings: Sequence[Standing]) -> Iterator[rich.table.Table]:
+    """What layers count and cost, or why they do not: in two columns, to save lines."""
+    if not standings:
+        return
+    grid, half = rich.table.Table.grid(padding=(0, 2)), -(-len(standings) // 2)
+    for place in range(6):
+        grid.add_column(justify="right" if place % 3 else "left", no_wrap=True)
+    heads = [literal(each, "dim") for each in ("layer", "counts", "costs")]
+    grid.add_row(*heads, *(heads if len(standings) > 1 else []))
+    rows = [_layer_cells(each) for each in standings]
+    for first, second in itertools.zip_longest(rows[:half], rows[half:], fillvalue=()):
+        grid.add_row(*first, *second)
+    yield grid
+
+
+def _layer_cells(each: Standing) -> tuple[rich.text.Text, ...]:
+    """Name of a layer, its share of the answer and of the time; or that it rests."""
+    counts = percent(each.share, 0) if each.state == "votes" else each.state
+    costs = plural(each.steps, "step") if each.state == "rests" else percent(each.cost, 0)
+    style = {"rests": "dim", "merged": "dim", "on trial": "yellow"}.get(each.state, "")
+    return tuple(literal(text, style) for text in (each.name, counts, costs))
 
 
 def _ratio(part: float, whole: float) -> float | None:

@@ -9,14 +9,18 @@ import rich.table
 
 from devfnn.display.streams import number
 from devfnn.display.tables import Cell, facts_table, literal, text_table
-from devfnn.formatting import NO_VALUE, change_text, count, listed, percent, size
+from devfnn.formatting import NO_VALUE, change_text, count, listed, percent, size, standing, worth
 from devfnn.model.rules import Rule
 
 MOST_FEATURES = 30
 """Lines of the table of features; those that are not in use come first if there are more."""
 
-USUAL = ("rules", "votes")
-"""Kind and state of a layer that are not mentioned."""
+
+ABOUT_LAYERS = (
+    "counts: in the answer. costs: of the time of all layers, by estimate. worth: log-loss and "
+    "hits per row that answers gain by the layer."
+)
+"""What the columns of the table of layers are."""
 
 
 def model_tables(about: Mapping[str, Any]) -> Iterator[rich.console.RenderableType]:
@@ -64,20 +68,27 @@ def _features_table(features: Sequence[Mapping[str, Any]]) -> rich.table.Table:
 
 
 def _layers_table(layers: Sequence[Mapping[str, Any]]) -> rich.table.Table:
-    """Layers with their votes; merged and resting layers have none."""
+    """What layers do, count, are worth and cost; merged and resting layers say nothing."""
     lines = []
     for layer in layers:
         is_silent = layer["state"] in ("merged", "rests")
-        counts = (layer[name] for name in ("rules", "archived", "features", "inputs_from_layers"))
+        held = [count(layer[name]) for name in ("rules", "archived") if layer[name]]
+        says = (NO_VALUE if is_silent else percent(layer[name], 1) for name in ("vote", "cost"))
         cells = (
             str(layer["layer"]),
-            NO_VALUE if is_silent else percent(layer["vote"], 1),
-            *map(count, counts),
-            ", ".join(word for word in (layer["kind"], layer["state"]) if word not in USUAL),
+            layer["kind"],
+            standing(layer["state"], layer["steps"]),
+            *says,
+            "" if layer["worth"] is None else worth(layer["worth"]),
+            held[0] if held else count(0),
+            held[1] if len(held) > 1 else "",
+            count(layer["inputs_from_layers"]) if layer["inputs_from_layers"] else "",
         )
         lines.append([literal(cell, "dim" if is_silent else "") for cell in cells])
-    columns = ("layer", "vote", "rules", "archived", "features", "from layers", "")
-    return text_table("Layers", columns, lines)
+    columns = ("", "layer", "state", "counts", "costs", "worth", "rules", "archived", "hears")
+    table = text_table("Layers", columns, lines)
+    table.caption, table.caption_justify = literal(ABOUT_LAYERS), "left"
+    return table
 
 
 def rules_table(rules: Sequence[Rule], most: int) -> rich.table.Table:

@@ -75,6 +75,12 @@ def adapted(
     )
 
 
+def must_know_classes(model: Any) -> bool:
+    """Whether it must know all classes before it learns, and hears them from the loop."""
+    others = ("learn", "learn_one", "train")
+    return hasattr(model, "partial_fit") and not any(hasattr(model, name) for name in others)
+
+
 class _Native(Learner):
     """A model with `learn`; with `classes` and `predict_proba`, or with `predict`."""
 

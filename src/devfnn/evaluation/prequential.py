@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from devfnn.arrays import Floats, Ints
 from devfnn.errors import InputError
-from devfnn.evaluation.learners import adapted
+from devfnn.evaluation.learners import adapted, must_know_classes
 from devfnn.evaluation.procedure import Batch, Procedure, Step, skipped, turns
 from devfnn.evaluation.results import ChunkResult
 from devfnn.evaluation.scoring import ChunkPredictions, Scorer, Scores
 from devfnn.events import ClassAdded, Event, RuleBorn, RuleRecalled, RuleSplit
-from devfnn.types import Chunk
+from devfnn.types import Chunk, Standing
 
 OF_ONE_ROW = (RuleBorn, RuleRecalled, RuleSplit, ClassAdded)
 """Kinds of events caused by a single row."""
@@ -65,6 +65,8 @@ class Prequential:
     ) -> None:
         self.model = model
         self.procedure = procedure or Procedure()
+        if must_know_classes(model) and hasattr(source, "with_all_classes"):
+            source = source.with_all_classes()
         self.source = source
         self.n_chunks = 0
         self.n_rows = 0
@@ -111,6 +113,8 @@ class Prequential:
         self._structure = dict(plain["structure"])
         if mask := self._structure.get("feature_mask"):
             self._structure["feature_mask"] = tuple(mask)
+        if known := self._structure.get("standings"):
+            self._structure["standings"] = tuple(Standing(*each) for each in known)
 
     # ---- one chunk
 
@@ -182,6 +186,8 @@ class Prequential:
         is_due = not self._structure or self.n_chunks % SIZE_EVERY == 0
         if self._has_learned and (events or is_due):
             self._structure = self._measured(is_due)
+        elif any(each.state != "votes" for each in self._structure.get("standings") or ()):
+            self._structure["standings"] = self._standings()  # trials end without events
         used = getattr(self.model, "n_labels_used", None)
         return ChunkResult(
             index=self.n_chunks - 1,
@@ -213,8 +219,14 @@ class Prequential:
             "n_layers_total": n_layers,
             "n_parameters": getattr(model, "n_parameters", None),
             "feature_mask": self._listed("feature_mask"),
+            "standings": self._standings(),
             "n_bytes": n_bytes,
         }
+
+    def _standings(self) -> tuple[Standing, ...] | None:
+        """What the layers of the model do; None if it has none, or does not tell."""
+        tell = getattr(self.model, "standings", None)
+        return tuple(tell()) or None if callable(tell) else None
 
     def _listed(self, name: str) -> tuple[Any, ...] | None:
         """An array of the model; None if it has none, or has not learned."""

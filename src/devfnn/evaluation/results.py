@@ -11,6 +11,7 @@ import numpy as np
 
 from devfnn.evaluation.measures import MEASURES, PER_CLASS, Tally, added, calibration, measures
 from devfnn.events import Event
+from devfnn.types import Standing
 
 NO_PREDICTION = "no prediction"
 """The name of the class that stands for rows without a prediction."""
@@ -48,6 +49,8 @@ class ChunkResult:
     voting_weights: tuple[float, ...] | None = None
     feature_mask: tuple[bool, ...] | None = None
     """Which features are in use."""
+    standings: tuple[Standing, ...] | None = None
+    """What every layer does, counts, is worth and costs; read now and then while all vote."""
     tally: Tally | None = dataclasses.field(default=None, compare=False)
     """Sums from which all measures are computed; None if no row was scored."""
     auc_windowed: float | None = None
@@ -232,7 +235,14 @@ def _per_chunk(results: Sequence[ChunkResult]) -> dict[str, list[Any]]:
         "model_bytes": [each.n_bytes for each in results],
         "voting_weights": [each.voting_weights and list(each.voting_weights) for each in results],
         "feature_mask": [each.feature_mask and list(each.feature_mask) for each in results],
+        "layer_states": [each.standings and _states(each.standings) for each in results],
     }
+
+
+def _states(standings: Sequence[Standing]) -> list[str | None]:
+    """What layers do, in the order of their numbers; None where there is no layer."""
+    states = {each.layer: each.state for each in standings}
+    return [states.get(layer) for layer in range(max(states) + 1)]
 
 
 def _windowed(results: Sequence[ChunkResult], window_chunks: int) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from devfnn.experiments.running import Run
 from devfnn.experiments.settings import difference
 from devfnn.model.devfnn import DEVFNN
 from devfnn.storage import dump, parse, write_whole
+from devfnn.types import Standing
 
 FIRST_LINE = b"devfnn checkpoint 2\n"
 """How every checkpoint of this format begins."""
@@ -156,8 +157,9 @@ def _from_plain(data: dict[str, Any]) -> ChunkResult:
         name: None if data[name] is None else tuple(data[name])
         for name in ("voting_weights", "feature_mask")
     }
+    standings = tuple(Standing(*each) for each in data.get("standings") or ()) or None
     tally: Any = data["tally"]
     if tally is not None:
         arrays = {name: np.array(v) for name, v in tally.items() if isinstance(v, list)}
         tally = Tally(**tally | arrays)
-    return ChunkResult(**data | tuples | {"events": events, "tally": tally})
+    return ChunkResult(**data | tuples | {"events": events, "tally": tally, "standings": standings})

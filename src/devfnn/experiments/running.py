@@ -52,6 +52,8 @@ class Run:
     ) -> None:
         self.settings = settings
         self.stream, self.n_left_out = settings.stream.open(progress)
+        if MODELS[settings.model].needs_classes:
+            self.stream = self.stream.with_all_classes()
         self.model: Any = settings.make_model(self.stream)
         self.results: list[ChunkResult] = []
         self.is_complete = False
@@ -161,6 +163,7 @@ def _measured(loop: Prequential, results: Sequence[ChunkResult], stream: Stream)
         "model_bytes": model_bytes(model),
         "drift_positions": list(positions),
         "drift_detection": drift_record(results, positions),
+        "standings": [each._asdict() for each in model.standings()] if is_devfnn else [],
         "rules": [rule.to_dict() for rule in model.rules(class_names=names)] if is_devfnn else None,
     }
     return found | {"cautions": cautions(found)}

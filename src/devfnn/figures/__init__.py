@@ -14,6 +14,7 @@ from devfnn.figures.rules import contribution_bars, membership_curves, rule_elli
 from devfnn.figures.runs import (
     confusion_matrix,
     feature_mask,
+    layers_at_work,
     layers_over_time,
     measure_over_time,
     rate_over_time,
@@ -33,6 +34,7 @@ __all__ = [
     "contribution_bars",
     "critical_difference",
     "feature_mask",
+    "layers_at_work",
     "layers_over_time",
     "measure_over_time",
     "membership_curves",

@@ -51,6 +51,15 @@ MOST_NAMES = 30
 
 USED, LEFT_OUT, NOT_KNOWN = "#a9cce3", style.RED, "white"
 
+STATES = {
+    "votes": ("works", USED),
+    "on trial": ("on trial", style.ORANGE),
+    "waits": ("waits for its concept", style.GREY),
+    "rests": ("rests", style.PALE),
+    "merged": ("merged", style.PURPLE),
+}
+"""What a layer does: name and colour."""
+
 MOST_COUNTS = 12
 """Classes up to which the rows of every cell are written into it."""
 
@@ -301,26 +310,51 @@ def _voting_shares(result: Result) -> Floats:
 @styled
 def feature_mask(result: Result, ax: Axes | None = None) -> Axes:
     """Which features the model used when, one line for each; white where it is not known."""
-    edges, mask = np.append(0.0, chunk_ends(result)), _mask(result)
-    names = result.get("feature_names") or []
-    n_features = len(mask)
-    ax = axes_or_new(ax, style.WIDTH, 1.0 + 0.18 * min(max(n_features, 3), MOST_NAMES))
-    colours = ListedColormap([LEFT_OUT, USED])
-    image = np.ma.masked_invalid(mask)
-    ax.pcolormesh(
-        edges, np.arange(n_features + 1), image, cmap=colours, vmin=0, vmax=1, rasterized=True
-    )
+    mask = _mask(result)
+    ax = _strips(result, mask, result.get("feature_names") or [], [LEFT_OUT, USED], ax)
+    _name_states(ax, mask)
+    return ax
+
+
+@styled
+def layers_at_work(result: Result, ax: Axes | None = None) -> Axes:
+    """Which layers worked when, one line for each; white where there was none.
+
+    Dear layers rest when answers are as good without them, and show themselves on trial.
+    """
+    states, known = lists(result, "layer_states"), list(STATES)
+    table = np.full((max(len(each or ()) for each in states), len(states)), np.nan)
+    for chunk, each in enumerate(states):
+        for layer, state in enumerate(each or ()):
+            table[layer, chunk] = np.nan if state is None else known.index(state)
+    names = {each["layer"]: each["name"] for each in result.get("standings") or ()}
+    named = [f"{names.get(layer, 'layer')} {layer}" for layer in range(len(table))]
+    ax = _strips(result, table, named, [colour for _, colour in STATES.values()], ax)
+    seen = [place for place in range(len(STATES)) if (table == place).any()]
+    shown = [STATES[known[place]] for place in seen]
+    legend_above(ax, [Patch(facecolor=colour, label=name) for name, colour in shown])
+    return ax
+
+
+def _strips(
+    result: Result, table: Floats, names: Sequence[str], colours: list[str], ax: Axes | None
+) -> Axes:
+    """Lines of coloured pieces, one for each row of a table of numbers of colours; NaN is white."""
+    edges, n_lines = np.append(0.0, chunk_ends(result)), len(table)
+    ax = axes_or_new(ax, style.WIDTH, 1.0 + 0.18 * min(max(n_lines, 3), MOST_NAMES))
+    how: dict[str, Any] = {"vmin": 0, "vmax": len(colours) - 1, "rasterized": True}
+    image, shades = np.ma.masked_invalid(table), ListedColormap(colours)
+    ax.pcolormesh(edges, np.arange(n_lines + 1), image, cmap=shades, **how)
     timeline.row_axes(result, ax)
     ax.grid(visible=False)
-    if n_features <= MOST_NAMES:  # lines between features, so that a mask of one colour has rows
-        ax.hlines(np.arange(1, n_features), 0.0, edges[-1], colors="white", linewidth=1.2)
-    ax.set_ylim(n_features, 0)
-    places = np.arange(0, n_features, -(-n_features // MOST_NAMES))
-    size = style.SMALL if n_features <= MOST_NAMES // 2 else style.SMALL - 1.5
-    ax.set_yticks(places + 0.5, [label(names[place]) for place in places])
+    if n_lines <= MOST_NAMES:  # lines between them, so that a table of one colour has rows
+        ax.hlines(np.arange(1, n_lines), 0.0, edges[-1], colors="white", linewidth=1.2)
+    ax.set_ylim(n_lines, 0)
+    places = np.arange(0, n_lines, -(-n_lines // MOST_NAMES))
+    size = style.SMALL if n_lines <= MOST_NAMES // 2 else style.SMALL - 1.5
+    ax.set_yticks(places + 0.5, [label(names[place]) for place in places.tolist()])
     ax.tick_params(axis="y", length=0.0, labelsize=size)
     timeline.draw_true_drift(ax, result, on_colours=True)
-    _name_states(ax, mask)
     return ax
 
 

@@ -15,7 +15,7 @@ from devfnn.figures import style
 Result: TypeAlias = Mapping[str, Any]
 """What `devfnn run --json` writes, as plain data."""
 
-NO_CURVES = {"rows", "voting_weights", "feature_mask"}
+NO_CURVES = {"rows", "voting_weights", "feature_mask", "layer_states"}
 """Columns of `per_chunk` that are not one number for each chunk, or say where the chunk ends."""
 
 MOST_MARKS = 60

@@ -143,6 +143,17 @@ def score_window(window, boosted, place, n_rows, params):
         add_tree(window, boosted, place, tree, n_rows, boosted.scales[tree])
 
 
+@part()
+def forget_trees(boosted, layer, params):
+    """Let a layer begin anew on the window, if it is one of trees."""
+    if boosted is None:
+        return
+    for place in range(params.layers.shape[0]):
+        if params.layers[place] == layer:
+            boosted.grown[place] = 0
+            boosted.is_stale[place] = True
+
+
 @step()
 def find_edges(window, boosted, feature, values):
     """Quantiles of a feature as edges of its bins; NaN where there are fewer bins."""

@@ -22,6 +22,7 @@ from devfnn.kernels.state import (
     CUT_ROWS,
     DRIFT_EVENT,
     DRIFT_IN_STREAM,
+    FIRST_LABELS,
     INDEPENDENCE,
     KEPT_EVENT,
     LAST_LABEL,
@@ -42,10 +43,10 @@ REPEAT_RATE = 1e-4
 """Of the running shares of classes, and of labels that differ from the one before. Runs of labels
 can last hundreds of rows, and 10,000 hold enough of them."""
 
-FIRST_LABELS, INDEPENDENT = 1000, 0.7
-"""Labels before which nothing is known of repeats, and ratios that count as independent: with so
-many, the standard error is 3 % for equal classes and 22 % where one has a share of 1 %, so chance
-alone reaches 0.7. Streams with runs lie far below: Electricity at 0.30."""
+INDEPENDENT = 0.7
+"""Ratios that count as independent: with `FIRST_LABELS` the standard error is 3 % for equal classes
+and 22 % where one has a share of 1 %, so chance alone reaches 0.7. Streams with runs lie far below:
+Electricity at 0.30."""
 
 
 # ---- the test

@@ -114,6 +114,16 @@ def is_worth_a_label(progress, probabilities, draw, params):
 
 
 @part()
+def importance(labelled, probabilities, params):
+    """How many rows a row stands for whose label was taken: a sure one for those that were not."""
+    if labelled != OFFERED or params.label_choice == ALL_LABELS or params.label_budget < 1.0:
+        return 1.0
+    if certainty(probabilities) < params.certainty:
+        return 1.0
+    return 1.0 / max(params.exploration, LEAST_UNCERTAINTY)
+
+
+@part()
 def choose_label(progress, labelled, probabilities, draw, params):
     """Whether the label of a row is taken; keeps count of how many were, and how unsure rows are.
 

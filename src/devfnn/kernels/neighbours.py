@@ -12,17 +12,20 @@ from devfnn.kernels.window import n_remembered
 LEAST_SPREAD_OF_FEATURE = 1e-8
 """Of a feature that is used: 0.01 % of its range."""
 
-BLOCK = 64
+GROUP = 64
 """Rows of which the nearest is found first: a hundredth of a usual window."""
+
+STRETCH = 512
+"""Rows whose distances are found together: 2 kB."""
 
 LEAST_DISTANCE = 1e-20
 """Squared, of the last neighbour: all may be the same row."""
 
 
 @sum_part()
-def add_distances(values, count, value, scale, distances):
-    """Add what one feature makes of the distances to rows. values, distances: (V,) single"""
-    for place in range(count):
+def add_distances(values, value, scale, distances):
+    """Add what one feature makes of the distances to rows. values, distances: (k,) single"""
+    for place in range(values.shape[0]):
         away = value - values[place]
         distances[place] += scale * away * away
 
@@ -44,35 +47,38 @@ def add_known_distances(values, count, value, scale, distances):
 
 @step()
 def measure_window(window, neighbours, row, count, distances):
-    """Squared distances of a row to all rows of the window; absent features are left out."""
-    for place in range(count):
-        distances[place] = np.float32(0.0)
+    """Squared distances of a row to all rows of the window; absent features are left out.
+
+    Some rows at a time, so that their distances stay near at hand.
+    """
+    for start in range(0, count, STRETCH):
+        stop = min(start + STRETCH, count)
+        own = distances[start:stop]
+        for place in range(own.shape[0]):
+            own[place] = np.float32(0.0)
+        for j in range(row.shape[0]):
+            scale = neighbours.scales[j]
+            if scale > 0.0 and row[j] == row[j] and not neighbours.gaps[j]:
+                add_distances(window.rows[j, start:stop], np.float32(row[j]), scale, own)
     for j in range(row.shape[0]):
-        value, scale = np.float32(row[j]), neighbours.scales[j]
-        if value != value or scale == 0.0:
-            continue
-        if neighbours.gaps[j]:
+        if neighbours.gaps[j] and neighbours.scales[j] > 0.0 and row[j] == row[j]:
+            value, scale = np.float32(row[j]), neighbours.scales[j]
             add_known_distances(window.rows[j], count, value, scale, distances)
-        else:
-            add_distances(window.rows[j], count, value, scale, distances)
 
 
 @part()
-def sort_in(distances, place, nearest, last):
-    """Put a place before all with larger distances; the one at `last` goes. nearest: (k,)"""
-    while last > 0 and distances[nearest[last - 1]] > distances[place]:
+def is_before(values, one, other):
+    """Whether one place comes before another: by its value, or else as it stands."""
+    return values[one] < values[other] or (values[one] == values[other] and one < other)
+
+
+@part()
+def sort_in(values, place, nearest, last):
+    """Put a place before all that come after it; the one at `last` goes. nearest: (k,)"""
+    while last > 0 and is_before(values, place, nearest[last - 1]):
         nearest[last] = nearest[last - 1]
         last -= 1
     nearest[last] = place
-
-
-@part(fastmath={"nnan", "nsz", "reassoc"})
-def least_of(distances, start, stop):
-    """The smallest of some distances."""
-    least = distances[start]
-    for place in range(start + 1, stop):
-        least = min(least, distances[place])
-    return least
 
 
 @step()
@@ -82,33 +88,44 @@ def take_smallest(values, count, nearest):
     for place in range(taken):
         sort_in(values, place, nearest, place)
     for place in range(taken, count):
-        if values[place] < values[nearest[taken - 1]]:
+        if is_before(values, place, nearest[taken - 1]):
             sort_in(values, place, nearest, taken - 1)
     return taken
+
+
+@part()
+def lower(lows, values):
+    """Lower what is above the values beside it. lows: at least as long as values"""
+    for group in range(values.shape[0]):
+        lows[group] = values[group] if values[group] < lows[group] else lows[group]
 
 
 @step()
 def take_nearest(distances, count, lows, nearest):
     """Places of the smallest distances, the smallest first; how many. nearest: (k,)
 
-    Only blocks are searched whose smallest distance may be among them. lows: (blocks,)
+    Every so many places are a group. Only groups are searched whose smallest distance may be among
+    them. lows: (groups,)
     """
-    n_blocks, wanted = (count + BLOCK - 1) // BLOCK, min(count, nearest.shape[0])
-    if n_blocks <= wanted:
+    n_groups, wanted = (count + GROUP - 1) // GROUP, min(count, nearest.shape[0])
+    if n_groups <= wanted:
         return take_smallest(distances, count, nearest)
-    for block in range(n_blocks):
-        start = block * BLOCK
-        lows[block] = least_of(distances, start, min(start + BLOCK, count))
-    take_smallest(lows, n_blocks, nearest)
+    for group in range(n_groups):
+        lows[group] = distances[group]
+    for start in range(n_groups, count, n_groups):
+        lower(lows, distances[start : min(start + n_groups, count)])
+    take_smallest(lows, n_groups, nearest)
     bound, taken = lows[nearest[wanted - 1]], 0
-    for block in range(n_blocks):
-        if lows[block] > bound:
+    for group in range(n_groups):
+        if lows[group] > bound:
             continue
-        for place in range(block * BLOCK, min(block * BLOCK + BLOCK, count)):
+        for place in range(group, count, n_groups):
+            if distances[place] > bound:
+                continue
             if taken < wanted:
                 sort_in(distances, place, nearest, taken)
                 taken += 1
-            elif distances[place] < distances[nearest[wanted - 1]]:
+            elif is_before(distances, place, nearest[wanted - 1]):
                 sort_in(distances, place, nearest, wanted - 1)
     return taken
 

@@ -9,11 +9,17 @@ from devfnn.kernels.clouds import fade_clouds, learn_clouds, say_clouds
 from devfnn.kernels.drift import find_drift, note_error, respond_to_drift, watch_label, weigh_rows
 from devfnn.kernels.events import report
 from devfnn.kernels.gaussian import lacks_room, learn_gaussian, say_gaussian
-from devfnn.kernels.labels import choose_label
+from devfnn.kernels.labels import choose_label, importance
 from devfnn.kernels.neighbours import refit_neighbours, say_neighbours
 from devfnn.kernels.prior import learn_prior, say_prior
 from devfnn.kernels.recursive import expand_blocks
-from devfnn.kernels.stacked import hear_layers, note_heard, say_stacked, step_stacked
+from devfnn.kernels.stacked import (
+    hear_layers,
+    note_heard,
+    say_stacked,
+    step_stacked,
+    weigh_worth,
+)
 from devfnn.kernels.state import (
     ALWAYS,
     BOOSTED,
@@ -39,11 +45,11 @@ from devfnn.kernels.votes import (
     best_class,
     combine_votes,
     is_idle,
+    judge,
     leading_layer,
     move_votes,
     rest_layers,
     share_votes,
-    weigh_worth,
 )
 from devfnn.kernels.window import remember_row
 
@@ -231,15 +237,21 @@ def remember(window, boosted, index, batch, outputs, params):
 
 
 @part()
-def note_stacked(state, stacked, outputs, sample, params, work):
-    """Let stacked layers know the label of the row that they heard of. sample: label, weight"""
+def note_stacked(state, stacked, index, batch, outputs, params, work):
+    """Let stacked layers know the label of the row that they heard of."""
     if stacked is None:
         return
+    if stacked.weights.shape[0] == 0:
+        return
+    label, own = batch.labels[index], work.stacked
+    answer(state, outputs, work.shares, 1.0, True, own.answer)
+    judge(state, outputs, work.shares, params, own.answer, own.judged)
+    n_rows = importance(batch.labelled[index], own.judged, params)
+    weight = batch.weights[index] * n_rows
     for place in range(stacked.weights.shape[0]):
         said = outputs[params.stacked.first + place]
-        note_heard(stacked, place, work.stacked.heard, said, sample, params.stacked)
-    if stacked.weights.shape[0] > 0:
-        weigh_worth(state, outputs, sample[0], params, work.stacked)
+        note_heard(stacked, place, own.heard, said, (label, weight), params.stacked)
+    weigh_worth(state, outputs, (label, n_rows), params, work.shares, own)
 
 
 @step()
@@ -364,6 +376,17 @@ def refit(state, params, work, n_new):
 # ---- chunks
 
 
+@part()
+def judged_by(state, stacked, outputs, params, work, said):
+    """What the label of a row is chosen by. said: the answer"""
+    if stacked is None:
+        return said
+    if stacked.weights.shape[0] == 0:
+        return said
+    judge(state, outputs, work.shares, params, said, work.stacked.judged)
+    return work.stacked.judged
+
+
 @kernel()
 def assess_chunk(state, params, work, batch, events, outputs):
     """Begin a chunk: choose labels, count errors, test for drift and respond to it.
@@ -380,7 +403,8 @@ def assess_chunk(state, params, work, batch, events, outputs):
         said = work.probabilities
         answer(state, outputs[index], work.shares, total, params.soft_votes, said)
         labelled, draw = batch.labelled[index], batch.draws[index]
-        if choose_label(progress, labelled, said, draw, params):
+        judged = judged_by(state, state.stacked, outputs[index], params, work, said)
+        if choose_label(progress, labelled, judged, draw, params):
             n_taken += 1
             lead += note_label(
                 state, index, outputs[index], batch.labels[index], params, events, said
@@ -436,8 +460,7 @@ def learn_chunk(state, params, work, batch, events, outputs, codes, step):
     for index in range(counted, stop):
         if batch.labelled[index] != UNLABELLED if by_layer else events.taken[index] == 1:
             hear_again(state, state.stacked, outputs[index], params, work)
-            sample = (batch.labels[index], batch.weights[index])
-            note_stacked(state, state.stacked, outputs[index], sample, params, work)
+            note_stacked(state, state.stacked, index, batch, outputs[index], params, work)
             move_votes(state, outputs[index], batch.labels[index], params)
     n_open = state.progress.n_open
     n_open[0] = (n_open[0] + n_taken) % params.chunk_rows
@@ -479,12 +502,12 @@ def learn_rows(state, params, work, batch, events, outputs, start):
         say_all(state, row, params, work, work.outputs)
         answer(state, work.outputs, work.shares, total, params.soft_votes, said)
         labelled, draw = batch.labelled[index], batch.draws[index]
-        is_chosen = choose_label(progress, labelled, said, draw, params)
+        judged = judged_by(state, state.stacked, work.outputs, params, work, said)
+        is_chosen = choose_label(progress, labelled, judged, draw, params)
         if is_chosen:
             lead = note_label(state, index, work.outputs, label, params, events, said)
             progress.lead[0] += lead
-            sample = (label, batch.weights[index])
-            note_stacked(state, state.stacked, work.outputs, sample, params, work)
+            note_stacked(state, state.stacked, index, batch, work.outputs, params, work)
             move_votes(state, work.outputs, label, params)
             is_due = counts[ROWS] % params.drift_every == 0
             if is_due and find_drift(progress, index, params, events):

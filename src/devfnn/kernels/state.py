@@ -27,6 +27,9 @@ MEMORY, REFEREE, UNCERTAINTY, LABEL_RATE, INDEPENDENCE, WATCHED, LAST_LABEL, NEA
 one; recent mean uncertainty; recent share of labels taken; what one row is worth against one that
 repeats nothing; labels behind that; the last label; how often labels differ from the one before."""
 
+FIRST_LABELS = 1000
+"""Labels before anybody can say how far rows repeat each other."""
+
 LEAST_ROW_WEIGHT = 0.1
 """No row counts less than this, however much rows repeat each other: evidence is divided by it."""
 
@@ -91,7 +94,7 @@ class Layers(NamedTuple):
     naps: Ints  # (Z,) how often it has rested since it was last worth its cost; Z is L where
     # layers rest by their worth for a stack
     worths: Floats  # (Z,) what the answers would lose without it: log-loss, fading
-    watched: Ints  # (Z,) labelled rows since it began or came back
+    watched: Floats  # (Z,) independent rows since it began or came back
     last_wins: Ints  # (L,) structural step at which it was last the best
     disagreements: Floats  # (A, A) fading share of rows on which two kept layers differ
     compared: Floats  # (A, A) rows behind them
@@ -397,7 +400,7 @@ class Params(NamedTuple):
     rest_steps: int
     most_rest_steps: int
     grace_rows: int
-    least_worth: float
+    least_worths: Floats  # (l,) of layers that may rest, by what they cost
     worth_rows: float
     trial_rows: int
     pool: PoolParams | None
@@ -484,9 +487,12 @@ class StackedWork(NamedTuple):
     heard: Floats  # (I, m)
     vote: Floats  # (m,)
     asked: Floats  # (I,)
-    logits: Floats  # (m,)
-    losses: Floats  # (I,)
     found: Floats  # (I,)
+    logits: Floats  # (U, m)
+    answer: Floats  # (m,)
+    judged: Floats  # (m,)
+    without: Floats  # (m,) the answer without a layer
+    spare: Floats  # (3, m)
 
 
 class Work(NamedTuple):

@@ -13,17 +13,20 @@ growing distances, and after every drift.
 import numpy as np
 
 from devfnn.kernels._jit import borrowed, kernel, part, step
+from devfnn.kernels.boosted import forget_trees
 from devfnn.kernels.events import report
 from devfnn.kernels.state import (
     BY_ACCURACY,
     BY_LIKELIHOOD,
     BY_REWARD,
+    FIRST_LABELS,
     GAUSSIAN,
     INDEPENDENCE,
     NO_LAYER,
     RESTED_EVENT,
     SCORED,
     STACKED,
+    WATCHED,
     WOKEN_EVENT,
 )
 
@@ -32,11 +35,11 @@ LEAST_LIKELIHOOD = 0.01
 `voting.sharpness`, which says how much a label counts, costs a layer 13 % of its weight at most."""
 
 
+FIRST_TRIALS = 4
+"""Trials that the first one of a layer is as long as: it begins with nothing."""
+
 MOST_DOUBLINGS = 30
 """So that a shift stays within a number."""
-
-LEAST_SAID = 1e-15
-"""Keeps the logarithm of the probability of a label finite."""
 
 
 @part()
@@ -214,6 +217,35 @@ def vote(state, params, outputs, probabilities):
     own[0] = 0.0  # keeps it alive
 
 
+@part()
+def judge(state, outputs, shares, params, answered, judged):
+    """What labels are chosen by: the vote below the stack, the answer where rows repeat each other.
+
+    Where labels are noise for a part the answer is unsure of every row, and the vote only of those
+    that teach something. But where rows repeat each other the vote is too sure of all.
+    outputs: (L, m) · answered, judged: (m,)
+    """
+    signals = state.progress.signals
+    own = signals[INDEPENDENCE] if signals[WATCHED] >= FIRST_LABELS else 0.0
+    combine_votes(state.layers.kinds, outputs, shares, 1.0, params.soft_votes, judged)
+    for k in range(judged.shape[0]):
+        judged[k] = own * judged[k] + (1.0 - own) * answered[k]
+
+
+@kernel()
+def judge_rows(state, params, outputs, probabilities):
+    """The same for rows; `probabilities` holds the answers. Shapes as of `vote`."""
+    state, params = borrowed(state), borrowed(params)
+    own, spare = np.zeros(state.layers.kinds.shape[0]), np.zeros(probabilities.shape[1])
+    share_votes(state, params, own)
+    outputs, probabilities, shares, judged = borrowed((outputs, probabilities, own, spare))
+    for index in range(outputs.shape[0]):
+        judge(state, outputs[index], shares, params, probabilities[index], judged)
+        for k in range(judged.shape[0]):
+            probabilities[index, k] = judged[k]
+    own[0] = spare[0] = 0.0  # keeps them alive
+
+
 @kernel()
 def voting_shares(state, params, shares):
     """Voting weights of all layers, 0 for idle ones."""
@@ -308,81 +340,36 @@ def move_votes_by_rows(state, params, outputs, labels, is_used):
             move_votes(state, outputs[index], labels[index], params)
 
 
-# ---- what a layer is worth
-
-
-@part()
-def log_share_without(heard, weights, layer, label, logits):
-    """Log probability of a label if a layer said what the vote says. logits: (m,) with the layer"""
-    n_inputs, n_classes = heard.shape
-    top, total, own = -np.inf, 0.0, 0.0
-    for k in range(n_classes):
-        value = logits[k] - weights[layer] * (heard[layer, k] - heard[n_inputs - 1, k])
-        top = max(top, value)
-    for k in range(n_classes):
-        value = logits[k] - weights[layer] * (heard[layer, k] - heard[n_inputs - 1, k])
-        total += np.exp(value - top)
-        if k == label:
-            own = value
-    return own - top - np.log(total)
-
-
-@part()
-def add_logits(heard, weights, logits):
-    """What a stacked layer says before it is made probabilities. logits: (m,)"""
-    for k in range(logits.shape[0]):
-        logits[k] = 0.0
-    for each in range(heard.shape[0]):
-        if weights[each] != 0.0:
-            for k in range(logits.shape[0]):
-                logits[k] += weights[each] * heard[each, k]
-
-
-@step()
-def weigh_worth(state, outputs, label, params, work):
-    """Let a labelled row count for what dear layers are worth. outputs: (L, m)
-
-    `work.heard` is what the stacked layers heard of the row.
-    """
-    layers, stacked, own, n_open = state.layers, state.stacked, params.stacked, 0
-    for layer in range(own.first):
-        work.losses[layer] = 0.0
-    for place in range(stacked.weights.shape[0]):
-        if not own.takes[place, 0]:
-            continue
-        weights, n_open = stacked.weights[place], n_open + 1
-        add_logits(work.heard, weights, work.logits)
-        said = np.log(max(outputs[own.first + place, label], LEAST_SAID))
-        for layer in range(own.first):
-            if params.is_dear[layer] and not is_idle(layers, layer) and weights[layer] > 0.0:
-                without = log_share_without(work.heard, weights, layer, label, work.logits)
-                work.losses[layer] += said - without
-    for layer in range(own.first):
-        if params.is_dear[layer] and not is_idle(layers, layer) and n_open > 0:
-            layers.watched[layer] += 1
-            rate = max(1.0 / params.worth_rows, 1.0 / layers.watched[layer])
-            layers.worths[layer] += rate * (work.losses[layer] / n_open - layers.worths[layer])
-
-
 # ---- rest and trial
+
+
+@part()
+def has_rested(layers, layer):
+    """Whether a layer is on trial."""
+    return layers.naps.shape[0] > 0 and layers.naps[layer] > 0
 
 
 @part()
 def has_shown(state, layer, params, shares):
     """Whether a layer had time to show what it is worth, what that is, and what it must be."""
     if has_stack(state.stacked):
-        watched = state.layers.watched[layer] >= params.trial_rows
-        return watched, state.layers.worths[layer], params.least_worth
+        n_trials = 1 if has_rested(state.layers, layer) else FIRST_TRIALS
+        is_shown = state.layers.watched[layer] >= n_trials * params.trial_rows
+        return is_shown, state.layers.worths[layer], params.least_worths[layer]
     has_had_time = state.progress.counts[SCORED] >= params.grace_rows
     return has_had_time, shares[layer], params.rest_share
 
 
 @part()
 def start_trial(state, layer, stacked, params):
-    """Let a layer show itself again: stacked layers trust it as they did when they began."""
+    """Let a layer show itself again: stacked layers trust it as they did when they began.
+
+    Trees begin anew: most rows of the window have come since theirs were grown.
+    """
     state.layers.rests[layer] = 0
+    forget_trees(state.boosted, layer, params.boosted)
     if state.layers.watched.shape[0] > 0:
-        state.layers.watched[layer] = 0
+        state.layers.watched[layer] = 0.0
         state.layers.worths[layer] = 0.0
     if stacked is None:
         return
@@ -396,28 +383,32 @@ def start_trial(state, layer, stacked, params):
 
 @part()
 def start_rest(layers, layer, row, facts, params, events):
-    """Let a layer rest, below a stack each time twice as long. facts: worth, needed"""
+    """Let a layer rest, below a stack each time twice as long. facts: worth, needed
+
+    The first rest there is four times as long: a trial costs as much as several steps.
+    """
     steps = params.rest_steps
     if layers.naps.shape[0] > 0:
-        steps = min(steps << min(layers.naps[layer], MOST_DOUBLINGS), params.most_rest_steps)
         layers.naps[layer] += 1
+        doublings = min(layers.naps[layer] + 1, MOST_DOUBLINGS)
+        steps = min(steps << doublings, params.most_rest_steps)
     layers.rests[layer] = steps
     report(events, row, RESTED_EVENT, layer, steps, 0, facts)
 
 
 @part()
-def forget_naps(layers, layer):
-    """The next rest of a layer is a short one again."""
+def forget_nap(layers, layer):
+    """The next rest of a layer is half as long again: a trial that went well may be chance."""
     if layers.naps.shape[0] > 0:
-        layers.naps[layer] = 0
+        layers.naps[layer] = max(layers.naps[layer] - 1, 0)
 
 
 @step()
 def rest_layers(state, row, params, shares, events):
     """Layers that have rested come back on trial, and others may rest.
 
-    Of layers that are worth something, but too little, one at a time: two that say the same are
-    each worth nothing as long as the other is there.
+    Of layers that are worth something, but too little, one at a time at first: two that say the
+    same are each worth nothing as long as the other is there.
     """
     layers, idlest, least = state.layers, -1, 0.0
     share_votes(state, params, shares)
@@ -432,8 +423,8 @@ def rest_layers(state, row, params, shares, events):
         else:
             is_shown, worth, needed = has_shown(state, layer, params, shares)
             if is_shown and worth >= needed:
-                forget_naps(layers, layer)
-            elif is_shown and worth <= 0.0:
+                forget_nap(layers, layer)
+            elif is_shown and (worth <= 0.0 or has_rested(layers, layer)):
                 start_rest(layers, layer, row, (worth, needed, 0.0, 0.0), params, events)
             elif is_shown and (idlest < 0 or worth < least):
                 idlest, least = layer, worth
@@ -444,8 +435,15 @@ def rest_layers(state, row, params, shares, events):
 
 @part()
 def wake_layers(state, params):
-    """After a drift, what layers had right was right before: all show themselves again."""
+    """After a drift, what layers had right was right before: all show themselves again.
+
+    Below a stack not at once, when they could but show what they know of the old concept, but as
+    soon as rows of the new one are there.
+    """
+    rests = state.layers.rests
     for layer in range(params.n_configured):
-        if params.is_dear[layer] and state.layers.rests[layer] > 0:
-            start_trial(state, layer, state.stacked, params)
-            forget_naps(state.layers, layer)
+        if params.is_dear[layer] and rests[layer] > 0:
+            if has_stack(state.stacked):
+                rests[layer] = min(rests[layer], params.rest_steps)
+            else:
+                start_trial(state, layer, state.stacked, params)

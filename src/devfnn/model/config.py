@@ -74,13 +74,14 @@ SWIFT_LAYERS = (
     Layer("boxes"),
     Layer("clouds"),
 )
-"""The layers of `swift` and the default: from simple to complex, of short and long memory."""
+"""The layers of `swift`: from simple to complex, of short and long memory."""
 
-DEEP_LAYERS = (
+DEFAULT_LAYERS = (
     *SWIFT_LAYERS,
+    Layer("line", name="flash line", memory=60.0),
     Layer("line", name="endless line", memory=1e12),
     Layer("prior"),
-    Layer("boosted", name="long trees", memory=5000.0, trees=10, max_trees=200, rate=0.2),
+    Layer("boosted", name="long trees", memory=5000.0, trees=6, max_trees=120, rate=0.3),
     Layer(
         "boosted",
         name="short trees",
@@ -95,7 +96,7 @@ DEEP_LAYERS = (
     Layer("stacked", name="stack", inputs="all", ridge=5.0),
     Layer("stacked", name="correction", inputs="both", ridge=50.0),
 )
-"""The layers of `deep`: those of `swift`, some fitted to a window, and a stack on top."""
+"""The layers of the default: those of `swift`, some fitted to a window, and a stack on top."""
 
 # ---- mechanisms
 
@@ -242,13 +243,20 @@ class Resting(Section):
     have a `share` of the vote.
     """
 
-    worth: float = number(1e-3, 0.0, 1e3, "log-loss that the answers must gain by a layer")
+    worth: float = number(
+        3e-3,
+        0.0,
+        1e3,
+        "log-loss and hits per row that answers gain by a layer that costs ten curves",
+    )
     worth_rows: float = number(2000.0, 1.0, 1e9, "rows over which that is measured")
-    trial_rows: int = number(1500, 1, 10**9, "labelled rows before a layer may rest")
+    trial_rows: int = number(
+        500, 1, 10**9, "independent rows that count in a trial; in the first four times as many"
+    )
     share: float = number(1e-3, 0.0, 1.0, "of the vote, below which a layer rests")
     grace_rows: int = number(10000, 0, 10**9, "rows scored after a drift before it may rest")
     steps: int = number(
-        4, 1, 10**6, "structural steps that it rests; below a stack doubled each time"
+        4, 1, 10**6, "structural steps that it rests; below a stack doubled each time, from 16 on"
     )
     max_steps: int = number(64, 1, 10**6, "steps that it rests at most")
 
@@ -309,7 +317,7 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
     devfnn.errors.InputError: step must be between 0 and 1, not 2.0
     """
 
-    layers: tuple[Layer, ...] = SWIFT_LAYERS
+    layers: tuple[Layer, ...] = DEFAULT_LAYERS
     training: Literal["leader", "configured", "all"] = choice(
         "configured", "layers that learn: the one that leads; these and the configured; all"
     )
@@ -412,8 +420,8 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
         --------
         >>> Config().replace(labels__budget=0.1, clouds__max_rules=50).labels.budget
         0.1
-        >>> len(Config().replace(clouds=None).layers)
-        6
+        >>> len(Config().layers) - len(Config().replace(clouds=None).layers)
+        1
         """
         whole = {name: value for name, value in changes.items() if "__" not in name}
         check_names(self, whole)

@@ -22,6 +22,7 @@ from devfnn.model.explanation import (
     MASKED,
     MISSING,
     Explanation,
+    FiredRule,
     LayerReasons,
     Said,
 )
@@ -29,6 +30,10 @@ from devfnn.model.layers import gaussian, stacked
 from devfnn.model.network import Network
 from devfnn.model.rules import Rule
 from devfnn.model.units import Units
+from devfnn.types import Standing
+
+AT_WORK = ("votes", "on trial")
+"""States of a layer that has a say."""
 
 NO_SAY = 1e-3
 """Share of the vote below which a kept layer only waits for its concept."""
@@ -42,34 +47,54 @@ MOST_MERGERS = 10
 # ---- layers and features
 
 
-class Standing(NamedTuple):
-    """A layer and how much it counts in the answer."""
-
-    layer: int
-    name: str
-    state: str
-    share: float
-
-
 def standings_of(network: Network) -> list[Standing]:
     """All layers, in the order of their numbers."""
-    kinds = network.state.layers.kinds
+    rests, costs = network.state.layers.rests, network.costs
+    total = max(float(costs.sum()), 1e-300)
     return [
-        Standing(layer, _name_of(network, layer), _state_of(network, layer, say), say)
+        Standing(
+            *known,
+            steps=int(rests[known[0]]),
+            worth=_worth_of(network, known[0]),
+            cost=float(costs[known[0]]) / total,
+        )
+        for known in _shares_of(network)
+    ]
+
+
+def _shares_of(network: Network) -> list[tuple[int, str, str, float]]:
+    """Number, name and state of all layers, and how much they count."""
+    return [
+        (layer, _name_of(network, layer), _state_of(network, layer, say), say)
         for layer, say in enumerate(network.says.tolist())
-        if kinds[layer] != NO_LAYER
+        if network.state.layers.kinds[layer] != NO_LAYER
     ]
 
 
 def _state_of(network: Network, layer: int, share: float) -> str:
-    """Whether a layer votes, waits for its concept, rests, or is merged."""
+    """Whether a layer votes, is on trial, waits for its concept, rests, or is merged."""
     layers = network.state.layers
     if layers.is_merged[layer]:
         return "merged"
     if layers.rests[layer] > 0:
         return "rests"
+    if layers.naps.size and layers.naps[layer] > 0 and not _is_weighed(network, layer):
+        return "on trial"
     is_kept = layer >= len(network.config.layers) and layers.kinds[layer] != GAUSSIAN
     return "waits" if is_kept and share < NO_SAY else "votes"
+
+
+def _is_weighed(network: Network, layer: int) -> bool:
+    """Whether a layer has worked long enough to be worth something or nothing."""
+    rows, resting = network.state.layers.watched[layer], network.config.resting
+    return resting is not None and bool(rows >= resting.trial_rows)
+
+
+def _worth_of(network: Network, layer: int) -> float | None:
+    """What answers gain by a dear layer below a stack, as far as it was seen."""
+    layers = network.state.layers
+    is_known = layers.watched.size and layers.watched[layer] > 0.0
+    return float(layers.worths[layer]) if is_known else None
 
 
 def _name_of(network: Network, layer: int) -> str:
@@ -107,11 +132,11 @@ def _units_of(network: Network, labels: Sequence[Hashable], names: Sequence[str]
 def rules_of(network: Network, labels: Sequence[Hashable], names: Sequence[str]) -> list[Rule]:
     """All rules in the user's units; those that do not vote now are archived, at the end."""
     units, rules = _units_of(network, labels, names), list[Rule]()
-    for layer, _, state, share in standings_of(network):
+    for layer, _, state, share in _shares_of(network):
         if state != "merged":
             found = network.module_of(layer).rules_of(network.state, layer, units, network.config)
             for rule in found:
-                waits = rule.is_archived or state != "votes"
+                waits = rule.is_archived or state not in AT_WORK
                 rules.append(dataclasses.replace(rule, voting_weight=share, is_archived=waits))
     rules.sort(key=lambda r: (r.is_archived, -r.voting_weight, r.layer, -r.n_rows, r.rule))
     return rules
@@ -124,8 +149,9 @@ def explanation_of(
     units, probabilities, layers = _units_of(network, labels, names), np.zeros(len(labels)), []
     said, kinds = _said_by_all(network, network.inputs_of(X)[0]), network.state.layers.kinds
     has_stack = network.config.has("stacked")
-    for layer, name, state, share in standings_of(network):
+    for layer, name, state, share in _shares_of(network):
         own, is_stacked = said.get(layer) or _silence(network, layer), kinds[layer] == STACKED
+        fired = tuple(_with_label(rule, labels) for rule in own.fired)
         if is_stacked == has_stack:
             probabilities += share * own.votes
         layers.append(
@@ -139,7 +165,7 @@ def explanation_of(
                 else tuple(units.input_names(own.contributions.shape[0])),
                 is_stacked=bool(is_stacked),
                 output=own.bias + own.contributions.sum(axis=0),
-                **own._asdict(),
+                **own._asdict() | {"fired": fired},
             )
         )
     states = [
@@ -156,19 +182,26 @@ def explanation_of(
     )
 
 
+def _with_label(rule: FiredRule, labels: Sequence[Hashable]) -> FiredRule:
+    """A rule that fired with the user's label in place of the number of its class."""
+    place = rule.label
+    return rule._replace(label=labels[place]) if isinstance(place, int) else rule
+
+
 def _said_by_all(network: Network, row: Floats) -> dict[int, Said]:
-    """Outputs of the live layers, each from the outputs before it."""
-    said, m = dict[int, Said](), network.n_classes
+    """Outputs of the live layers, each from the outputs before it; of stacked ones from all."""
+    said, m, kinds = dict[int, Said](), network.n_classes, network.state.layers.kinds
     inputs = np.concatenate([row, np.full(network.sizes.layers * m, np.nan)])
-    for layer in network.live_layers:
+    below = [layer for layer in network.live_layers if kinds[layer] != STACKED]
+    for layer in below:
         reasons = network.module_of(layer).reasons_of
-        if network.state.layers.kinds[layer] == STACKED:
-            heard = stacked.heard_of(said, network.shares, network.config)
-            said[layer], _ = reasons(network.state, layer, row, heard, network.config)
-            continue
         said[layer], raw = reasons(network.state, layer, row, inputs, network.config)
         start = row.size + layer * m
         inputs[start : start + m] = np.clip(raw, 0.0, 1.0)
+    if network.config.has("stacked"):  # kept layers, which vote too, come after them
+        heard = stacked.heard_of(said, network.shares, network.config)
+        for layer in np.flatnonzero(kinds == STACKED).tolist():
+            said[layer], _ = stacked.reasons_of(network.state, layer, row, heard, network.config)
     return said
 
 
@@ -197,7 +230,9 @@ def described(
     lines = []
     for standing in sorted(standings, key=lambda each: -each.share):
         own = [rule for rule in rules if rule.layer == standing.layer]
-        lines.append(_heading(standing, len(own), mergers))
+        is_stacked = bool(network.state.layers.kinds[standing.layer] == STACKED)
+        heads = formatting.counts(standing.share, is_stacked, network.config.has("stacked"))
+        lines.append(_heading(standing, heads, len(own), mergers))
         shown = own if most is None else own[:most]
         lines += [f"  {rule.text(terms=terms)}{leaning(rule)}  {_remark(rule)}" for rule in shown]
         lines += [f"  ... and {len(own) - len(shown):,} more"] if len(own) > len(shown) else []
@@ -266,8 +301,8 @@ def _merger_lines(mergers: Sequence[Merger]) -> list[str]:
     ]
 
 
-def _heading(standing: Standing, n_rules: int, mergers: Sequence[Merger]) -> str:
-    """Name and vote of a layer."""
+def _heading(standing: Standing, counts: str, n_rules: int, mergers: Sequence[Merger]) -> str:
+    """Name of a layer, and what it counts."""
     named = f"Layer {standing.layer}, {standing.name}"
     if standing.state == "merged":
         into = [each for each in mergers if (each.what, each.gone) == ("layer", standing.layer)]
@@ -275,9 +310,8 @@ def _heading(standing: Standing, n_rules: int, mergers: Sequence[Merger]) -> str
         return f"{named}: merged into {other}, says nothing"
     if standing.state == "rests":
         return f"{named}: rests, says nothing for now"
-    vote, rules = formatting.percent(standing.share, 0), formatting.plural(n_rules, "rule")
     waits = ", waits for its concept" if standing.state == "waits" else ""
-    return f"{named}: {vote} of the vote, {rules}{waits}"
+    return f"{named}: {counts.removeprefix('has ')}, {formatting.plural(n_rules, 'rule')}{waits}"
 
 
 # ---- as plain data
@@ -330,17 +364,20 @@ def layers_of(network: Network, rules: Sequence[Rule]) -> list[dict[str, Any]]:
     counts = collections.Counter((rule.layer, rule.is_archived) for rule in rules)
     return [
         {
-            "layer": layer,
-            "kind": name,
-            "state": state,
-            "is_merged": state == "merged",
-            "vote": share,
-            "rules": counts[layer, False],
-            "archived": counts[layer, True],
+            "layer": each.layer,
+            "kind": each.name,
+            "state": each.state,
+            "is_merged": each.state == "merged",
+            "vote": each.share,
+            "steps": each.steps,
+            "worth": each.worth,
+            "cost": each.cost,
+            "rules": counts[each.layer, False],
+            "archived": counts[each.layer, True],
             "features": int(np.count_nonzero(network.used_features)),
-            "inputs_from_layers": _n_stacked(network, layer),
+            "inputs_from_layers": _n_stacked(network, each.layer),
         }
-        for layer, name, state, share in standings_of(network)
+        for each in standings_of(network)
     ]
 
 

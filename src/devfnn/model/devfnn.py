@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,15 @@ from devfnn.model.queries import Query, queries_of
 from devfnn.model.rows import Rows
 from devfnn.model.rules import Rule
 from devfnn.model.single_rows import SingleRows, as_row
-from devfnn.model.validation import Labels, as_labelled, as_labels, as_rows, as_weights
+from devfnn.model.validation import (
+    Labels,
+    announced,
+    as_labelled,
+    as_labels,
+    as_rows,
+    as_weights,
+)
+from devfnn.types import Standing
 
 MOST_RULES = 10
 """Rules of a layer that a description lists by default."""
@@ -33,11 +41,13 @@ ClassNames = Mapping[Hashable, str]
 
 
 class DEVFNN:
-    """Classifier for streams that change: layers of readable rules that vote.
+    """Classifier for streams that change: layers of readable rules, and a stack on top.
 
-    The default is our own design, not the paper's network: rival layers of different kinds, of
-    which the best is kept at every drift. The published network, gaussian layers stacked by feature
-    augmentation and grown on drift, is `DEVFNN(presets.paper())`.
+    The default is our own design, not the paper's network: layers of different kinds side by side,
+    of which the best is kept at every drift, and stacked layers that weigh them. It holds up to
+    5,000 of the rows that it learned, also in files; `DEVFNN(presets.swift())` holds none. The
+    published network, gaussian layers stacked by feature augmentation and grown on drift, is
+    `DEVFNN(presets.paper())`.
 
     Parameters
     ----------
@@ -45,6 +55,9 @@ class DEVFNN:
         All parameters; the default if not given.
     feature_names
         Names for events and rules; taken from the columns of the first table if not given.
+    classes
+        Labels that are known to come, if any are: they have a probability from the first row on.
+        Others may come at any time.
 
     Examples
     --------
@@ -60,14 +73,17 @@ class DEVFNN:
     """
 
     def __init__(
-        self, config: Config | None = None, feature_names: Sequence[str] | None = None
+        self,
+        config: Config | None = None,
+        feature_names: Sequence[str] | None = None,
+        classes: Iterable[Hashable] = (),
     ) -> None:
         self.config = config if config is not None else Config()
         self._names = [str(name) for name in feature_names] if feature_names is not None else None
         if self._names is not None and len(set(self._names)) < len(self._names):
             twice = next(name for name in self._names if self._names.count(name) > 1)
             raise InputError(f"feature {twice!r} is named more than once")
-        self._labels = Labels()
+        self._labels = Labels(announced(classes))
         self._network: Network | None = None
         self._logbook = Logbook()
         self._query_log = Logbook()
@@ -80,7 +96,7 @@ class DEVFNN:
 
     @property
     def classes(self) -> list[Hashable]:
-        """Labels seen so far, in the order of the columns of `predict_proba`."""
+        """Labels announced or seen so far, in the order of the columns of `predict_proba`."""
         return list(self._labels.classes)
 
     @property
@@ -119,6 +135,10 @@ class DEVFNN:
     def n_labels_used(self) -> int:
         """Labels that at least one layer was trained with."""
         return self._network.n_labels if self._network is not None else 0
+
+    def standings(self) -> list[Standing]:
+        """What every layer does, counts in the answer, is worth and costs; none before learning."""
+        return [] if self._network is None else description.standings_of(self._known())
 
     @property
     def voting_weights(self) -> Floats:

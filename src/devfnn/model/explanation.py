@@ -7,8 +7,9 @@ The bias is the output for a usual row. A missing feature adds nothing to either
 output is depends on the layer (`LayerReasons.output_is`):
 
 - "logits": the layer's probabilities are their softmax. Lines, curves and boxes are logistic in the
-  features and their squares, so that what a feature contributes is exact. In a stacked layer it is
-  the mean over its rules by how strongly they fire.
+  features and their squares, so that what a feature contributes is exact, up to log odds of 30. In
+  a gaussian layer it is the mean over its rules by how strongly they fire; in boosted layers what
+  it adds along the paths through the trees; a stacked layer has layers as inputs.
 - "log probabilities": of clouds. A class is as likely as its rules together: log sum exp(a) =
   sum r a + entropy of r, where r is the share of each rule in the class. So a feature contributes
   the mean, by r, of what it adds to each rule's a; the bias holds the rest.
@@ -36,6 +37,10 @@ IN_USE, MISSING, MASKED = "in use", "missing", "masked"
 CONSTANT, LIKE_A_CLOCK = "asleep: constant", "asleep: like a clock"
 """States of a feature in a row."""
 
+MOST_TOLD = 30.0
+"""Log odds that are told of an output, and of its inputs together: at most. With 30 the other class
+has a probability of 1e-13, and with 300 it says no more."""
+
 MOST_REASONS, MOST_FIRED, LEAST_SHOWN = 6, 3, 0.005
 """Most inputs and fired rules in the text of a layer, and least strength of these rules."""
 
@@ -50,6 +55,8 @@ class FiredRule(NamedTuple):
     """Its number in the layer, as in `rules` and events."""
     strength: float
     """How strongly it fired: its share of the layer's output."""
+    label: Hashable = None
+    """Of a neighbour: its class."""
 
 
 class Said(NamedTuple):
@@ -104,7 +111,11 @@ class LayerReasons:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        fired = [rule._asdict() for rule in self.fired]
+        fired = [
+            rule._asdict()
+            | {"label": None if rule.label is None else formatting.label_to_json(rule.label)}
+            for rule in self.fired
+        ]
         return dict(plain(vars(self) | {"fired": fired}))
 
 
@@ -190,8 +201,9 @@ class Explanation:
         )
         spoken = _spoken(self.usually(label), self.contributions(label), most)
         lines = [said, f"For {about}: {spoken}"]
-        for layer in sorted(self.layers, key=lambda each: -each.voting_weight):
-            lines.append(_layer_line(layer, place, most))
+        has_stack = any(layer.is_stacked for layer in self.layers)
+        order = sorted(self.layers, key=lambda each: (not each.is_stacked, -each.voting_weight))
+        lines += [_layer_line(layer, place, most, has_stack) for layer in order]
         for state in dict.fromkeys(self.states):
             if state != IN_USE:  # features without a say, and why
                 pairs = zip(self.features, self.states, strict=True)
@@ -200,7 +212,7 @@ class Explanation:
         return "\n".join(lines)
 
 
-def _layer_line(layer: LayerReasons, place: int, most: int) -> str:
+def _layer_line(layer: LayerReasons, place: int, most: int, has_stack: bool) -> str:
     """One layer as text."""
     named = f"layer {layer.layer} ({layer.kind})"
     if not layer.fired and not layer.votes.any():
@@ -210,10 +222,15 @@ def _layer_line(layer: LayerReasons, place: int, most: int) -> str:
     ranked = dict(sorted(pairs, key=lambda item: -abs(item[1])))
     spoken = _spoken(layer.usually(place), ranked, most)
     shown = [rule for rule in layer.fired[:MOST_FIRED] if rule.strength >= LEAST_SHOWN]
-    rules = ", ".join(f"rule {r.rule} {formatting.percent(r.strength, 0)}" for r in shown)
-    vote = formatting.percent(layer.voting_weight, 0)
-    of = "answer" if layer.is_stacked else "vote"
-    return f"{named} has {vote} of the {of}, says {share}; {rules or 'no rule fires'}; {spoken}"
+    rules = ", ".join(f"{_rule_name(r)} {formatting.percent(r.strength, 0)}" for r in shown)
+    counts = formatting.counts(layer.voting_weight, layer.is_stacked, has_stack)
+    return f"{named} {counts}, says {share}; {rules or 'no rule fires'}; {spoken}"
+
+
+def _rule_name(rule: FiredRule) -> str:
+    """A rule that fired, with its class if it has one."""
+    of = "" if rule.label is None else f" of {formatting.named(rule.label)}"
+    return f"rule {rule.rule}{of}"
 
 
 def _spoken(usually: float, ranked: dict[str, float], most: int) -> str:
@@ -248,6 +265,22 @@ def plain(data: Any) -> Any:
         case float() if not math.isfinite(data):
             return None
     return data
+
+
+def within_reason(bias: Floats, contributions: Floats) -> tuple[Floats, Floats]:
+    """Bias (m,) and contributions (n, m) to logits, held where log odds still mean something.
+
+    Far from all that a rule has learned, as with a code that has hardly ever come, features speak
+    for a class by hundreds or cancel each other. Probabilities stay what they were.
+    """
+    output = bias + contributions.sum(axis=0)
+    centred = contributions - contributions.mean(axis=1, keepdims=True)
+    sizes = np.abs(centred).sum(axis=0)
+    if max(float(np.ptp(output)), float(sizes.max(initial=0.0))) <= MOST_TOLD:
+        return bias, contributions
+    centred *= MOST_TOLD / np.maximum(sizes, MOST_TOLD)
+    told = np.maximum(output - output.max(), -MOST_TOLD)
+    return told - centred.sum(axis=0), centred
 
 
 def softmax(logits: Floats) -> Floats:

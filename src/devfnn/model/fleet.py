@@ -12,12 +12,12 @@ from devfnn.errors import InputError
 from devfnn.kernels.state import CLOUDS, OFFERED, STEPS, Batch, State
 from devfnn.model.class_weights import weighted
 from devfnn.model.compiling import ensure_compiled
-from devfnn.model.config import Config
+from devfnn.model.config import SWIFT_LAYERS, Config
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.network import LINES_PER_CALL, Network, event_buffer
 from devfnn.model.rows import Rows
 from devfnn.model.state import modules_of
-from devfnn.model.validation import Labels, as_labels, as_rows, as_weights, draws_of, plain_label
+from devfnn.model.validation import Labels, announced, as_labels, as_rows, as_weights, draws_of
 
 if TYPE_CHECKING:
     from devfnn.kernels.fleets import Groups
@@ -43,9 +43,9 @@ class Fleet:
     classes
         All labels that may come, in the order of the columns of `predict_proba`.
     config
-        The parameters of all models. With 2 classes a model of the default takes 32 kB for 3
-        features and 353 kB for 20; with the small one below
-        8 kB and 85 kB. `nbytes` says how much all take.
+        The parameters of all models; those of `presets.swift()` if not given. With 2 classes such
+        a model takes 32 kB for 3 features and 353 kB for 20; with the small one below 8 kB and
+        85 kB. `nbytes` says how much all take.
     feature_names
         Names for rules; taken from the columns of the first table learned if not given.
 
@@ -56,7 +56,7 @@ class Fleet:
     >>> rng = np.random.default_rng(0)
     >>> ids, X = rng.integers(0, 10, 5000), rng.random((5000, 2))
     >>> y = X[:, 0] > ids / 10  # every stream has a threshold of its own
-    >>> small = presets.default().replace(rules__max_rules=8, boxes__max_rules=4)
+    >>> small = presets.swift().replace(rules__max_rules=8, boxes__max_rules=4)
     >>> small = small.replace(clouds__max_rules=4, growing__max_kept=2)
     >>> fleet = Fleet(10, 2, [False, True], small)
     >>> fleet.learn(ids[:4000], X[:4000], y[:4000])
@@ -76,7 +76,7 @@ class Fleet:
     ) -> None:
         from devfnn.kernels.fleets import Counts
 
-        self.config = _fleet_config(config if config is not None else Config())
+        self.config = _fleet_config(config if config is not None else Config(layers=SWIFT_LAYERS))
         sizes: dict[str, Any] = {"n_models": n_models, "n_features": n_features}
         for name, value in sizes.items():
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
@@ -313,12 +313,7 @@ def _fleet_config(config: Config) -> Config:
 
 def _checked_classes(classes: Iterable[Hashable]) -> list[Hashable]:
     """Two or more labels, each once."""
-    if isinstance(classes, str | bytes) or not isinstance(classes, Iterable):
-        raise InputError(f"classes must be a sequence of labels, not {classes!r}")
-    labels = [plain_label(label, place) for place, label in enumerate(classes)]
+    labels = announced(classes)
     if len(labels) < 2:
         raise InputError(f"a fleet needs two classes or more, not {len(labels)}")
-    if len(set(labels)) < len(labels):
-        twice = next(label for label in labels if labels.count(label) > 1)
-        raise InputError(f"class {twice!r} is there more than once")
     return labels

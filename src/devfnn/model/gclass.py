@@ -1,6 +1,6 @@
 """GClass: one gaussian layer on its own (paper: section "gClass learning procedure")."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from devfnn.errors import InputError
 from devfnn.model import presets
@@ -16,12 +16,15 @@ class GClass(DEVFNN):
     config
         As for DEVFNN, with gaussian layers: `presets.stacked()` if not given. What concerns several
         layers is set for a single one.
-    feature_names
-        Names for events and rules.
+    feature_names, classes
+        As for DEVFNN.
     """
 
     def __init__(
-        self, config: Config | None = None, feature_names: Sequence[str] | None = None
+        self,
+        config: Config | None = None,
+        feature_names: Sequence[str] | None = None,
+        classes: Iterable[Hashable] = (),
     ) -> None:
         config = config if config is not None else presets.stacked()
         own = [layer for layer in config.layers if layer.kind == "gaussian"]
@@ -34,4 +37,4 @@ class GClass(DEVFNN):
             merging=None,
             feature_mask=None,
         )
-        super().__init__(alone, feature_names)
+        super().__init__(alone, feature_names, classes)

@@ -132,7 +132,9 @@ class Network:
     def _fit_params(self) -> None:
         """Parameters for kernels, which depend on how wide the deepest layer is."""
         self.lengths = self.sizes.lengths(self.config)
-        self.params = kernel_params(self.config, self.lengths["i"])
+        self.params = kernel_params(
+            self.config, self.lengths["i"], (self.n_features, self.n_classes)
+        )
         self._n_always = self.config.n_always(self.sizes.layers)
         self._work_key = tuple(self.lengths.items())
 
@@ -211,9 +213,19 @@ class Network:
         top = slice(first, first + len(stacked.weights))
         trusts = shares[top] @ stacked.weights
         says = trusts[-1] * shares
-        says[:first] += trusts[:-1] * (shares[:first] > 0.0)
+        says[:first] += trusts[:first] * (shares[:first] > 0.0)
         says[top] = shares[top]
         return says
+
+    @property
+    def costs(self) -> Floats:
+        """What all places for layers cost a row, by estimate; 0 for idle ones."""
+        costs = np.zeros(self.sizes.layers)
+        label_share = self.n_labels / max(self.n_rows, 1)
+        for layer in self.live_layers:
+            cost = self.module_of(layer).cost_of(self.state, layer, self.config)
+            costs[layer] = cost.row + label_share * cost.label
+        return costs
 
     @property
     def voting_weights(self) -> Floats:
@@ -270,6 +282,15 @@ class Network:
         vote(*self.held()[:2], outputs, shares)
         return shares
 
+    def judged(self, X: Floats) -> Floats:
+        """What labels of rows are chosen by: `probabilities`, or what stacked layers make them."""
+        from devfnn.kernels.votes import judge_rows
+
+        shares = self.probabilities(X)
+        if self.config.has("stacked"):
+            judge_rows(*self.held()[:2], self._outputs_of(self.inputs_of(X))[0], shares)
+        return shares
+
     def _outputs_of(self, inputs: Floats) -> tuple[Floats, Floats]:
         """What `forward` gives, from the last time if the rows are the same."""
         said = self.said
@@ -289,7 +310,7 @@ class Network:
         if self.params.label_choice == constants.BY_LAYER:
             self._choose_by_leader(X, draws, wanted)
             return label_budget.in_budget(wanted, progress.budget, self.config)
-        choose_labels(progress, self.probabilities(X), draws, self.params, wanted)
+        choose_labels(progress, self.judged(X), draws, self.params, wanted)
         return wanted
 
     def _choose_by_leader(self, X: Floats, draws: Floats, wanted: Flags) -> None:

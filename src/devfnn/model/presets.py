@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 from devfnn.model.config import (
-    DEEP_LAYERS,
     SWIFT_LAYERS,
     AddLayers,
     ByCompression,
@@ -40,23 +39,20 @@ _PAPER_STREAMS = {
 
 
 def default() -> Config:
-    """One configuration for all streams: rival layers that vote, one kept for every concept."""
+    """One configuration for all streams: layers side by side, one kept for each concept, a stack.
+
+    Trees and neighbours are fitted to a window of the newest 5,000 rows, which a model holds.
+    Layers that are not worth their cost rest, ever longer.
+    """
     return Config()
 
 
 def swift() -> Config:
-    """No window and no stack: small and fast. It is what the default is."""
-    return Config(layers=SWIFT_LAYERS)
+    """The layers of the default without window and stack: several times faster, and small.
 
-
-def deep() -> Config:
-    """The layers of `swift`, trees and neighbours fitted to a window of rows, and a stack on top.
-
-    More accurate than `swift` on most streams, with probabilities that are calibrated; several
-    times slower, and larger, as a model holds 5,000 rows. Layers that are not worth their cost
-    rest, ever longer.
+    Less accurate on most streams, and its probabilities are not calibrated.
     """
-    return Config(layers=DEEP_LAYERS)
+    return Config(layers=SWIFT_LAYERS)
 
 
 def stacked() -> Config:
@@ -161,7 +157,7 @@ def paper_masked(stream: str = "") -> Config:
 
 PRESETS: dict[str, Callable[..., Config]] = {
     preset.__name__: preset
-    for preset in (default, swift, deep, stacked, static, paper, paper_static, paper_masked)
+    for preset in (default, swift, stacked, static, paper, paper_static, paper_masked)
 }
 """Presets that users know by name."""
 

@@ -44,7 +44,7 @@ def queries_of(
     certainties = np.full(len(wanted), 0.5)
     draws = exploration_draws(config.seed, first, len(wanted))
     if network is not None:  # as `certainty` in `kernels/labels.py`, for all rows at once
-        best = np.sort(network.probabilities(rows), axis=1)[:, -2:]
+        best = np.sort(network.judged(rows), axis=1)[:, -2:]
         certainties = best[:, -1] / best.sum(axis=1)
     for place, left in zip(places.tolist(), lefts, strict=True):
         certainty, reason = float(certainties[place]), NOTHING_KNOWN

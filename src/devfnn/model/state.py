@@ -42,7 +42,7 @@ LAYERS_LAYOUT = {
     "rests": Field("L", 0),
     "naps": Field("Z", 0),
     "worths": Field("Z", 0.0),
-    "watched": Field("Z", 0),
+    "watched": Field("Z", 0.0, 0.0),
     "last_wins": Field("L", 0),
     "disagreements": Field("A A", 0.0, 0.0, 1.0),
     "compared": Field("A A", 0.0, 0.0),
@@ -196,9 +196,12 @@ STACKED_WORK_LAYOUT = {
     "heard": Field("I m", 0.0),
     "vote": Field("m", 0.0),
     "asked": Field("I", 0.0),
-    "logits": Field("m", 0.0),
-    "losses": Field("I", 0.0),
     "found": Field("I", 0.0),
+    "logits": Field("U m", 0.0),
+    "answer": Field("m", 0.0),
+    "judged": Field("m", 0.0),
+    "without": Field("m", 0.0),
+    "spare": Field("3 m", 0.0),
 }
 
 
@@ -246,9 +249,28 @@ def resized_state(state: State, old: Sizes, new: Sizes, config: Config) -> State
 # ---- parameters for kernels
 
 
+CURVES = 10
+"""Curves that cost what the layers of the default that never rest do, about."""
+
+
+def price_of(layer: int, sizes: tuple[int, int], config: Config) -> float:
+    """What a dear layer costs at most, in tens of curves; 0 of others. sizes: features, classes"""
+    if config.layers[layer].kind not in DEAR_KINDS:
+        return 0.0
+    module = next(each for each in KIND_MODULES if config.layers[layer].kind in each.KINDS)
+    curve, own = (
+        pool.cost_of_rule(2 * sizes[0] + 1, sizes[1]),
+        module.full_cost(layer, sizes, config),
+    )
+    return float(sum(own) / (CURVES * sum(curve)))
+
+
 @functools.lru_cache(maxsize=64)
-def kernel_params(config: Config, n_inputs: int) -> Params:
-    """The numbers that kernels need, for gaussian layers of at most `n_inputs` inputs."""
+def kernel_params(config: Config, n_inputs: int, sizes: tuple[int, int]) -> Params:
+    """The numbers that kernels need.
+
+    n_inputs: of gaussian layers, at most · sizes: features, classes
+    """
     labels, growing = config.labels, config.growing
     accuracy = config.voting if isinstance(config.voting, ByAccuracy) else ByAccuracy()
     likelihood = config.voting if isinstance(config.voting, ByLikelihood) else ByLikelihood()
@@ -259,6 +281,7 @@ def kernel_params(config: Config, n_inputs: int) -> Params:
         if module in compiled_modules(config):
             own[module.PARAMS] = module.params(config, n_inputs)
     rules, resting, rests = own["pool"], config.resting or Resting(), config.resting is not None
+    prices = [price_of(layer, sizes, config) for layer in range(len(config.layers))]
     drift_test = constants.NO_DRIFT_TEST
     if config.drift is not None and growing is not None:
         drift_test = (
@@ -305,7 +328,7 @@ def kernel_params(config: Config, n_inputs: int) -> Params:
         rest_steps=int(resting.steps),
         most_rest_steps=int(resting.max_steps),
         grace_rows=int(resting.grace_rows),
-        least_worth=float(resting.worth),
+        least_worths=np.array([resting.worth * price for price in prices]),
         worth_rows=float(resting.worth_rows),
         trial_rows=int(resting.trial_rows),
         keeps_layers=isinstance(growing, KeepLayers) and growing.max_kept > 0,

@@ -218,6 +218,17 @@ def plain_label(label: Any, row: int) -> Hashable:
     return result
 
 
+def announced(classes: Iterable[Hashable]) -> list[Hashable]:
+    """Labels that are known in advance, each once."""
+    if isinstance(classes, str | bytes) or not isinstance(classes, Iterable):
+        raise InputError(f"classes must be a sequence of labels, not {classes!r}")
+    labels = [plain_label(label, place) for place, label in enumerate(classes)]
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise InputError(f"class {twice!r} is there more than once")
+    return labels
+
+
 def exploration_draws(seed: int, first: int, count: int) -> Floats:
     """Uniform numbers for rows `first`, ...: the same whatever the batch."""
     return draws_of(seed, np.arange(first, first + count))

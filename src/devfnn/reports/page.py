@@ -55,10 +55,11 @@ def picture(
 ) -> dict[str, Any]:
     """A figure of `data`; if they do not allow it, the message that says why.
 
-    `height` in inches asks for a figure as wide as half the page.
+    `height` in inches asks for a figure as wide as half the page, or, if it is wide, all of it.
     """
+    width = WIDE if is_wide else HALF
     try:
-        how = {} if height is None else {"ax": styled(new_figure(HALF, height).add_subplot)()}
+        how = {} if height is None else {"ax": styled(new_figure(width, height).add_subplot)()}
         svg = Markup(as_svg(draw(*data, **how), title))  # whose text is escaped
     except InputError as error:
         svg, caption = None, f"Left out. {sentence(str(error))}"

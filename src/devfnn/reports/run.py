@@ -15,7 +15,17 @@ from devfnn.evaluation.results import deviation, mean
 from devfnn.figures.rules import features_by_contrast, features_to_draw, rules_of, rules_to_draw
 from devfnn.figures.runs import measure_name
 from devfnn.figures.style import new_figure
-from devfnn.formatting import count, detection_line, flat_names, percent, plural, seconds, size
+from devfnn.formatting import (
+    count,
+    detection_line,
+    flat_names,
+    percent,
+    plural,
+    seconds,
+    size,
+    standing,
+    worth,
+)
 from devfnn.model.config import SECTIONS, Config
 from devfnn.reports import page
 
@@ -71,6 +81,7 @@ def run_report(result: Result) -> str:
         command=result.get("command"),
         sections={
             "Over time": [_run_pictures(result)],
+            "Layers": _layers(result),
             "Measures": _measures(result),
             "Classes": _classes(result),
             "Drift": _drift(result),
@@ -153,6 +164,45 @@ def _run_pictures(result: Result) -> page.Part:
     height = min(max(1.3 + 0.2 * n_features, 3.0), 8.0)
     mask = page.picture("Features in use", caption, figures.feature_mask, result, height=height)
     return [overview, votes, mask]
+
+
+# ---- layers
+
+
+def _layers(result: Result) -> Iterator[page.Part]:
+    """What every layer does at the end, counts, is worth and costs, and what it did meanwhile."""
+    standings = result.get("standings") or []
+    if not standings:
+        yield "The model has no layers, or the result does not tell of them."
+        return
+    yield (
+        "Layers at the end. What a layer counts is its share of the answer: stacked layers, if "
+        "there are some, give the answer, from what the layers below say, which count in theirs. "
+        "Its cost is its share of the time that all layers take, by estimate. What dear layers are "
+        "worth is measured: log-loss and hits per row that answers gain by them. Those that "
+        "are not worth their cost rest, and show themselves again on trial."
+    )
+    states = result["per_chunk"].get("layer_states") or []
+    rows = []
+    for each in standings:
+        did = [chunk[each["layer"]] for chunk in states if chunk and len(chunk) > each["layer"]]
+        at_work = [state in ("votes", "on trial") for state in did if state]
+        rows.append(
+            (
+                f"{each['layer']}",
+                each["name"],
+                standing(each["state"], each["steps"]),
+                percent(each["share"], 1),
+                percent(each["cost"], 1),
+                worth(each["worth"]),
+                percent(mean(at_work), 0),
+            )
+        )
+    numbers = dict.fromkeys(("counts", "costs", "worth", "chunks at work"), "number")
+    yield page.table({"": "number", "layer": "", "state": ""} | numbers, rows, "narrow")
+    caption, height = "What layers did, chunk by chunk.", 1.0 + 0.2 * len(standings)
+    draw = figures.layers_at_work
+    yield [page.picture("Layers at work", caption, draw, result, height=height, is_wide=True)]
 
 
 # ---- measures

@@ -18,7 +18,6 @@ from devfnn.model.gclass import GClass
 from devfnn.model.history import Logbook
 from devfnn.model.label_budget import budget_size
 from devfnn.model.queries import REASONS, Query
-from devfnn.model.validation import Labels
 from devfnn.storage.container import is_count, read_json, require
 from devfnn.storage.layout import (
     COUNTERS,
@@ -29,7 +28,7 @@ from devfnn.storage.layout import (
     sizes_of,
 )
 
-FORMAT = 5
+FORMAT = 6
 """Rises with every change of what a file holds; files of other formats are refused."""
 
 READERS = {3: "devfnn 0.1.0"}
@@ -105,12 +104,11 @@ def decode_header(data: dict[str, Any]) -> tuple[DEVFNN, StoredSizes | None]:
     """
     kind, config = data["class"], Config.from_dict(data["config"])
     require(kind in KINDS, f"the file holds a {kind!r}, which is not known here")
-    model = KINDS[kind](config, data["feature_names"])
+    model = KINDS[kind](config, data["feature_names"], map(_decode_label, data["classes"]))
     require(model.config == config, f"the configuration is not one of a {kind}")
     _decode_notes(data["notes"], model)
     if data["shape"] is None:
         return model, None
-    model._labels = Labels(map(_decode_label, data["classes"]))
     model._late = tuple(data["late"])
     sizes = StoredSizes(**data["shape"])
     check_sizes(sizes, model)

@@ -67,6 +67,7 @@ def concatenate(
         streams[0],
         blocks=blocks,
         classes=tuple(classes),
+        is_open_to_classes=any(stream.is_open_to_classes for stream in streams),
         n_rows=n_rows,
         is_endless=is_endless,
         drift_positions=drifts,

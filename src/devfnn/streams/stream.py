@@ -89,6 +89,9 @@ class Stream:
     """Display names of the classes, in their order, if they differ from the labels."""
     bad_rows: BadRows | None = None
     """Of a file: rows that could not be used."""
+    is_open_to_classes: bool = False
+    """Whether rows may have labels that are not in `classes`, which one pass over them finds. Of a
+    pipe, which passes but once, `classes` has the labels of the first rows."""
     chunk_rows: int = 500
     chunk_span: Span | None = None
     label_delay: int | Span | None = None
@@ -211,6 +214,20 @@ class Stream:
             classes=tuple(each for each in classes if each is not None),
             class_names=(),
         )
+
+    def with_all_classes(self) -> "Stream":
+        """The same with every label that comes in `classes`, for models that must know them all.
+
+        A file that does not declare its classes is read once for them, from its first row to its
+        last. A stream without end stays as it is, and so does a pipe.
+        """
+        if self.is_endless or not self.is_open_to_classes:
+            return self
+        classes = dict.fromkeys(self.classes)
+        for block in self.blocks():
+            classes |= dict.fromkeys(block.y.tolist())
+        known = tuple(label for label in classes if label is not None)
+        return self._with(classes=known, is_open_to_classes=False)
 
     def hide_labels(self, rate: float, *, seed: int = 0) -> "Stream":
         """A share of the labels, drawn at random, may not be learned; all may be scored."""

@@ -13,15 +13,15 @@ from scenes import (
     CHUNK,
     CLOUD_LAYER,
     ONE_CLOUD,
-    default,
     noisy,
     of_kind,
     prequential,
     run,
     sloped,
+    swift,
 )
 
-CONFIG = default(chunk_rows=CHUNK, labels__choice="all")
+CONFIG = swift(chunk_rows=CHUNK, labels__choice="all")
 
 
 def crossed(n_chunks: int, seed: int = 1) -> tuple[Floats, Ints]:

@@ -11,15 +11,15 @@ from scenes import (
     CHUNK,
     ONE_CLOUD,
     STEADY_LINE,
-    default,
     noisy,
     of_kind,
     run,
     sloped,
+    swift,
 )
 
 VERBS = ["learn", "learn_rows"]
-CONFIG = default(chunk_rows=CHUNK, labels__choice="all")
+CONFIG = swift(chunk_rows=CHUNK, labels__choice="all")
 ALONE = CONFIG.replace(**ONE_CLOUD)
 """As without clouds, so that boxes must see what a line cannot."""
 

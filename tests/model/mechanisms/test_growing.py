@@ -26,7 +26,6 @@ from scenes import (
     QUICK_LINE,
     STEADY_LINE,
     count,
-    default,
     flipped,
     noisy,
     of_kind,
@@ -34,10 +33,11 @@ from scenes import (
     run,
     sloped,
     stacked,
+    swift,
 )
 
 VERBS = ["learn", "learn_rows"]
-CONFIG = default(chunk_rows=CHUNK)
+CONFIG = swift(chunk_rows=CHUNK)
 NO_GROWING: dict[str, Any] = {"growing": None, "drift": None, "merging": None}
 
 

@@ -22,7 +22,6 @@ from devfnn.model.mechanisms.merging import (
 from scenes import (
     CHUNK,
     FIRST_KEPT,
-    default,
     flipped,
     keep_copy,
     of_kind,
@@ -30,6 +29,7 @@ from scenes import (
     sloped,
     stack_of,
     stacked,
+    swift,
 )
 
 VERBS = ["learn", "learn_rows"]
@@ -205,7 +205,7 @@ def test_a_merged_layer_stays_as_it_is_and_says_nothing() -> None:
 
 def twins(**changes: Any) -> DEVFNN:
     """A network after two concepts, with the same kept layer twice."""
-    model = DEVFNN(default(chunk_rows=CHUNK, **changes))
+    model = DEVFNN(swift(chunk_rows=CHUNK, **changes))
     run(model, *flipped(40))
     assert keep_copy(model, FIRST_KEPT) == FIRST_KEPT + 1
     return model

@@ -21,12 +21,12 @@ from scenes import (
     CHUNK,
     ONE_CLOUD,
     change,
-    default,
     of_kind,
     run,
     sloped,
     stack_of,
     stacked,
+    swift,
 )
 
 VERBS = ["learn", "learn_rows"]
@@ -263,7 +263,7 @@ def test_what_went_is_an_event_with_its_numbers() -> None:
 
 # ---- boxes that say the same become one
 
-ALONE = default(chunk_rows=CHUNK, labels__choice="all", **ONE_CLOUD)
+ALONE = swift(chunk_rows=CHUNK, labels__choice="all", **ONE_CLOUD)
 """As without clouds, so that boxes must see what a line cannot."""
 
 

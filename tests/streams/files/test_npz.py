@@ -69,6 +69,22 @@ def test_labels_may_be_of_any_type(labels, expected):
     assert stream.classes == tuple(dict.fromkeys(label for label in expected if label is not None))
 
 
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (np.array(["a", "b", "late"]), ("a", "b", "late")),
+        (np.array([2, 1, 7]), (2, 1, 7)),
+        (np.array([0.5, np.nan, 0.25]), (0.5, 0.25)),
+        (np.array([1.0, 2.0, 0.5]), (1, 2)),  # the last makes a bad row
+    ],
+)
+def test_classes_are_those_of_all_rows(labels, expected):
+    arrays = {"X": X, "y": np.repeat(labels, [10, 6, 4])}
+    stream = read_arrays({"inspect_rows": 12}, **arrays)
+    assert stream.classes == expected
+    assert not stream.is_open_to_classes
+
+
 def test_names_are_those_of_the_archive():
     stream = read_arrays(X=X, y=Y, feature_names=["a", "b", "c"], class_names=["u", "v", "w"])
     assert stream.feature_names == ("a", "b", "c")

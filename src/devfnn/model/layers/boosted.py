@@ -2,7 +2,8 @@
 
 A feature contributes along the paths that a row takes through the trees: what a leaf or inner node
 says beyond the node above it, which splits on the feature. An inner node says the mean of its
-leaves by the rows that they hold. The bias is what the roots say.
+leaves by the rows that they hold. The bias is what the roots say, and the sides to which rows go
+that lack a feature.
 """
 
 import dataclasses
@@ -14,6 +15,7 @@ import numpy as np
 
 from devfnn.arrays import Flags, Floats, Ints
 from devfnn.kernels.state import BOOSTED, N_EDGES, BoostedParams, BoostedState, State
+from devfnn.model.costs import BRANCH, CALL, EXPONENTIAL, PRODUCT, Cost
 from devfnn.model.explanation import LOGITS, FiredRule, Said, softmax
 from devfnn.model.layout import Field, numbers_for, present
 from devfnn.model.rules import Rule
@@ -139,23 +141,65 @@ def counts_of(state: State, layer: int) -> tuple[int, int]:
     return count, count * own.leaves.shape[2] + 2 * n_splits
 
 
+def cost_of(state: State, layer: int, config: "Config") -> Cost:
+    """A row falls through all trees; and the part of a row in the trees that come for old ones."""
+    own, window = present(state.boosted), present(state.window)
+    _, trees = _own_trees(state, layer)
+    n_rows = min(int(window.count[0]), window.labels.size)
+    return _cost(layer, (len(own.edges), own.leaves.shape[2]), (trees.size, n_rows), config)
+
+
+def full_cost(layer: int, sizes: tuple[int, int], config: "Config") -> Cost:
+    """The same with as many trees and rows as there may be. sizes: features, classes"""
+    return _cost(layer, sizes, (config.layers[layer].max_trees, config.window.rows), config)
+
+
+def _cost(layer: int, sizes: tuple[int, int], counts: tuple[int, int], config: "Config") -> Cost:
+    """counts: trees, rows of the window"""
+    (n, m), (n_trees, n_rows), about = sizes, counts, config.boosted
+    say = CALL + n_trees * (3 * about.depth * BRANCH + 2 * m * PRODUCT)
+    room = config.window.rows
+    codes = n * (room / about.bins_every / config.chunk_rows + 1) * N_EDGES.bit_length() * BRANCH
+    fading = 2 * m * room * PRODUCT / config.chunk_rows
+    grown = config.layers[layer].trees / about.step_rows
+    tree = _cost_of_tree(min(n_rows, int(config.layers[layer].memory) or n_rows), sizes, about)
+    return Cost(say + codes / len(_layers(config)) + fading + grown * tree, 0.0)
+
+
+def _cost_of_tree(n_rows: int, sizes: tuple[int, int], about: Boosted) -> float:
+    """To grow a tree on so many rows, and to take the oldest one out. sizes: features, classes"""
+    (n, m), depth = sizes, about.depth
+    n_features = min(math.ceil(about.feature_share * n), about.max_features)
+    odds = 0.5 * EXPONENTIAL * (m if m > 2 else 1) + 4 * m * PRODUCT
+    seen = odds + 2 * depth * (n_features + 1) * BRANCH
+    each = 2 * BRANCH + about.row_share * seen + 2 * (1.5 * depth * BRANCH + 2 * m * PRODUCT)
+    return n_rows * each + (1 << depth) * n_features * 2 * (N_EDGES + 2) * BRANCH
+
+
 def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterator[Rule]:
     """The strongest rules; those of several trees with the same conditions are merged.
 
     Strength is how far the log odds of a rule lie apart, times the share of rows that it holds for.
+    A tree that does not split says the same of all rows, which is no rule.
     """
     own, (_, trees) = present(state.boosted), _own_trees(state, layer)
-    n, merged = len(own.edges), dict[tuple[Any, ...], list[Any]]()
-    for tree in trees.tolist():
+    (n, n_leaves), merged = (
+        (len(own.edges), own.leaves.shape[1]),
+        dict[tuple[Any, ...], list[Any]](),
+    )
+    for place, tree in enumerate(trees.tolist()):
         for leaf in np.flatnonzero(own.covers[tree]).tolist():
+            if not (conditions := _conditions(own, tree, leaf)):
+                continue
             said, cover = own.leaves[tree, leaf] * own.scales[tree], float(own.covers[tree, leaf])
-            known = merged.setdefault(_conditions(own, tree, leaf), [np.zeros(said.size), 0.0, 0])
+            start = [np.zeros(said.size), 0.0, 0, place * n_leaves + leaf]
+            known = merged.setdefault(conditions, start)
             known[0] = known[0] + said
             known[1] += cover
             known[2] += 1
     total = max(float(own.covers[trees].sum()) / max(trees.size, 1), 1e-12)
     ranked = sorted(merged.items(), key=lambda each: -float(np.ptp(each[1][0])) * each[1][1])
-    for place, (conditions, (said, cover, count)) in enumerate(ranked[:MOST_TREE_RULES]):
+    for conditions, (said, cover, count, leaf) in ranked[:MOST_TREE_RULES]:
         bounds = np.tile([-np.inf, np.inf], (n, 1))
         for feature, low, high in conditions:
             bounds[feature] = low, high
@@ -163,7 +207,7 @@ def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterat
         ends = np.stack([units.values(end) for end in bounds.T], axis=1)
         yield Rule(
             layer=layer,
-            rule=place,
+            rule=leaf,
             inputs=units.names,
             n_features=len(units.names),
             center=units.values(inside.mean(axis=1)),
@@ -224,19 +268,31 @@ def reasons_of(
         limits, lefts = own.thresholds[trees, nodes], own.lefts[trees, nodes]
         below = 2 * nodes + np.where(np.isnan(found) & lefts | (found <= limits), 1, 2)
         gained = values[each, below] - values[each, nodes]
-        splits = np.isfinite(limits)
+        splits = np.isfinite(limits) & ~np.isnan(found)
         np.add.at(contributions, features[splits], gained[splits])
         bias = bias + gained[~splits].sum(axis=0)
         nodes = below
     strengths = np.abs(values[each, nodes] - values[each, nodes].mean(axis=1, keepdims=True)).sum(
         axis=1
     )
-    order = np.argsort(-strengths, kind="stable")
-    total = max(float(strengths.sum()), 1e-300)
-    leaves = nodes - own.features.shape[1] + each * own.leaves.shape[1]
-    fired = tuple(FiredRule(int(leaves[k]), float(strengths[k] / total)) for k in order)
+    fired = _fired(own, trees, nodes - own.features.shape[1], strengths)
     shares = softmax(bias + contributions.sum(axis=0))
     return Said(LOGITS, bias, contributions, fired, shares, shares), shares
+
+
+def _fired(
+    own: BoostedState, trees: Ints, leaves: Ints, strengths: Floats
+) -> tuple[FiredRule, ...]:
+    """The rules that fire, the strongest first: merged and numbered as `rules_of` does it."""
+    found, numbers = dict[tuple[Any, ...], float](), dict[tuple[Any, ...], int]()
+    pairs = zip(trees.tolist(), leaves.tolist(), strict=True)
+    for place, (tree, leaf) in enumerate(pairs):
+        if conditions := _conditions(own, tree, leaf):
+            numbers.setdefault(conditions, place * own.leaves.shape[1] + leaf)
+            found[conditions] = found.get(conditions, 0.0) + float(strengths[place])
+    total = max(sum(found.values()), 1e-300)
+    ranked = sorted(found.items(), key=lambda item: -item[1])
+    return tuple(FiredRule(numbers[each], strength / total) for each, strength in ranked)
 
 
 # ---- whether numbers from a file can be those of a model

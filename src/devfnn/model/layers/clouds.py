@@ -16,6 +16,7 @@ import numpy as np
 
 from devfnn.arrays import Flags, Floats
 from devfnn.kernels.state import CLOUDS, CloudParams, CloudState, State
+from devfnn.model.costs import BRANCH, CALL, PRODUCT, Cost
 from devfnn.model.explanation import LOG_PROBABILITIES, FiredRule, Said, softmax
 from devfnn.model.layout import LEAST, Field, numbers_for, present
 from devfnn.model.rules import Rule
@@ -104,6 +105,22 @@ def counts_of(state: State, layer: int) -> tuple[int, int]:
     clouds = present(state.clouds)
     count = int(clouds.count[0])
     return count, count * (len(clouds.centers) + 3)
+
+
+def cost_of(state: State, layer: int, config: "Config") -> Cost:
+    """The distances to all clouds: to predict a row, and again to learn it."""
+    clouds = present(state.clouds)
+    return _cost(int(clouds.count[0]), len(clouds.centers))
+
+
+def full_cost(layer: int, sizes: tuple[int, int], config: "Config") -> Cost:
+    """The same with as many clouds as there may be. sizes: features, classes"""
+    return _cost(config.clouds.max_rules, sizes[0])
+
+
+def _cost(count: int, n: int) -> Cost:
+    say = CALL + count * (2 * n * PRODUCT + BRANCH)
+    return Cost(say, say + CALL)
 
 
 def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterator[Rule]:

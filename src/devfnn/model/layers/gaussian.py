@@ -22,7 +22,8 @@ from devfnn.kernels.state import (
     GaussianState,
     State,
 )
-from devfnn.model.explanation import LOGITS, SCORES, FiredRule, Said, softmax
+from devfnn.model.costs import CALL, EXPONENTIAL, PRODUCT, Cost
+from devfnn.model.explanation import LOGITS, SCORES, FiredRule, Said, softmax, within_reason
 from devfnn.model.layout import LEAST, Field, numbers_for, present
 from devfnn.model.rules import Rule
 from devfnn.model.scaling import CLIP, WIDEST_PRIOR, Change, chebyshev_basis
@@ -310,6 +311,16 @@ def counts_of(state: State, layer: int) -> tuple[int, int]:
     return count, count * (n + n * n + (2 * n + 1) * m)
 
 
+def cost_of(state: State, layer: int, config: "Config") -> Cost:
+    """Every rule measures its distance and says its outputs; to learn, its matrix moves twice."""
+    own, m = present(state.gaussians), state.progress.label_shares.size
+    count, n = counts_of(state, layer)[0], int(own.n_inputs[layer, 0])
+    size = 2 * n + 1
+    say = CALL + count * ((n * n + m * size) * PRODUCT + EXPONENTIAL) + m * EXPONENTIAL
+    learn = count * (2 * size + m) * size * PRODUCT + n**3 * PRODUCT
+    return Cost(say, CALL + say + learn)
+
+
 def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterator[Rule]:
     """Every rule of a layer, active or archived."""
     own, params = present(state.gaussians), config.gaussian
@@ -402,6 +413,8 @@ def reasons_of(
     fired = tuple(FiredRule(*pair) for pair in pairs)
     shares = votes = _shares(output, params)
     raw = output if kind == SCORES else shares
+    if kind == LOGITS:
+        bias, contributions = within_reason(bias, contributions)
     if getattr(config.voting, "ballots", "soft") == "hard":
         votes = np.eye(raw.size)[raw.argmax()]
     return Said(kind, bias, contributions, fired, shares, votes), raw

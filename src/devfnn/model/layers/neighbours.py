@@ -8,6 +8,7 @@ import numpy as np
 
 from devfnn.arrays import Flags, Floats, Ints
 from devfnn.kernels.state import NEIGHBOURS, NeighbourParams, NeighbourState, NeighbourWork, State
+from devfnn.model.costs import BRANCH, CALL, PRODUCT, Cost
 from devfnn.model.explanation import LOG_PROBABILITIES, FiredRule, Said
 from devfnn.model.layout import Field, numbers_for, present
 from devfnn.model.rules import Rule
@@ -81,6 +82,22 @@ def counts_of(state: State, layer: int) -> tuple[int, int]:
     return count, count * (len(window.rows) + 1)
 
 
+def cost_of(state: State, layer: int, config: "Config") -> Cost:
+    """The distances to all rows of the window, and which are smallest."""
+    return _cost(counts_of(state, layer)[0], len(present(state.window).rows), config)
+
+
+def full_cost(layer: int, sizes: tuple[int, int], config: "Config") -> Cost:
+    """The same with a full window. sizes: features, classes"""
+    return _cost(config.window.rows, sizes[0], config)
+
+
+def _cost(n_rows: int, n: int, config: "Config") -> Cost:
+    """Single numbers take two thirds of the time. At structural steps all are read three times."""
+    say = CALL + n_rows * (2 * n / 3 + 1) * PRODUCT
+    return Cost(say + 10 * n * n_rows * BRANCH / config.chunk_rows, 0.0)
+
+
 def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterator[Rule]:
     """The newest rows of the window, each for its own class."""
     window = present(state.window)
@@ -124,8 +141,9 @@ def reasons_of(
         last = max(float(parts.sum(axis=0).max()), LEAST_DISTANCE)
         closeness = 1.0 / (np.sqrt(parts.sum(axis=0) / last) + config.neighbours.softness)
         closeness *= window.weights[places]
-        pairs = zip(places.tolist(), (closeness / closeness.sum()).tolist(), strict=True)
-        fired = tuple(FiredRule(*pair) for pair in pairs)
+        strengths, labels = closeness / closeness.sum(), window.labels[places]
+        found = zip(places.tolist(), strengths.tolist(), labels.tolist(), strict=True)
+        fired = tuple(FiredRule(*each) for each in found)
         contributions = _nearness(parts, closeness, window.labels[places], shares.size)
     bias = np.log(shares) - contributions.sum(axis=0)
     return Said(LOG_PROBABILITIES, bias, contributions, fired, shares, shares), shares

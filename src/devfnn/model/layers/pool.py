@@ -11,7 +11,8 @@ import numpy as np
 
 from devfnn.arrays import Flags, Floats, Ints
 from devfnn.kernels.state import BOXES, CURVE, LINE, MEMORY, NO_OWNER, PoolParams, PoolState, State
-from devfnn.model.explanation import LOGITS, FiredRule, Said, softmax
+from devfnn.model.costs import BRANCH, CALL, EXPONENTIAL, PRODUCT, Cost
+from devfnn.model.explanation import LOGITS, FiredRule, Said, softmax, within_reason
 from devfnn.model.layout import LEAST, Field, numbers_for, present
 from devfnn.model.rules import Rule
 from devfnn.model.scaling import CLIP, WIDEST_PRIOR, Change, chebyshev_basis
@@ -88,6 +89,9 @@ SECTIONS: dict[str, tuple[type[Section], tuple[str, ...], bool]] = {
 SPLIT_BINS = 8
 """Bins of a feature in which the evidence for splits is gathered. Twice as many changed accuracies
 by no more than noise (docs/performance.md), and files grow with them."""
+
+ROUNDS = 6
+"""Of Newton's method, for the output after a step: usual ones, for what a layer costs."""
 
 LAYOUT = {
     "owners": Field("C", NO_OWNER, NO_OWNER),
@@ -174,24 +178,27 @@ def unpacked(halves: Floats) -> Floats:
 
 
 def rebase(state: State, change: Change, used: Flags, is_settled: bool, config: "Config") -> None:
-    """Rewrite weights, gains and boxes such that every output stays what it was."""
+    """Rewrite weights, gains and boxes such that every output stays what it was.
+
+    Only the constant, and the line and curve of a feature that has changed, are touched.
+    """
     pool = present(state.pool)
     prior, wild = config.rules.prior, change.features[change.is_wild]
     if wild.size:
         _restart_features(pool, wild, prior)
     change = change.without_wild()
     if change.features.size:
-        n = pool.lows.shape[1]
+        n, own = pool.lows.shape[1], change.features
         basis = chebyshev_basis(change, used, 1 + np.arange(n), 1 + n + np.arange(n))
-        straight = basis.copy()  # a line has no curves, so none may flow into its gains
-        straight[:, 1 + n :] = np.eye(2 * n + 1)[:, 1 + n :]
+        places = np.concatenate([[0], 1 + own, 1 + n + own])
+        block = basis[np.ix_(places, places)]
+        straight = block.copy()  # a line has no curves, so none may flow into its gains
+        straight[:, 1 + own.size :] = np.eye(places.size)[:, 1 + own.size :]
         is_line = np.isin(pool.owners, np.flatnonzero(state.layers.kinds == LINE))
-        bases = np.where(is_line[:, None, None], straight, basis)
-        pool.weights[:] = pool.weights @ bases.swapaxes(1, 2)
-        pool.gains[:] = packed(bases @ unpacked(pool.gains) @ bases.swapaxes(1, 2))
+        for rules, moves in ((~is_line & (pool.owners != NO_OWNER), block), (is_line, straight)):
+            _move_rules(pool, np.flatnonzero(rules), places, moves)
         explained = (np.abs(basis) @ np.sqrt(pool.caps)) ** 2
         pool.caps[:] = np.clip(explained, prior, WIDEST_PRIOR * prior)
-        own = change.features
         for array in (pool.lows, pool.highs, pool.means):
             array[:, own] = (array[:, own] - change.shifts) / change.factors
         pool.variances[:, own] /= change.factors**2
@@ -201,16 +208,32 @@ def rebase(state: State, change: Change, used: Flags, is_settled: bool, config: 
         pool.gains[:] = packed(np.diag(pool.caps))
 
 
+def _move_rules(pool: PoolState, rules: Ints, places: Ints, moves: Floats) -> None:
+    """Weights and gains of rules in a new basis, which differs from the old one in some places."""
+    own = np.ix_(rules, np.arange(pool.weights.shape[1]), places)
+    pool.weights[own] = pool.weights[own] @ moves.T
+    where = _rows_of(places, pool.caps.size)
+    gains = moves @ pool.gains[rules][:, where]
+    gains[:, :, places] = gains[:, :, places] @ moves.T
+    pool.gains[rules[:, None, None], where] = gains
+
+
+def _rows_of(places: Ints, size: int) -> Ints:
+    """Where rows of symmetric matrices of a size stand in what `packed` gives, (k, size)."""
+    rows, columns = places[:, None], np.arange(size)
+    high, low = np.maximum(rows, columns), np.minimum(rows, columns)
+    found: Ints = high * (high + 1) // 2 + low
+    return found
+
+
 def _restart_features(pool: PoolState, features: Ints, prior: float) -> None:
     """Start all rules anew on features whose old ranges say nothing about the new ones."""
-    gains = unpacked(pool.gains)
     places = np.concatenate([1 + features, 1 + pool.lows.shape[1] + features])
     pool.weights[:, :, places] = 0.0
-    gains[:, places, :] = 0.0
-    gains[:, :, places] = 0.0
-    gains[:, places, places] = prior
+    where = _rows_of(places, pool.caps.size)
+    pool.gains[:, where] = 0.0
+    pool.gains[:, where[np.arange(places.size), places]] = prior
     pool.caps[places] = prior
-    pool.gains[:] = packed(gains)
     pool.means[:, features] = 0.5
     pool.variances[:, features] = 0.0
     _forget_evidence(pool, features)
@@ -233,6 +256,26 @@ def counts_of(state: State, layer: int) -> tuple[int, int]:
     (n, m), count = (pool.lows.shape[1], pool.class_counts.shape[1]), int(pool.n_members[layer])
     own = (n + 1) * m if state.layers.kinds[layer] == LINE else 2 * n + (2 * n + 1) * m
     return count, count * own
+
+
+def cost_of(state: State, layer: int, config: "Config") -> Cost:
+    """A rule is found and says its odds; boxes also gather evidence of where to split."""
+    pool, kind = present(state.pool), state.layers.kinds[layer]
+    n, m = pool.lows.shape[1], pool.class_counts.shape[1]
+    cost = cost_of_rule(n + 1 if kind == LINE else 2 * n + 1, m)
+    search = (int(pool.n_members[layer]) - 1) * BRANCH
+    evidence = (n + pool.crossings.shape[1]) * pool.crossings.shape[2] * BRANCH
+    return Cost(cost.row + search, cost.label + search + (evidence if kind == BOXES else 0.0))
+
+
+def cost_of_rule(size: int, m: int) -> Cost:
+    """To learn, a rule says its odds again, then its matrix moves twice over.
+
+    Of two classes one exponential tells both.
+    """
+    odds = m if m > 2 else 1
+    say = CALL + m * size * PRODUCT + odds * EXPONENTIAL
+    return Cost(say, CALL + say + (2 * size + m) * size * PRODUCT + ROUNDS * odds * EXPONENTIAL)
 
 
 def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterator[Rule]:
@@ -296,6 +339,7 @@ def reasons_of(
     line = np.where(is_there, here - usual, 0.0)
     curve = np.where(is_curved, 2.0 * (here * here - usual * usual), 0.0)
     contributions = (weights[:, 1 : 1 + n] * line + weights[:, 1 + n :] * curve).T
+    bias, contributions = within_reason(bias, contributions)
     shares = softmax(bias + contributions.sum(axis=0))
     return Said(LOGITS, bias, contributions, (FiredRule(rule, 1.0),), shares, shares), shares
 

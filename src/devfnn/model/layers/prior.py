@@ -8,6 +8,7 @@ import numpy as np
 
 from devfnn.arrays import Flags, Floats
 from devfnn.kernels.state import PRIOR, PriorParams, PriorState, State
+from devfnn.model.costs import CALL, PRODUCT, Cost
 from devfnn.model.explanation import LOG_PROBABILITIES, FiredRule, Said
 from devfnn.model.layout import Field, numbers_for, present
 from devfnn.model.rules import Rule
@@ -61,6 +62,12 @@ def rebase(state: State, change: Change, used: Flags, is_settled: bool, config: 
 def counts_of(state: State, layer: int) -> tuple[int, int]:
     """One rule, and a number for each class."""
     return 1, present(state.prior).class_weights.size
+
+
+def cost_of(state: State, layer: int, config: "Config") -> Cost:
+    """Next to nothing."""
+    each = CALL + 2 * present(state.prior).class_weights.size * PRODUCT
+    return Cost(each, each)
 
 
 def _shares(state: State, config: "Config") -> Floats:

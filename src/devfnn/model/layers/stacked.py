@@ -12,6 +12,7 @@ import numpy as np
 
 from devfnn.arrays import Flags, Floats
 from devfnn.kernels.state import STACKED, StackedParams, StackedState, State
+from devfnn.model.costs import BRANCH, CALL, EXPONENTIAL, PRODUCT, Cost
 from devfnn.model.explanation import LOGITS, FiredRule, Said, softmax
 from devfnn.model.layout import Field, numbers_for, present
 from devfnn.model.rules import Rule
@@ -32,8 +33,8 @@ LEAST_VOTE = 0.1
 """Least weight of the vote: where rows of a chunk all have the same fault, the best one would be 0,
 and the layer would say nothing of the rows to come."""
 
-VOTE = "vote"
-"""What the input is called that is the vote of all layers below."""
+CHOICE, VOTE = "choice of the vote", "vote"
+"""What the inputs are called that are the vote of all layers below, and the class it chooses."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -57,9 +58,9 @@ LAYOUT = {
 
 
 def lengths(sizes: "Sizes", config: "Config") -> dict[str, int]:
-    """How many stacked layers there are, and how many inputs: layers below, and their vote."""
+    """How many stacked layers there are, and how many inputs: layers below, choice and vote."""
     n_stacked = sum(layer.kind == "stacked" for layer in config.layers)
-    return {"U": n_stacked, "I": len(config.layers) - n_stacked + 1}
+    return {"U": n_stacked, "I": len(config.layers) - n_stacked + 2}
 
 
 def start(state: State, config: "Config") -> None:
@@ -80,6 +81,23 @@ def rebase(state: State, change: Change, used: Flags, is_settled: bool, config: 
 def counts_of(state: State, layer: int) -> tuple[int, int]:
     """One rule, and a number for each input."""
     return 1, int(np.count_nonzero(present(state.stacked).weights[_place(state, layer)]))
+
+
+def cost_of(state: State, layer: int, config: "Config") -> Cost:
+    """Its part in hearing the layers below, what it says, and how its weights are to move.
+
+    To learn it is also asked what it would say without each dear layer, if such layers may rest.
+    """
+    own, m = present(state.stacked), state.progress.label_shares.size
+    n_stacked, n_inputs = own.weights.shape
+    known = {"vote": 2, "all": int(n_inputs) - 1}
+    takes = known.get(str(config.layers[layer].inputs), int(n_inputs))
+    hear = n_inputs * (m + 1) * EXPONENTIAL / n_stacked
+    say = CALL + hear + m * (takes * PRODUCT + EXPONENTIAL)
+    n_asked = int(np.count_nonzero(state.layers.watched)) * (config.resting is not None)
+    ask = n_asked * m * (2 + 1 / n_stacked) * EXPONENTIAL
+    move = 0.5 * takes * takes * (m * 2 * PRODUCT + BRANCH)
+    return Cost(say, CALL + hear + move + ask)
 
 
 def _place(state: State, layer: int) -> int:
@@ -109,20 +127,20 @@ def rules_of(state: State, layer: int, units: Units, config: "Config") -> Iterat
 
 
 def input_names(config: "Config") -> tuple[str, ...]:
-    """Names of the layers below, and of their vote."""
+    """Names of the layers below, of the choice of their vote, and of the vote."""
     below = [layer.name for layer in config.layers if layer.kind != "stacked"]
-    return (*below, VOTE)
+    return (*below, CHOICE, VOTE)
 
 
 def heard_of(said: dict[int, Said], shares: Floats, config: "Config") -> Floats:
-    """What stacked layers hear of a row (I, m): of the layers below, and of their vote.
+    """What stacked layers hear of a row (I, m): of the layers below, and of their vote twice.
 
     said: by layer, of those that do not rest · shares: (L,) of the vote
     """
-    from devfnn.kernels.stacked import LEAST_SHARE, MOST_HEARD
+    from devfnn.kernels.stacked import CHOICE_ODDS, LEAST_SHARE, MOST_HEARD
 
     names, n_configured = input_names(config), len(config.layers)
-    first = len(names) - 1
+    first = len(names) - 2
     voters = {k: own for k, own in said.items() if k < first or k >= n_configured}
     votes = [shares[k] * own.votes for k, own in voters.items()]
     rows = np.tile(np.sum(votes, axis=0), (len(names), 1))
@@ -131,6 +149,8 @@ def heard_of(said: dict[int, Said], shares: Floats, config: "Config") -> Floats:
             rows[layer] = said[layer].votes
     logs = np.log(np.maximum(rows, LEAST_SHARE))
     heard: Floats = np.clip(logs - logs.mean(axis=1, keepdims=True), -MOST_HEARD, MOST_HEARD)
+    is_best = np.arange(rows.shape[1]) == rows[first].argmax()
+    heard[first] = CHOICE_ODDS * (is_best - 1.0 / rows.shape[1])
     return heard
 
 
@@ -155,21 +175,21 @@ def params(config: "Config", n_inputs: int) -> StackedParams:
     """What kernels need; of a network without stacked layers they use nothing."""
     layers = [layer for layer in config.layers if layer.kind == "stacked"]
     n_below = len(config.layers) - len(layers)
-    takes = np.zeros((len(layers), n_below + 1), np.bool_)
-    starts = np.zeros(takes.shape)
+    takes = np.ones((len(layers), n_below + 2), np.bool_)
+    starts, is_vote = np.zeros(takes.shape), np.arange(n_below + 2) == n_below + 1
     for place, layer in enumerate(layers):
         takes[place, :n_below] = layer.inputs != "vote"
-        takes[place, n_below] = layer.inputs != "all"
-        starts[place] = takes[place] / n_below
-        if takes[place, n_below]:
-            starts[place] = np.arange(n_below + 1) == n_below
+        takes[place, -1] = layer.inputs != "all"
+        starts[place, :n_below] = takes[place, :n_below] / n_below
+        if takes[place, -1]:
+            starts[place] = is_vote
     numbers: StackedParams = numbers_for(
         StackedParams,
         (config.stacked or Stacked(),),
         first=n_below,
         takes=takes,
         starts=starts,
-        lows=LEAST_VOTE * takes * (np.arange(n_below + 1) == n_below),
+        lows=LEAST_VOTE * takes * is_vote,
         ridges=np.array([float(layer.ridge) for layer in layers]),
     )
     return numbers

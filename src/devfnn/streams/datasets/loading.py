@@ -226,6 +226,7 @@ def _opened(
         stream,
         classes=tuple(range(len(class_names))),
         class_names=class_names,
+        is_open_to_classes=False,
         blocks=functools.partial(_checked_rows, stream.blocks, numbers, data_set, path, is_whole),
         n_rows=data_set.n_rows if is_whole else None,
         drift_positions=data_set.drift_positions,

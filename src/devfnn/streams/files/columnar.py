@@ -207,6 +207,12 @@ class NpzReader(ColumnarReader):
             columns = [*features, *(self._arrays[name][rows] for name in self._labels)]
             yield pa.record_batch(list(map(pa.array, columns)), names)
 
+    def all_of(self, name: str) -> pa.RecordBatch | None:
+        """The labels, which were loaded with everything else."""
+        if name not in self._labels:
+            return None
+        return pa.record_batch([pa.array(self._arrays[name])], [name])
+
     def parse(self, piece: pa.RecordBatch | pa.Table, types: Types) -> Parsed:
         """The rows of a piece; a code that stands for nothing makes a bad row."""
         texts, bad = {}, {}

@@ -66,9 +66,11 @@ class _FileSource:
 
     def stream(self, chunk_rows: int) -> Stream:
         """The file as a stream."""
+        classes, is_open = self._classes()
         return Stream(
             feature_names=self.converter.feature_names,
-            classes=self._classes(),
+            classes=classes,
+            is_open_to_classes=is_open,
             blocks=self.blocks,
             n_rows=self.reader.n_rows if self.bad_rows.policy == "error" else None,
             class_names=self.metadata.class_names,
@@ -77,16 +79,24 @@ class _FileSource:
             chunk_rows=chunk_rows,
         )
 
-    def _classes(self) -> tuple[Any, ...]:
-        """Labels that the file declares, or those of the first rows, as they appear."""
+    def _classes(self) -> tuple[tuple[Any, ...], bool]:
+        """Labels that the file declares, else those that are looked at now, as they appear.
+
+        Also whether there may be others.
+        """
         declared = self.metadata.classes or tuple(range(len(self.metadata.class_names)))
         if declared or self.label is None or self.layout.label is None:
-            return declared
+            return declared, False
         if self.layout.label.values is not None:
-            return self.layout.label.values
-        labels, _, misfits = self.label.array(self.first.column(self.label.name).combine_chunks())
+            return self.layout.label.values, False
+        name, rows, is_open = self.label.name, self.first, not self.content.is_pipe
+        if (everything := self.reader.all_of(name)) is not None:
+            rows = self.reader.parse(everything, {name: self.types[name]}).table
+            is_open = False
+        labels, _, misfits = self.label.array(rows.column(name).combine_chunks().unique())
         labels = np.delete(labels, misfits)
-        return tuple(label for label in dict.fromkeys(labels.tolist()) if label is not None)
+        found = tuple(label for label in dict.fromkeys(labels.tolist()) if label is not None)
+        return found, is_open
 
     def blocks(self) -> Iterator[Chunk]:
         """One pass over the file."""

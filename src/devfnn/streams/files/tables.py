@@ -184,6 +184,10 @@ class TableReader(abc.ABC):
     def pieces(self) -> Iterator[Any]:
         """The file in pieces of some rows, in order."""
 
+    def all_of(self, name: str) -> Any:
+        """A column alone, from the first row to the last, as a piece, if it is there anyway."""
+        return None
+
     @abc.abstractmethod
     def parse(self, piece: Any, types: Types) -> Parsed:
         """The rows of a piece, with columns of these types; called by several threads."""
