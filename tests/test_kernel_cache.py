@@ -45,7 +45,7 @@ compiling.use_kernels = lambda what: ask()
 print(ask(), *[sum(counts.values()) for counts in (ask.stats.cache_hits, ask.stats.cache_misses)])
 """
 
-RULES = "window+pool+clouds+prior+boosted+neighbours+stacked"
+RULES = "window+pool+clouds+surface+prior+boosted+neighbours+stacked"
 """What networks of lines, curves and boxes share."""
 
 

@@ -402,7 +402,14 @@ PLAIN = [name for name in CASES if name.startswith("small")]
 
 FILES: dict[str, Case] = {
     "default": Case(
-        P(default, window__rows=12, layers__max_trees=1, rules__max_rules=9, growing__max_kept=1),
+        P(
+            default,
+            window__rows=12,
+            layers__max_trees=1,
+            rules__max_rules=9,
+            clouds__max_rules=20,
+            growing__max_kept=1,
+        ),
         P(turning, 700, 2, 300),
     ),
     "swift": Case(P(preset, presets.swift()), P(turning, 1400, 2, 600)),

@@ -8,7 +8,8 @@ from devfnn import DEVFNN, presets
 from devfnn.kernels import network as drivers
 from devfnn.kernels import stacked
 from devfnn.kernels import votes as resting
-from devfnn.kernels.state import BOOSTED, CLOUDS, INDEPENDENCE, NEIGHBOURS, STACKED
+from devfnn.kernels.state import BOOSTED, CLOUDS, INDEPENDENCE, NEIGHBOURS, STACKED, SURFACE
+from devfnn.model.config import DEAR_KINDS
 from devfnn.model.network import Network
 from devfnn.streams import open_stream
 
@@ -52,9 +53,44 @@ def test_the_answer_is_the_vote_of_the_stacked_layers(rng) -> None:
     outputs, _ = network.forward(network.inputs_of(X))
     top = network.state.layers.kinds == STACKED
     np.testing.assert_allclose(shares[top].sum(), 1.0)
-    np.testing.assert_allclose(
-        said, np.einsum("l,klm->km", shares[top], outputs[:, top]), atol=1e-12
-    )
+    vote, unforeseen = np.einsum("l,klm->km", shares[top], outputs[:, top]), unforeseen_of(network)
+    assert unforeseen > 0.0
+    np.testing.assert_allclose(said, (1.0 - unforeseen) * vote + 0.5 * unforeseen, atol=1e-12)
+
+
+def unforeseen_of(network: Network) -> float:
+    """The share of labels that no layer foresees."""
+    return float(network.state.stacked.unforeseen[0])
+
+
+@only_plain
+def test_labels_that_no_layer_foresees_are_counted(rng) -> None:
+    network = learned(500)
+    own, params = network.state.stacked, network.params.stacked
+    own.unforeseen[0] = 0.01
+    stacked.note_unforeseen(
+        own, 0.4, 4, 1.0, params
+    )  # 0.0025 of the 0.4 are for what is unforeseen
+    np.testing.assert_allclose(own.unforeseen[0], 0.01 + (0.00625 - 0.01) / params.unforeseen_rows)
+    for _ in range(400):  # labels without any chance
+        stacked.note_unforeseen(own, 0.0025, 4, 20.0, params)
+    assert own.unforeseen[0] > 0.3
+    own.unforeseen[0] = 0.0
+    stacked.note_unforeseen(own, 1e-9, 4, 1.0, params)
+    assert own.unforeseen[0] == 0.0
+
+
+def test_wrong_labels_among_certain_ones_are_beyond_all_layers(rng) -> None:
+    found = {}
+    for share in (0.0, 0.02):
+        model = DEVFNN(presets.default().replace(window__rows=200, resting=None))
+        for number in range(16):
+            X = rng.random((250, 2))
+            y = (X[:, 0] > 0.5).astype(int)
+            is_wrong = (rng.random(250) < share) & (number > 8)
+            model.learn(X, np.where(is_wrong, 1 - y, y))
+        found[share] = unforeseen_of(model._network)
+    assert found[0.0] < 0.0019 and found[0.02] > 0.0021
 
 
 @only_plain
@@ -110,7 +146,8 @@ def answer_of(network: Network, outputs: np.ndarray, layer: int | None = None) -
     is_best = np.arange(vote.size) == vote.argmax()
     logs[n_below] = stacked.CHOICE_ODDS * (is_best - 1.0 / vote.size)
     odds = np.exp(state.stacked.weights @ logs)
-    return shares[first : first + len(odds)] @ (odds / odds.sum(axis=1, keepdims=True))
+    said = shares[first : first + len(odds)] @ (odds / odds.sum(axis=1, keepdims=True))
+    return (1.0 - unforeseen_of(network)) * said + unforeseen_of(network) / vote.size
 
 
 @only_plain
@@ -122,17 +159,36 @@ def test_the_worth_of_a_layer_is_what_the_answers_lose_without_it(rng) -> None:
     drivers.hear_again(state, state.stacked, outputs, params, work)
     resting.answer(state, outputs, work.shares, 1.0, True, work.stacked.answer)
     np.testing.assert_allclose(work.stacked.answer, answer_of(network, outputs))
-    layer = int(
-        np.flatnonzero(params.is_dear & (state.layers.rests[: params.n_configured] == 0))[0]
-    )
-    state.layers.watched[:], state.layers.worths[:] = 0.0, 0.0
+    awake = np.flatnonzero(params.is_dear & (state.layers.rests[: params.n_configured] == 0))
+    state.layers.watched[:] = state.layers.worths[:] = state.layers.squares[:] = 0.0
     state.progress.signals[INDEPENDENCE] = 1.0
     stacked.weigh_worth(state, outputs, (label, 1.0), params, work.shares, work.stacked)
-    own, other = answer_of(network, outputs), answer_of(network, outputs, layer)
-    wanted = np.log(own[label] / other[label])
-    wanted += float(own.argmax() == label) - float(other.argmax() == label)
-    assert state.layers.watched[layer] == 1.0
-    np.testing.assert_allclose(state.layers.worths[layer], wanted)
+    own = answer_of(network, outputs)
+    for layer in awake.tolist():
+        other = answer_of(network, outputs, layer)
+        wanted = np.log(own[label] / other[label])
+        wanted += float(own.argmax() == label) - float(other.argmax() == label)
+        assert state.layers.watched[layer] == 1.0
+        np.testing.assert_allclose(state.layers.worths[layer], wanted, atol=1e-12)
+        np.testing.assert_allclose(state.layers.squares[layer], wanted**2, atol=1e-12)
+
+
+@only_plain
+def test_a_layer_rests_only_if_its_worth_is_clearly_too_small() -> None:
+    from rival_build import events_for
+
+    network = learned(500)
+    state, params = network.state, network.params
+    layer = int(np.flatnonzero(state.layers.kinds == NEIGHBOURS)[0])
+    state.layers.rests[:] = 0
+    state.layers.watched[:], state.layers.worths[:] = 4 * params.trial_rows, 1.0
+    needed, rows = params.least_worths[layer], 4 * params.trial_rows
+    state.layers.worths[layer] = -0.01
+    for spread, rests in ((1.01, False), (0.99, True)):  # times what hides the difference
+        error = spread * (needed + 0.01) / params.worth_doubt
+        state.layers.squares[layer] = rows * error**2 + 0.01**2
+        resting.rest_layers(state, 0, params, network.work.shares, events_for(1))
+        assert (state.layers.rests[layer] > 0) == rests
 
 
 @only_plain
@@ -182,7 +238,7 @@ def test_trees_begin_anew_at_a_trial() -> None:
 
 def test_a_layer_must_be_worth_what_it_costs() -> None:
     config = presets.default().replace(resting__worth=0.01)
-    dear = [layer.kind in ("clouds", "boosted", "neighbours") for layer in config.layers]
+    dear = [layer.kind in DEAR_KINDS for layer in config.layers]
     narrow, wide = (Network.empty(n, 2, config).params.least_worths for n in (3, 100))
     assert (narrow[dear] > 0.0).all() and not narrow[~np.array(dear)].any()
     assert (wide[dear] < narrow[dear]).all()  # beside curves of 100 features they cost little
@@ -201,9 +257,9 @@ def test_dear_layers_rest_where_a_line_is_right() -> None:
         events = model.learn(chunk.X, chunk.y)
         layers = model._network.state.layers
         kinds += [int(layers.kinds[e.layer]) for e in events if e.kind == "LayerRested"]
-        dear = np.isin(layers.kinds, [BOOSTED, NEIGHBOURS, CLOUDS])
+        dear = np.isin(layers.kinds, [BOOSTED, NEIGHBOURS, CLOUDS, SURFACE])
         rested = max(rested, int(np.count_nonzero(layers.rests[dear])))
-    assert rested >= 3 and set(kinds) <= {BOOSTED, NEIGHBOURS, CLOUDS}
+    assert rested >= 3 and set(kinds) <= {BOOSTED, NEIGHBOURS, CLOUDS, SURFACE}
 
 
 @pytest.mark.parametrize("steps", [1, 3])
@@ -217,7 +273,7 @@ def test_rests_grow_longer_and_end_with_a_trial(steps) -> None:
 
     for _ in range(40 * steps):
         state.layers.watched[:], state.layers.worths[:] = 4 * params.trial_rows, 1.0
-        state.layers.worths[layer] = -1.0
+        state.layers.worths[layer], state.layers.squares[layer] = -1.0, 1.0
         resting.rest_layers(state, 0, params, network.work.shares, events_for(1))
         if state.layers.rests[layer]:
             length += 1

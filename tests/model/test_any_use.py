@@ -31,6 +31,7 @@ SMALL = {
     "boosted__bins_every": 9,
     "boosted__max_features": 5,
     "neighbours__count": 9,
+    "surface__max_features": 6,
     "growing__max_kept": 4,
     "growing__max_layers": 6,
     "growing__buffer_rows": 400,

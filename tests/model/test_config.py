@@ -234,7 +234,11 @@ def test_what_a_network_does_not_have_is_refused_with_what_to_set_instead(case: 
 @pytest.mark.parametrize(
     ("kind", "changes", "message"),
     [
-        ("cube", {}, "boxes, clouds, gaussian, prior, boosted, neighbours, stacked, not 'cube'"),
+        (
+            "cube",
+            {},
+            "boxes, clouds, surface, gaussian, prior, boosted, neighbours, stacked, not 'cube'",
+        ),
         ("line", {"inputs": "all"}, "a layer of line has no 'inputs': it has label_noise, memory"),
         ("gaussian", {"memory": 9.0}, "a layer of gaussian has no 'memory': it has inputs"),
         ("clouds", {"memory": 9.0}, "a layer of clouds has no 'memory': it is set in the section"),
@@ -433,7 +437,7 @@ LATE = {
 
 IDLE = idle_parameters(Config())
 ACTING = [name for name in flat_parameters(Config()) if name not in {*INERT, *LATE, *IDLE}]
-OF_WINDOW = ("window", "prior", "boosted", "neighbours", "stacked", "resting")
+OF_WINDOW = ("window", "surface", "prior", "boosted", "neighbours", "stacked", "resting")
 
 
 @pytest.mark.parametrize("name", ACTING)

@@ -13,6 +13,7 @@ SMALL = presets.default().replace(window__rows=300, chunk_rows=100, boosted__ste
 PLACES = {layer.name: place for place, layer in enumerate(SMALL.layers)}
 CLOUDS, LONG_TREES = PLACES["clouds"], PLACES["long trees"]
 SHORT_TREES, NEIGHBOURS = PLACES["short trees"], PLACES["neighbours"]
+SURFACE = PLACES["surface"]
 
 
 @functools.cache
@@ -95,7 +96,7 @@ def test_a_layer_is_on_trial_after_a_rest_until_it_is_weighed() -> None:
 
 def test_only_dear_layers_below_a_stack_are_worth_a_number() -> None:
     worths = [each.worth is not None for each in learned().standings()]
-    dear = (CLOUDS, LONG_TREES, SHORT_TREES, NEIGHBOURS)
+    dear = (CLOUDS, LONG_TREES, SHORT_TREES, NEIGHBOURS, SURFACE)
     assert [place for place, is_known in enumerate(worths) if is_known] == [*dear]
     swift = learned(config=presets.swift())
     assert all(each.worth is None for each in swift.standings())

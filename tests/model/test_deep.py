@@ -175,4 +175,4 @@ def test_a_stack_needs_votes_by_accuracy() -> None:
 
 def test_without_a_window_its_layers_are_absent() -> None:
     kinds = {layer.kind for layer in SMALL.replace(window=None).layers}
-    assert kinds == {"line", "curve", "boxes", "clouds", "prior", "stacked"}
+    assert kinds == {"line", "curve", "boxes", "clouds", "surface", "prior", "stacked"}

@@ -67,7 +67,7 @@ POKES: list[tuple[str, Any, Any, str]] = [
     ("layers/kinds", CLOUDS, CALM_CURVE, "lacks a configured layer"),
     ("layers/kinds", BOXES, STEADY_LINE, "lacks a configured layer"),
     ("layers/kinds", NO_LAYER, CLOUD_LAYER, "lacks a configured layer"),
-    ("layers/kinds", STACKED + 1, BOX_LAYER, "layers/kinds holds 9"),
+    ("layers/kinds", STACKED + 1, BOX_LAYER, "layers/kinds holds 10"),
     ("layers/kinds", CURVE, the_kept(), "never kept or added"),
     ("layers/kinds", GAUSSIAN, the_kept(), "never kept"),
     ("layers/kinds", CLOUDS, the_kept(), "never kept or added"),

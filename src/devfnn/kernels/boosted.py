@@ -31,6 +31,9 @@ NORMAL_TERMS = 12
 QUANTILE_ROWS = 256
 """Rows of the window on which the bins are estimated: with 32 bins, eight in each."""
 
+STRETCH = 512
+"""Rows that go through a tree together: 2 kB of each feature."""
+
 LEAST_PROBABILITY = 1e-12
 """Keeps the logarithm of a probability finite."""
 
@@ -95,24 +98,51 @@ def say_boosted(boosted, layer, row, params, work, output):
 
 
 @part()
-def add_tree(window, boosted, place, tree, n_rows, scale):
-    """Add what a tree says of the newest rows to their scores, `scale` times."""
+def leave_node(values, node, threshold, absent_left, nodes):
+    """Move the rows at a node to the nodes below it. values: (k,) single · nodes: (k,)
+
+    Without branches, so that several rows are moved at once. absent_left: 1 or 0
+    """
+    for place in range(values.shape[0]):
+        value, own = values[place], nodes[place]
+        goes_left = int(value <= threshold) | (absent_left & int(value != value))
+        nodes[place] = np.int32(2 * node + 2 - goes_left) if own == node else own
+
+
+@step()
+def add_tree_to(window, boosted, place, tree, start, stop, scale, nodes):
+    """Add what a tree says of neighbouring rows of the window to their scores. nodes: (k,)"""
     n_inner, n_classes = boosted.features.shape[1], boosted.leaves.shape[2]
-    scores, leaves = boosted.scores[place], boosted.leaves[tree]
-    features, thresholds = boosted.features[tree], boosted.thresholds[tree]
-    rows, gaps, room = window.rows, window.gaps, window.labels.shape[0]
-    column = first_column(window, n_rows)
-    for _ in range(n_rows):
-        node, has_gap = 0, gaps[column]
-        while node < n_inner:  # as in `leaf_of`
-            value = rows[features[node], column]
-            below = 2 * node + 2 - int(value <= thresholds[node])
-            if has_gap and value != value and boosted.lefts[tree, node]:
-                below -= 1
-            node = below
+    scores, leaves, own = boosted.scores[place], boosted.leaves[tree], nodes[: stop - start]
+    for number in range(own.shape[0]):
+        own[number] = np.int32(0)
+    for node in range(n_inner):  # those below a node come after it
+        values = window.rows[boosted.features[tree, node], start:stop]
+        absent_left = int(boosted.lefts[tree, node])
+        leave_node(values, np.int32(node), boosted.thresholds[tree, node], absent_left, own)
+    for number in range(own.shape[0]):
         for k in range(n_classes):
-            scores[column, k] += np.float32(scale * leaves[node - n_inner, k])
-        column = next_column(column, room)
+            said = scale * leaves[own[number] - n_inner, k]
+            scores[start + number, k] += np.float32(said)
+
+
+@part()
+def add_tree(window, boosted, place, tree, n_rows, scale, nodes):
+    """Add what a tree says of the newest rows to their scores, `scale` times. nodes: (V,)
+
+    Some rows at a time, so that they stay near at hand.
+    """
+    room, first = window.labels.shape[0], first_column(window, n_rows)
+    last = first + n_rows
+    for start in range(first, last, STRETCH):
+        stop = min(start + STRETCH, last)
+        if stop <= room:
+            add_tree_to(window, boosted, place, tree, start, stop, scale, nodes)
+        elif start >= room:
+            add_tree_to(window, boosted, place, tree, start - room, stop - room, scale, nodes)
+        else:  # across the end of the ring
+            add_tree_to(window, boosted, place, tree, start, room, scale, nodes)
+            add_tree_to(window, boosted, place, tree, 0, stop - room, scale, nodes)
 
 
 @part()
@@ -131,7 +161,7 @@ def remember_scores(window, boosted, outputs, params):
 
 
 @step()
-def score_window(window, boosted, place, n_rows, params):
+def score_window(window, boosted, place, n_rows, params, work):
     """Scores of the newest rows from all trees: for a layer that has rested, or a new class."""
     column, room = first_column(window, n_rows), window.labels.shape[0]
     for _ in range(n_rows):
@@ -140,7 +170,7 @@ def score_window(window, boosted, place, n_rows, params):
         column = next_column(column, room)
     start = params.starts[place]
     for tree in range(start, start + min(params.rooms[place], boosted.grown[place])):
-        add_tree(window, boosted, place, tree, n_rows, boosted.scales[tree])
+        add_tree(window, boosted, place, tree, n_rows, boosted.scales[tree], work.columns)
 
 
 @part()
@@ -221,10 +251,9 @@ def draw_rows(window, n_rows, seed, params, work):
         if bits < BYTE:  # a random number has bits for three rows
             seed = next_random(seed)
             bits = seed + MODULUS + 1
-        if bits % BYTE < limit:
-            work.columns[count] = column
-            work.nodes[count] = 0
-            count += 1
+        work.columns[count] = column  # without branches; the next overwrites one that is not drawn
+        work.nodes[count] = 0
+        count += int(bits % BYTE < limit)
         bits //= BYTE
         column = next_column(column, room)
     return count, seed
@@ -398,7 +427,7 @@ def grow_tree(window, boosted, place, n_rows, params, work):
     number, start, room = boosted.grown[place], params.starts[place], params.rooms[place]
     tree = start + number % room
     if number >= room:
-        add_tree(window, boosted, place, tree, n_rows, -boosted.scales[tree])
+        add_tree(window, boosted, place, tree, n_rows, -boosted.scales[tree], work.columns)
     seed = first_random(params.seed, place, number)
     count, seed = draw_rows(window, n_rows, seed, params, work)
     n_features, seed = draw_features(seed, params, work)
@@ -407,7 +436,7 @@ def grow_tree(window, boosted, place, n_rows, params, work):
     grow_structure(boosted, tree, count, n_features, params, work)
     fill_leaves(window, boosted, tree, count, params.rates[place], params, work)
     boosted.scales[tree] = 1.0
-    add_tree(window, boosted, place, tree, n_rows, 1.0)
+    add_tree(window, boosted, place, tree, n_rows, 1.0, work.columns)
     boosted.grown[place] += 1
 
 
@@ -451,7 +480,7 @@ def refit_boosted(window, boosted, layers, n_new, params, work):
             for k in range(scores.shape[1]):
                 scores[column, k] *= np.float32(kept)
         if boosted.is_stale[place]:
-            score_window(window, boosted, place, n_rows, params)
+            score_window(window, boosted, place, n_rows, params, work)
             boosted.is_stale[place] = False
         is_first = boosted.grown[place] < params.first_trees[place]
         wanted = params.trees[place] * share * (params.first_factor if is_first else 1.0)

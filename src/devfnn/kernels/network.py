@@ -16,6 +16,7 @@ from devfnn.kernels.recursive import expand_blocks
 from devfnn.kernels.stacked import (
     hear_layers,
     note_heard,
+    note_unforeseen,
     say_stacked,
     step_stacked,
     weigh_worth,
@@ -37,9 +38,11 @@ from devfnn.kernels.state import (
     ROWS,
     STACKED,
     STEPS,
+    SURFACE,
     UNLABELLED,
     WHILE_LEADING,
 )
+from devfnn.kernels.surface import learn_surface, say_surface
 from devfnn.kernels.votes import (
     answer,
     best_class,
@@ -85,6 +88,8 @@ def say(state, layer, row, inputs, params, work, output):
         say_gaussian(state.gaussians, layer, inputs, params.gaussian, work.gaussian, output)
     elif kind == CLOUDS:
         say_clouds(state.clouds, row, params.clouds, work, output)
+    elif kind == SURFACE:
+        say_surface(state.surface, row, work, output)
     elif kind == BOOSTED:
         say_boosted(state.boosted, layer, row, params.boosted, work.boosted, output)
     elif kind == NEIGHBOURS:
@@ -186,7 +191,7 @@ def is_learning(layers, layer, leader, code):
 
 @part()
 def say_before_learning(state, row, codes, params, work):
-    """What lines, curves, boxes and clouds that are about to learn a row say of it."""
+    """What layers that learn by their error say of a row that they are about to learn."""
     leader = leading_layer(state.layers, params)
     expand_for_rules(state.pool, row, work)
     for layer in range(codes.shape[0]):
@@ -207,6 +212,8 @@ def train_layer(state, layer, index, batch, inputs, params, work, events):
         learn_clouds(
             state.clouds, batch.rows[index], work.outputs[layer], sample, params.clouds, work
         )
+    elif kind == SURFACE:
+        learn_surface(state.surface, index, batch, work.outputs[layer], params.surface, work)
     elif kind == PRIOR:
         learn_prior(state.prior, batch.labels[index], batch.weights[index], params.prior)
     elif kind < GAUSSIAN:  # the others are fitted at structural steps
@@ -252,6 +259,8 @@ def note_stacked(state, stacked, index, batch, outputs, params, work):
         said = outputs[params.stacked.first + place]
         note_heard(stacked, place, own.heard, said, (label, weight), params.stacked)
     weigh_worth(state, outputs, (label, n_rows), params, work.shares, own)
+    n_rows *= state.progress.signals[INDEPENDENCE]
+    note_unforeseen(stacked, own.answer[label], own.answer.shape[0], n_rows, params.stacked)
 
 
 @step()
@@ -419,11 +428,14 @@ def assess_chunk(state, params, work, batch, events, outputs):
 
 @part()
 def note_label(state, index, outputs, label, params, events, said):
-    """Take in a label that was chosen; returns the lead of the short memory on this row."""
+    """Take in a label that was chosen; returns the lead of the short memory on this row.
+
+    What is said before anything was learned is no error: which class comes first would decide it.
+    """
     if params.label_choice != BY_LAYER:
         events.taken[index] = 1
     events.errors[index] = 1 if best_class(said) != label else 0
-    if params.drift_test == DRIFT_IN_STREAM:
+    if params.drift_test == DRIFT_IN_STREAM and state.progress.counts[ROWS] > 0:
         note_error(state.progress.errors, events.errors[index], params.drift_significance)
     if params.weighs_repeats:
         watch_label(state.progress, label)

@@ -27,6 +27,10 @@ CHOICE_ODDS = 2.0
 LEAST_SAID = 1e-15
 """Keeps the logarithm of the probability of a label finite."""
 
+LEAST_UNFORESEEN, MOST_UNFORESEEN = 1e-4, 0.5
+"""Bounds of the share of labels that no layer foresees: it must be able to grow again, and an
+answer must say something."""
+
 MOST_STEP = 0.5
 """Most that a weight moves in one step: a Newton step from few rows may overshoot."""
 
@@ -112,6 +116,19 @@ def note_heard(stacked, place, heard, said, sample, params):
 
 
 @part()
+def note_unforeseen(stacked, said, n_classes, n_rows, params):
+    """Let a label count for the share of those that no layer foresees: how likely it was one.
+
+    said: what the answer gave it · n_rows: how many independent rows it stands for
+    """
+    share = stacked.unforeseen[0]
+    if share > 0.0:
+        likely = min(share / n_classes / max(said, LEAST_SAID), 1.0)
+        moved = share + min(n_rows / params.unforeseen_rows, 1.0) * (likely - share)
+        stacked.unforeseen[0] = min(max(moved, LEAST_UNFORESEEN), MOST_UNFORESEEN)
+
+
+@part()
 def solve_above(matrix, vector, lows, found):
     """The smallest of x' matrix x / 2 - vector' x with x >= lows, by one number after the other.
 
@@ -166,13 +183,14 @@ def answer_without(layer, outputs, stacked, first, shares, work):
     outputs: (L, m) · shares: (L,) of the vote and of the stacked layers
     """
     n_below, n_classes = work.heard.shape[0] - 2, work.vote.shape[0]
+    unforeseen = stacked.unforeseen[0]
     heard, choice, logs, logits = work.heard, work.spare[0], work.spare[1], work.spare[2]
     left = 1.0 - shares[layer]
     for k in range(n_classes):
         said = work.vote[k]
         if left > 0.0:
             said = max(said - shares[layer] * outputs[layer, k], 0.0) / left
-        logits[k], work.without[k] = said, 0.0
+        logits[k], work.without[k] = said, unforeseen / n_classes
     hear_vote(logits, choice, logs)
     for place in range(stacked.weights.shape[0]):
         weights = stacked.weights[place]
@@ -182,8 +200,9 @@ def answer_without(layer, outputs, stacked, first, shares, work):
             logits[k] += weights[n_below] * (choice[k] - heard[n_below, k])
             logits[k] += weights[n_below + 1] * (logs[k] - heard[n_below + 1, k])
         softmax(logits, logits)
+        share = (1.0 - unforeseen) * shares[first + place]
         for k in range(n_classes):
-            work.without[k] += shares[first + place] * logits[k]
+            work.without[k] += share * logits[k]
 
 
 @part()
@@ -223,3 +242,4 @@ def weigh_worth(state, outputs, sample, params, shares, work):
         layers.watched[layer] += n_rows
         rate = min(n_rows / min(params.worth_rows, layers.watched[layer]), 1.0)
         layers.worths[layer] += rate * (gained - layers.worths[layer])
+        layers.squares[layer] += rate * (gained * gained - layers.squares[layer])

@@ -2,11 +2,11 @@
 
 Axes: L layers, n features, m classes. Pool of lines, curves and boxes: C slots, R rules of a layer
 at most, p = 2n + 1 expanded features, h = p (p + 1) / 2, d = n (n - 1) / 2 pairs of features, B
-bins, Q contrasts of classes. K clouds. Gaussian layers: G rule slots, i inputs (features, then
-outputs of the layers before), q = 2i + 1 expanded inputs. V rows of the window. D boosted layers, T
-trees, N inner nodes and E leaves of a tree. U stacked layers, I inputs of one: layers below, then
-their vote. S numbers of the label budget. Fields of a named tuple cannot be rebound: a count is an
-array too.
+bins, Q contrasts of classes. K clouds. F surfaces, s terms of one, t = s (s + 1) / 2. Gaussian
+layers: G rule slots, i inputs (features, then outputs of the layers before), q = 2i + 1 expanded
+inputs. V rows of the window. D boosted layers, T trees, N inner nodes and E leaves of a tree. U
+stacked layers, I inputs of one: layers below, then their vote. S numbers of the label budget.
+Fields of a named tuple cannot be rebound: a count is an array too.
 
 A kind that the network does not have is None, and what serves only that kind is not compiled.
 """
@@ -17,7 +17,8 @@ from devfnn.arrays import Codes, Flags, Floats, Ints, Shorts, Singles
 
 # ---- kinds of layers
 
-NO_LAYER, LINE, CURVE, BOXES, CLOUDS, GAUSSIAN, PRIOR, BOOSTED, NEIGHBOURS, STACKED = range(-1, 9)
+NO_LAYER, LINE, CURVE, BOXES, CLOUDS, SURFACE, GAUSSIAN = range(-1, 6)
+PRIOR, BOOSTED, NEIGHBOURS, STACKED = range(6, 10)
 """What a place for a layer holds. The numbers are stored in files."""
 
 # ---- places in small arrays
@@ -94,6 +95,7 @@ class Layers(NamedTuple):
     naps: Ints  # (Z,) how often it has rested since it was last worth its cost; Z is L where
     # layers rest by their worth for a stack
     worths: Floats  # (Z,) what the answers would lose without it: log-loss, fading
+    squares: Floats  # (Z,) the same squared, row by row
     watched: Floats  # (Z,) independent rows since it began or came back
     last_wins: Ints  # (L,) structural step at which it was last the best
     disagreements: Floats  # (A, A) fading share of rows on which two kept layers differ
@@ -128,6 +130,18 @@ class CloudState(NamedTuple):
     masses: Floats  # (K,) fading count of rows
     heights: Floats  # (K,) log density at the centre
     count: Ints  # type: ignore[assignment]  # (1,)
+
+
+class SurfaceState(NamedTuple):
+    """The rule of the surface, named as those of the pool."""
+
+    weights: Floats  # (F, m, s) log odds of the classes, by term
+    gains: Floats  # (F, t) lower half of a matrix (s, s), row by row
+    caps: Floats  # (s,)
+    ages: Ints  # (F,)
+    means: Floats  # (F, n)
+    variances: Floats  # (F, n)
+    class_counts: Floats  # (F, m)
 
 
 class GaussianState(NamedTuple):
@@ -217,6 +231,7 @@ class StackedState(NamedTuple):
     information: Floats  # (U, I, I) about the weights, fading; the lower half
     slopes: Floats  # (U, I) gradient of the rows since the last step
     curvatures: Floats  # (U, I, I) the same, curvature
+    unforeseen: Floats  # (1,) share of labels that no layer foresees; their classes are all alike
 
 
 class Progress(NamedTuple):
@@ -237,6 +252,7 @@ class State(NamedTuple):
     layers: Layers
     pool: PoolState | None
     clouds: CloudState | None
+    surface: SurfaceState | None
     gaussians: GaussianState | None
     prior: PriorState | None
     window: WindowState | None
@@ -286,6 +302,12 @@ class CloudParams(NamedTuple):
     first_spread: float
     first_mass: float
     row_mass: float
+
+
+class SurfaceParams(NamedTuple):
+    """Parameters of the surface."""
+
+    memory: float
 
 
 class GaussianParams(NamedTuple):
@@ -366,6 +388,7 @@ class StackedParams(NamedTuple):
     ridges: Floats  # (U,)
     memory: float
     power: float
+    unforeseen_rows: float
 
 
 class Params(NamedTuple):
@@ -402,9 +425,11 @@ class Params(NamedTuple):
     grace_rows: int
     least_worths: Floats  # (l,) of layers that may rest, by what they cost
     worth_rows: float
+    worth_doubt: float
     trial_rows: int
     pool: PoolParams | None
     clouds: CloudParams | None
+    surface: SurfaceParams | None
     gaussian: GaussianParams | None
     prior: PriorParams | None
     boosted: BoostedParams | None
@@ -503,8 +528,8 @@ class Work(NamedTuple):
     probabilities: Floats  # (m,)
     codes: Ints  # (L,) NEVER, ALWAYS or WHILE_LEADING
     inputs: Floats  # (i + m,) a row and what the layers say of it, if some take that in
-    expanded: Floats  # (p,)
-    gain: Floats  # (p,)
+    expanded: Floats  # (p,) or (s,), the longer one
+    gain: Floats  # the same
     step: Floats  # (m,)
     learned: Floats  # (m,)
     heights: Floats  # (K,)

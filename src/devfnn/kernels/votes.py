@@ -23,6 +23,7 @@ from devfnn.kernels.state import (
     GAUSSIAN,
     INDEPENDENCE,
     NO_LAYER,
+    PRIOR,
     RESTED_EVENT,
     SCORED,
     STACKED,
@@ -87,6 +88,8 @@ def head_start(state, pool, layer, params):
     """
     if pool is None:
         return 1.0
+    if state.layers.kinds[layer] == PRIOR:
+        return 1.0 / state.progress.signals[INDEPENDENCE]
     if layer >= params.n_configured or not params.pool.head_starts[layer]:
         return 1.0
     independence = state.progress.signals[INDEPENDENCE]
@@ -190,18 +193,28 @@ def combine_votes(kinds, outputs, shares, total, soft, probabilities):
 
 
 @part()
+def answer_of_stack(kinds, stacked, outputs, shares, probabilities):
+    """The vote of the stacked layers; labels that no layer foresees have all classes alike."""
+    if stacked is None:
+        return
+    unforeseen, n_classes = stacked.unforeseen[0], probabilities.shape[0]
+    for k in range(n_classes):
+        probabilities[k] = unforeseen / n_classes
+    for layer in range(shares.shape[0]):
+        if kinds[layer] == STACKED:
+            share = (1.0 - unforeseen) * shares[layer]
+            for k in range(n_classes):
+                probabilities[k] += share * outputs[layer, k]
+
+
+@part()
 def answer(state, outputs, shares, total, soft, probabilities):
     """The network's probabilities for one row: the vote of the stacked layers, if it has some."""
     kinds = state.layers.kinds
-    if not has_stack(state.stacked):
+    if has_stack(state.stacked):
+        answer_of_stack(kinds, state.stacked, outputs, shares, probabilities)
+    else:
         combine_votes(kinds, outputs, shares, total, soft, probabilities)
-        return
-    for k in range(probabilities.shape[0]):
-        probabilities[k] = 0.0
-    for layer in range(shares.shape[0]):
-        if kinds[layer] == STACKED:
-            for k in range(probabilities.shape[0]):
-                probabilities[k] += shares[layer] * outputs[layer, k]
 
 
 @kernel()
@@ -351,13 +364,20 @@ def has_rested(layers, layer):
 
 @part()
 def has_shown(state, layer, params, shares):
-    """Whether a layer had time to show what it is worth, what that is, and what it must be."""
+    """Whether a layer had time to show what it is worth, what that is, what it must be, and how
+    far off the worth may be.
+    """
+    layers = state.layers
     if has_stack(state.stacked):
-        n_trials = 1 if has_rested(state.layers, layer) else FIRST_TRIALS
-        is_shown = state.layers.watched[layer] >= n_trials * params.trial_rows
-        return is_shown, state.layers.worths[layer], params.least_worths[layer]
+        n_trials, rows = 1 if has_rested(layers, layer) else FIRST_TRIALS, layers.watched[layer]
+        worth = layers.worths[layer]
+        variance = max(layers.squares[layer] - worth * worth, 0.0)
+        doubt = params.worth_doubt * np.sqrt(
+            variance / max(min(rows, 2.0 * params.worth_rows), 1.0)
+        )
+        return rows >= n_trials * params.trial_rows, worth, params.least_worths[layer], doubt
     has_had_time = state.progress.counts[SCORED] >= params.grace_rows
-    return has_had_time, shares[layer], params.rest_share
+    return has_had_time, shares[layer], params.rest_share, 0.0
 
 
 @part()
@@ -371,6 +391,7 @@ def start_trial(state, layer, stacked, params):
     if state.layers.watched.shape[0] > 0:
         state.layers.watched[layer] = 0.0
         state.layers.worths[layer] = 0.0
+        state.layers.squares[layer] = 0.0
     if stacked is None:
         return
     for place in range(stacked.weights.shape[0]):
@@ -421,15 +442,17 @@ def rest_layers(state, row, params, shares, events):
             start_trial(state, layer, state.stacked, params)
             report(events, row, WOKEN_EVENT, layer, 0, 0, (0.0, 0.0, 0.0, 0.0))
         else:
-            is_shown, worth, needed = has_shown(state, layer, params, shares)
+            is_shown, worth, needed, doubt = has_shown(state, layer, params, shares)
             if is_shown and worth >= needed:
                 forget_nap(layers, layer)
+            elif worth + doubt >= needed:
+                continue
             elif is_shown and (worth <= 0.0 or has_rested(layers, layer)):
                 start_rest(layers, layer, row, (worth, needed, 0.0, 0.0), params, events)
             elif is_shown and (idlest < 0 or worth < least):
                 idlest, least = layer, worth
     if idlest >= 0:
-        _, worth, needed = has_shown(state, idlest, params, shares)
+        _, worth, needed, _ = has_shown(state, idlest, params, shares)
         start_rest(layers, idlest, row, (worth, needed, 0.0, 0.0), params, events)
 
 

@@ -42,7 +42,7 @@ def name_of(config: Config | str) -> str:
     """What is compiled together: kernels for the kinds of layers that a network has.
 
     >>> name_of(Config())
-    'window+pool+clouds+prior+boosted+neighbours+stacked'
+    'window+pool+clouds+surface+prior+boosted+neighbours+stacked'
     """
     if isinstance(config, str):
         return config

@@ -81,7 +81,7 @@ DEFAULT_LAYERS = (
     Layer("line", name="flash line", memory=60.0),
     Layer("line", name="endless line", memory=1e12),
     Layer("prior"),
-    Layer("boosted", name="long trees", memory=5000.0, trees=6, max_trees=120, rate=0.3),
+    Layer("boosted", name="long trees", memory=5000.0, trees=10, max_trees=200, rate=0.2),
     Layer(
         "boosted",
         name="short trees",
@@ -92,6 +92,7 @@ DEFAULT_LAYERS = (
         tree_memory=0.8,
     ),
     Layer("neighbours"),
+    Layer("surface"),
     Layer("stacked", name="calibration", inputs="vote", ridge=20.0),
     Layer("stacked", name="stack", inputs="all", ridge=5.0),
     Layer("stacked", name="correction", inputs="both", ridge=50.0),
@@ -250,6 +251,9 @@ class Resting(Section):
         "log-loss and hits per row that answers gain by a layer that costs ten curves",
     )
     worth_rows: float = number(2000.0, 1.0, 1e9, "rows over which that is measured")
+    doubt: float = number(
+        2.0, 0.0, 10.0, "standard errors by which a worth must be too small before a layer rests"
+    )
     trial_rows: int = number(
         500, 1, 10**9, "independent rows that count in a trial; in the first four times as many"
     )
@@ -261,8 +265,8 @@ class Resting(Section):
     max_steps: int = number(64, 1, 10**6, "steps that it rests at most")
 
 
-DEAR_KINDS = ("clouds", "boosted", "neighbours")
-"""Kinds of layers that may rest: those whose cost grows with what they have learned."""
+DEAR_KINDS = ("clouds", "boosted", "neighbours", "surface")
+"""Kinds of layers that may rest: those that may cost more than all others together."""
 
 # ---- all of it
 
@@ -602,7 +606,7 @@ def _check_together(config: Config) -> None:
         "stacked layers do not stand on gaussian ones, which stack themselves": stacks
         and "stacked" in kinds,
     }
-    for kind in ("boxes", "clouds", "prior", "neighbours"):
+    for kind in ("boxes", "clouds", "surface", "prior", "neighbours"):
         problems[f"a network has at most one layer of {kind}"] = kinds.count(kind) > 1
     for layer in config.layers:
         above = (
@@ -646,7 +650,7 @@ def idle_parameters(config: Config) -> dict[str, str]:
             not config.has("stacked"),
             "list of layers",
             "resting",
-            "worth worth_rows trial_rows max_steps",
+            "worth worth_rows doubt trial_rows max_steps",
         ),
     ]
     for name in SECTIONS:

@@ -196,8 +196,9 @@ def _said_by_all(network: Network, row: Floats) -> dict[int, Said]:
     for layer in below:
         reasons = network.module_of(layer).reasons_of
         said[layer], raw = reasons(network.state, layer, row, inputs, network.config)
-        start = row.size + layer * m
-        inputs[start : start + m] = np.clip(raw, 0.0, 1.0)
+        if network.params.stacks:  # others take it in
+            start = row.size + layer * m
+            inputs[start : start + m] = np.clip(raw, 0.0, 1.0)
     if network.config.has("stacked"):  # kept layers, which vote too, come after them
         heard = stacked.heard_of(said, network.shares, network.config)
         for layer in np.flatnonzero(kinds == STACKED).tolist():

@@ -97,7 +97,8 @@ class LayerReasons:
     probabilities: Floats
     """Class probabilities, (m,); zeros if it does not predict."""
     votes: Floats
-    """What it puts into the vote: its probabilities, or 1 for one class in a hard vote."""
+    """What it puts into the vote: its probabilities, or 1 for one class in a hard vote. Those of a
+    stacked layer leave room for labels that no layer foresees."""
     is_stacked: bool = False
     """Whether its inputs are what other layers say; such layers give the answer."""
 
@@ -273,6 +274,8 @@ def within_reason(bias: Floats, contributions: Floats) -> tuple[Floats, Floats]:
     Far from all that a rule has learned, as with a code that has hardly ever come, features speak
     for a class by hundreds or cancel each other. Probabilities stay what they were.
     """
+    if np.abs(bias).sum() + np.abs(contributions).sum() <= 0.5 * MOST_TOLD:
+        return bias, contributions  # neither their spread nor what is centred can be larger
     output = bias + contributions.sum(axis=0)
     centred = contributions - contributions.mean(axis=1, keepdims=True)
     sizes = np.abs(centred).sum(axis=0)

@@ -29,7 +29,7 @@ from devfnn.model.config import (
     Resting,
     Weighted,
 )
-from devfnn.model.layers import KIND_MODULES, KINDS, gaussian, kinds_served, pool
+from devfnn.model.layers import KIND_MODULES, KINDS, gaussian, kinds_served, pool, surface
 from devfnn.model.layout import Field, carry_over, make, n_contrasts, numbers_for
 
 LAYERS_LAYOUT = {
@@ -42,6 +42,7 @@ LAYERS_LAYOUT = {
     "rests": Field("L", 0),
     "naps": Field("Z", 0),
     "worths": Field("Z", 0.0),
+    "squares": Field("Z", 0.0, 0.0),
     "watched": Field("Z", 0.0, 0.0),
     "last_wins": Field("L", 0),
     "disagreements": Field("A A", 0.0, 0.0, 1.0),
@@ -143,8 +144,8 @@ WORK_LAYOUT = {
     "probabilities": Field("m", 0.0),
     "codes": Field("L", 0),
     "inputs": Field("i+m", 0.0),
-    "expanded": Field("p", 0.0),
-    "gain": Field("p", 0.0),
+    "expanded": Field("p|s", 0.0),
+    "gain": Field("p|s", 0.0),
     "step": Field("m", 0.0),
     "learned": Field("m", 0.0),
     "heights": Field("K", 0.0),
@@ -209,7 +210,7 @@ STACKED_WORK_LAYOUT = {
 def work_for(lengths: tuple[tuple[str, int], ...], thread: int) -> Work:
     """Working memory of kernels, for lengths of the axes."""
     size = dict(lengths)
-    size["i+m"] = size["i"] + size["m"]
+    size |= {"i+m": size["i"] + size["m"], "p|s": max(size["p"], size["s"])}
     own = GaussianWork(**make(GAUSSIAN_WORK_LAYOUT, size)) if size["G"] else None
     return Work(
         **make(WORK_LAYOUT, size),
@@ -228,17 +229,19 @@ def resized_state(state: State, old: Sizes, new: Sizes, config: Config) -> State
     fresh = empty_state(new, config)
     n = old.features
     blocks = np.r_[: 1 + n, 1 + new.features : 1 + new.features + n]  # 1, T1 of all, T2 of all
-    rows, columns = np.tril_indices(blocks.size)
-    halves = blocks[rows] * (blocks[rows] + 1) // 2 + blocks[columns]
-    places = {"p": blocks, "h": halves}  # others keep their place
+    places = {"p": blocks, "h": pool.moved_halves(blocks)}  # others keep their place
     if state.gaussians is not None and fresh.gaussians is not None:
         inputs = gaussian.moved_inputs(state.gaussians, fresh.gaussians)
         pairs = np.stack([2 * inputs + 1, 2 * inputs + 2], axis=1)
         places |= {"i": inputs, "q": np.append(0, pairs)}  # 1, T1, T2, T1, T2, ...
-    same_contrasts = n_contrasts(old.classes) == n_contrasts(new.classes)
+    lost = {"Q"} if n_contrasts(old.classes) != n_contrasts(new.classes) else set()
+    if config.has("surface"):
+        moved = surface.moved_terms(n, new.features, config)
+        places |= moved
+        lost |= {"s", "t"} - moved.keys()
     for name, layout in STATE_LAYOUTS.items():
         if (part := getattr(state, name)) is not None:
-            known = {k: f for k, f in layout.items() if same_contrasts or "Q" not in f.axes}
+            known = {k: f for k, f in layout.items() if lost.isdisjoint(f.axes.split())}
             carry_over(known, part._asdict(), getattr(fresh, name)._asdict(), places)
     fresh.layers.origins[old.layers :] = np.arange(old.layers, new.layers)
     for module in modules_of(config):
@@ -330,6 +333,7 @@ def kernel_params(config: Config, n_inputs: int, sizes: tuple[int, int]) -> Para
         grace_rows=int(resting.grace_rows),
         least_worths=np.array([resting.worth * price for price in prices]),
         worth_rows=float(resting.worth_rows),
+        worth_doubt=float(resting.doubt),
         trial_rows=int(resting.trial_rows),
         keeps_layers=isinstance(growing, KeepLayers) and growing.max_kept > 0,
         **own,

@@ -136,7 +136,9 @@ def unused_fields(config: Config) -> frozenset[str]:
     if config.merging is None or config.merging.form != "compression":
         unused.add("layers/is_merged")
     of_rest = ["rests"] * (config.resting is None)
-    of_rest += ["naps", "worths", "watched"] * (not config.has("stacked") or bool(of_rest))
+    of_rest += ["naps", "worths", "squares", "watched"] * (
+        not config.has("stacked") or bool(of_rest)
+    )
     unused |= {f"layers/{name}" for name in of_rest}
     lasting = [config.layers[place].kind for place in config.lasting]
     if len(set(lasting)) == len(lasting) or config.growing is None:

@@ -31,7 +31,7 @@ TAKES: set[str] = set()
 class Neighbours(Section):
     """The rows of the window nearest to a row."""
 
-    count: int = number(10, 1, 1000, "neighbours that vote")
+    count: int = number(5, 1, 1000, "neighbours that vote")
     prior: float = number(0.5, 0.0, 1e6, "weight of the class frequencies of the window")
     softness: float = number(0.1, 1e-6, 1e6, "how far near and further neighbours count alike")
     least_share: float = number(0.02, 0.0, 1e6, "what a feature that tells nothing still counts")

@@ -174,6 +174,13 @@ def unpacked(halves: Floats) -> Floats:
     return matrices
 
 
+def moved_halves(places: Ints) -> Ints:
+    """Where what `packed` gave stands in a larger one. places: of rows, in their order"""
+    rows, columns = _lower_half(places.size)
+    found: Ints = places[rows] * (places[rows] + 1) // 2 + places[columns]
+    return found
+
+
 # ---- a new scaling map
 
 
@@ -333,12 +340,12 @@ def reasons_of(
     pool = present(state.pool)
     rule = holding_rule(pool, layer, row)
     n, weights, is_there = row.size, pool.weights[rule], ~np.isnan(row)
-    is_curved = is_there & bool(state.layers.kinds[layer] != LINE)
-    usual, bias = _at_mean(pool, rule, is_there, is_curved)
-    here = 2.0 * row - 1.0
-    line = np.where(is_there, here - usual, 0.0)
-    curve = np.where(is_curved, 2.0 * (here * here - usual * usual), 0.0)
-    contributions = (weights[:, 1 : 1 + n] * line + weights[:, 1 + n :] * curve).T
+    is_curved = state.layers.kinds[layer] != LINE
+    usual, bias = _at_mean(pool, rule, is_there, is_there & bool(is_curved))
+    here = np.where(is_there, 2.0 * row - 1.0, usual)
+    contributions = weights[:, 1 : 1 + n].T * (here - usual)[:, None]
+    if is_curved:
+        contributions += weights[:, 1 + n :].T * (2.0 * (here * here - usual * usual))[:, None]
     bias, contributions = within_reason(bias, contributions)
     shares = softmax(bias + contributions.sum(axis=0))
     return Said(LOGITS, bias, contributions, (FiredRule(rule, 1.0),), shares, shares), shares

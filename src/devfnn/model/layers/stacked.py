@@ -42,6 +42,10 @@ class Stacked(Section):
     """Logistic regression on what layers below say, one weight for each."""
 
     memory: float = number(0.9995, 0.5, 1.0, "share of what is known of the weights kept per row")
+    unforeseen: float = number(
+        2e-3, 0.0, 0.5, "share of labels that no layer foresees, at first; 0: never any"
+    )
+    unforeseen_rows: float = number(1e4, 1.0, 1e9, "rows over which that share is learned")
     power: float = number(0.3, 0.0, 1.0, "share of voting.power in the vote of stacked layers")
 
 
@@ -54,6 +58,7 @@ LAYOUT = {
     "information": Field("U I I", 0.0),
     "slopes": Field("U I", 0.0),
     "curvatures": Field("U I I", 0.0),
+    "unforeseen": Field("1", 0.0, 0.0, 0.5),
 }
 
 
@@ -67,6 +72,7 @@ def start(state: State, config: "Config") -> None:
     """The weights to begin with."""
     own, numbers = present(state.stacked), params(config, 0)
     own.weights[:] = numbers.starts
+    own.unforeseen[:] = (config.stacked or Stacked()).unforeseen
     own.information[:] = numbers.ridges[:, None, None] * np.eye(own.weights.shape[1])
 
 
@@ -158,11 +164,13 @@ def reasons_of(
     state: State, layer: int, row: Floats, inputs: Floats, config: "Config"
 ) -> tuple[Said, Floats]:
     """What it makes of what the layers below say. inputs: (I, m) their centred log probabilities"""
-    weights = present(state.stacked).weights[_place(state, layer)]
+    own, n_classes = present(state.stacked), inputs.shape[1]
+    weights = own.weights[_place(state, layer)]
     contributions = weights[:, None] * inputs
-    bias = np.zeros(inputs.shape[1])
     shares = softmax(contributions.sum(axis=0))
-    return Said(LOGITS, bias, contributions, (FiredRule(0, 1.0),), shares, shares), shares
+    votes = (1.0 - own.unforeseen[0]) * shares + own.unforeseen[0] / n_classes
+    fired = (FiredRule(0, 1.0),)
+    return Said(LOGITS, np.zeros(n_classes), contributions, fired, shares, votes), shares
 
 
 def problems_of(state: State, config: "Config") -> Iterator[tuple[Any, str]]:
