@@ -95,7 +95,7 @@ DEFAULT_LAYERS = (
     Layer("surface"),
     Layer("stacked", name="calibration", inputs="vote", ridge=20.0),
     Layer("stacked", name="stack", inputs="all", ridge=5.0),
-    Layer("stacked", name="correction", inputs="both", ridge=50.0),
+    Layer("stacked", name="correction", inputs="both", ridge=20.0),
 )
 """The layers of the default: those of `swift`, some fitted to a window, and a stack on top."""
 
@@ -245,7 +245,7 @@ class Resting(Section):
     """
 
     worth: float = number(
-        3e-3,
+        6e-3,
         0.0,
         1e3,
         "log-loss and hits per row that answers gain by a layer that costs ten curves",

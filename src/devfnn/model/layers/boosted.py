@@ -43,7 +43,7 @@ class Boosted(Section):
     first_factor: float = number(3.0, 1.0, 100.0, "by how much faster it grows at first")
     first_steps: float = number(4.0, 0.0, 1e6, "steps that are the first")
     bins_every: int = number(8, 1, 10**6, "steps between two times that bins are made anew")
-    row_share: float = number(0.5, 0.01, 1.0, "of the rows, which a tree sees")
+    row_share: float = number(0.7, 0.01, 1.0, "of the rows, which a tree sees")
     feature_share: float = number(0.5, 0.01, 1.0, "of the features, which a tree sees")
     max_features: int = number(64, 1, 10**6, "features that a tree sees at most")
     least_gain: float = number(2.0, 0.0, 1e9, "gain in likelihood for which a node splits")
