@@ -254,7 +254,7 @@ class SlowRivals:
     def _note_error(self, probabilities: Floats, label: int) -> bool:
         is_wrong = bool(probabilities.argmax() != label)
         self.repeats.watch(label)
-        if self.params.drift_test != NO_DRIFT_TEST and self.rows > 0:
+        if self.params.drift_test != NO_DRIFT_TEST:
             self.errors.note(is_wrong, self.params.drift_significance)
         return is_wrong
 

@@ -428,14 +428,11 @@ def assess_chunk(state, params, work, batch, events, outputs):
 
 @part()
 def note_label(state, index, outputs, label, params, events, said):
-    """Take in a label that was chosen; returns the lead of the short memory on this row.
-
-    What is said before anything was learned is no error: which class comes first would decide it.
-    """
+    """Take in a label that was chosen; returns the lead of the short memory on this row."""
     if params.label_choice != BY_LAYER:
         events.taken[index] = 1
     events.errors[index] = 1 if best_class(said) != label else 0
-    if params.drift_test == DRIFT_IN_STREAM and state.progress.counts[ROWS] > 0:
+    if params.drift_test == DRIFT_IN_STREAM:
         note_error(state.progress.errors, events.errors[index], params.drift_significance)
     if params.weighs_repeats:
         watch_label(state.progress, label)

@@ -354,8 +354,7 @@ class Network:
         """Choose labels, test for drift, train and move the votes; `outputs` were made before.
 
         After a drift, layers that have started anew are asked again when they have learned half of
-        the chunk, and only the other half counts for the vote. What layers said before they
-        learned anything counts for nothing.
+        the chunk, and only the other half counts for the vote.
         """
         from devfnn.kernels import network as kernels
 
@@ -374,7 +373,7 @@ class Network:
             later = np.ascontiguousarray(batch.rows[start:, : self.sizes.features])
             again, batch.rows[start:] = self.forward(later)
             outputs[start:, :n_configured] = again[:, :n_configured]
-        counted = max(start, plan.counted) if self.n_labels else n_rows
+        counted = max(start, plan.counted)
         while True:
             step = (start, n_rows, self.sizes.features, counted, plan.as_learned, n_taken, lead)
             start = kernels.learn_chunk(*own, plan.outputs, plan.codes, step)
