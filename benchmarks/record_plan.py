@@ -272,7 +272,9 @@ OF_NUMBERS = ("clouds off", "prior reach off", "label noise off")
 """Ablations of a number, not of a mechanism."""
 
 
-ZOO_ABLATIONS = (ALL_LABELS, "trees off", "neighbours off", "stack off", "resting off")
+ZOO_ABLATIONS = (
+    *(ALL_LABELS, "trees off", "neighbours off", "surface off", "stack off", "resting off"),
+)
 """Those that are run on the zoo too: of what the default has and `swift` does not."""
 
 

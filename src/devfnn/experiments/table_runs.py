@@ -46,6 +46,7 @@ ABLATIONS: Changes = {
     "clouds off": {"clouds": None},
     "trees off": {"boosted": None},
     "neighbours off": {"neighbours": None},
+    "surface off": {"surface": None},
     "stack off": {"stacked": None},
     "resting off": {"resting": None},
     "prior reach off": {"rules__prior_reach": 1.0},
