@@ -182,9 +182,8 @@ def test_drifts_beyond_the_rows_are_not_told():
 
 
 def test_any_model_can_be_evaluated_on_any_stream():
-    result = evaluate(
-        DEVFNN(Config(seed=2)), sea(seed=2).take(1000).chunks(rows=100), name="my stream"
-    )
+    model = DEVFNN(Config(seed=2), classes=[0, 1])  # as models of a run are told them
+    result = evaluate(model, sea(seed=2).take(1000).chunks(rows=100), name="my stream")
     assert result.keys() >= KEYS
     assert result["stream"] == "my stream"
     expected = finished(settings(seed=2)).result()
