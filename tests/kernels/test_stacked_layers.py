@@ -68,9 +68,7 @@ def test_labels_that_no_layer_foresees_are_counted(rng) -> None:
     network = learned(500)
     own, params = network.state.stacked, network.params.stacked
     own.unforeseen[0] = 0.01
-    stacked.note_unforeseen(
-        own, 0.4, 4, 1.0, params
-    )  # 0.0025 of the 0.4 are for what is unforeseen
+    stacked.note_unforeseen(own, 0.4, 4, 1.0, params)  # of the 0.4 are 0.0025 for the unforeseen
     np.testing.assert_allclose(own.unforeseen[0], 0.01 + (0.00625 - 0.01) / params.unforeseen_rows)
     for _ in range(400):  # labels without any chance
         stacked.note_unforeseen(own, 0.0025, 4, 20.0, params)

@@ -6,7 +6,7 @@ import pytest
 from build import only_plain
 from devfnn.arrays import Floats
 from devfnn.kernels._jit import held
-from devfnn.kernels.state import BOXES, INDEPENDENCE, LINE, NO_LAYER, SCORED, Params, State
+from devfnn.kernels.state import BOXES, INDEPENDENCE, LINE, NO_LAYER, PRIOR, SCORED, Params, State
 from devfnn.kernels.votes import head_start, score_layers, voting_shares
 from rival_build import (
     CALM_CURVE,
@@ -72,6 +72,19 @@ def test_a_curve_with_more_weights_than_rows_has_no_head_start(rng: np.random.Ge
     )
     assert lively == steady == 1.0
     assert calm == pytest.approx(10.0, rel=0.01)
+
+
+@only_plain
+@pytest.mark.parametrize("independence", [1.0, 0.2])
+def test_class_frequencies_have_a_head_start_where_rows_repeat_each_other(
+    rng: np.random.Generator, independence: float
+) -> None:
+    state, params = random_network(rng, 2, 2)
+    state.layers.kinds[QUICK_LINE] = PRIOR
+    state.progress.signals[INDEPENDENCE] = independence
+    factor = head_start(state, state.pool, QUICK_LINE, params)
+    assert factor == pytest.approx(1.0 / independence)
+    assert head_start(state, state.pool, STEADY_LINE, params) == 1.0
 
 
 def said(state: State, layer: int, is_right: bool) -> Floats:

@@ -81,10 +81,10 @@ def leading_layer(layers, params):
 
 @part()
 def head_start(state, pool, layer, params):
-    """Factor on the vote of single curves of a fixed memory where rows repeat each other.
+    """Factor on the vote of some layers where rows repeat each other: they follow chance least.
 
-    They neither split nor start anew, so they follow chance least; the more so, the more
-    independent rows their memory holds for every weight.
+    Class frequencies have hardly a number that could. Single curves of a fixed memory neither split
+    nor start anew: the more independent rows it holds for every weight, the larger theirs.
     """
     if pool is None:
         return 1.0
