@@ -155,6 +155,31 @@ class RangeChanged(Event):
     _why = "the feature {feature} kept leaving its range, which is now {low:.6g} to {high:.6g}"
 
 
+class RangeMoved(Event):
+    """A feature is in another unit or at another level: high and low values mean what they did."""
+
+    feature: str
+    low: float
+    high: float
+
+    _why = (
+        "the feature {feature} is in another unit or at another level, its range now {low:.6g} to "
+        "{high:.6g}"
+    )
+
+
+class CodeNoticed(Event):
+    """A value far from all others came again and again: it is clipped, and followed by no range."""
+
+    feature: str
+    value: float
+
+    _why = (
+        "the feature {feature} was {value:.6g} again and again, far from its range, as if that "
+        "stood for a missing value; give missing values as NaN"
+    )
+
+
 class FeatureAsleep(Event):
     """A feature grows or falls steadily, like a clock: it is left out."""
 

@@ -5,7 +5,7 @@ They pin what the models compute, whatever the code looks like. `python tests/go
     --show NAME    print all that is recorded of a case, and its texts, for a comparison by eye
     --bits         name the cases whose probabilities are no longer the same bit for bit
     --write [NAME] record results anew, all or some: only when they are meant to change
-    --write-files  save the models of format6/ anew: only with a new format
+    --write-files  save the models of the newest format anew: only before it is released
 
 Numbers are recorded as sums over blocks, each value with a weight of its own, and compared with a
 relative tolerance; whole numbers and texts by a digest.
@@ -30,6 +30,7 @@ sys.path.append(str(pathlib.Path(__file__).parents[1]))
 from devfnn import DEVFNN, Fleet, load
 from devfnn.events import Event
 from devfnn.storage import dump, parse
+from devfnn.storage.header import FORMAT, OLDEST_FORMAT
 from golden.cases import CASES, FILES, Case, brisk, canonical, seen_by, turning
 
 HERE = pathlib.Path(__file__).parent
@@ -293,12 +294,12 @@ def fleet_results() -> dict[str, Any]:
     return found
 
 
-# ---- files of today's format
+# ---- files of this format, and of those before it
 
 
-def file_of(name: str) -> pathlib.Path:
+def file_of(name: str, number: int = FORMAT) -> pathlib.Path:
     """The file of a model that was saved after half of its parts."""
-    return HERE / "format6" / f"{name}.devfnn"
+    return HERE / f"format{number}" / f"{name}.devfnn"
 
 
 def save_half(name: str) -> None:
@@ -310,9 +311,9 @@ def save_half(name: str) -> None:
 
 
 def file_results(name: str) -> dict[str, Any]:
-    """What a model from a file says at once, and all that it comes to with the other parts."""
+    """What a model from an old file says at once, and all that it comes to with other parts."""
     case = FILES[name]
-    run = Run(case, load(file_of(name)))
+    run = Run(case, load(file_of(name, OLDEST_FORMAT)))
     at_once = {
         "at once": said([run.model.predict_proba(case.held_out())]),
         "sizes at once": sizes_of(run.model),

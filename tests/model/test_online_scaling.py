@@ -5,7 +5,7 @@ import pytest
 
 from devfnn import DEVFNN
 from devfnn.arrays import Floats, Ints
-from devfnn.events import FeatureAsleep, FeatureAwake, RangeChanged
+from devfnn.events import CodeNoticed, FeatureAsleep, FeatureAwake, RangeChanged, RangeMoved
 from scenes import CHUNK, config_of, each_network, of_kind, prequential, run, sloped
 
 VERBS = ["learn", "learn_rows"]
@@ -26,7 +26,8 @@ def test_a_feature_that_leaves_its_range_is_followed(
     network: str, verb: str, change: tuple[float, float]
 ) -> None:
     model, (X, y) = DEVFNN(config_of(network, chunk_rows=CHUNK)), stretched(30, *change)
-    changed = of_kind(run(model, X, y, verb), RangeChanged)
+    events = run(model, X, y, verb)
+    changed = [*of_kind(events, RangeChanged), *of_kind(events, RangeMoved)]
     assert {event.feature for event in changed} == ({"x1"} if change != (1.0, 0.0) else set())
     scaler = model._known().scaler
     later = X[len(y) // 2 :, 1]
@@ -58,6 +59,53 @@ def test_a_single_outlier_is_not_followed(network: str, verb: str, size: float) 
     np.testing.assert_array_equal(model._known().scaler.low, calm._known().scaler.low)
     np.testing.assert_array_equal(model._known().scaler.width, calm._known().scaler.width)
     assert (model.predict(X) == y).mean() > 0.97
+
+
+GLITCHES = {
+    "six codes in a feature": (6, slice(1), -9999.0),
+    "fifty codes in all": (50, slice(3), -9999.0),
+    "fifty wild rows": (50, slice(3), 1e6 * np.random.default_rng(2).normal(size=(50, 3))),
+    "fifty rows just outside": (50, slice(3), 5.0 * np.random.default_rng(2).normal(size=(50, 3))),
+}
+"""Name -> number of bad rows, their bad features, and what is in them."""
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("glitch", GLITCHES)
+@each_network
+def test_a_model_is_itself_again_soon_after_a_glitch(network: str, verb: str, glitch: str) -> None:
+    model, (X, y) = DEVFNN(config_of(network, chunk_rows=CHUNK)), sloped(30)
+    model.learn(X, y)
+    n_rows, features, bad = GLITCHES[glitch]
+    rows, labels = sloped(10, seed=5)
+    rows[:n_rows, features] = bad
+    run(model, rows, labels, verb)
+    later, expected = sloped(10, seed=6)
+    assert (model.predict(later) == expected).mean() > 0.97
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+@each_network
+def test_what_was_learned_holds_in_another_unit(network: str, verb: str, factor: float) -> None:
+    model, (X, y) = DEVFNN(config_of(network, chunk_rows=CHUNK)), sloped(10)
+    model.learn(X, y)
+    rows, labels = sloped(10, seed=5)
+    rows[:, 1] *= factor
+    (moved,) = of_kind(run(model, rows, labels, verb), RangeMoved)
+    assert moved.feature == "x1" and moved.high - moved.low == pytest.approx(factor, rel=0.1)
+    assert (model.predict(rows[-CHUNK:]) == labels[-CHUNK:]).mean() > 0.9
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@each_network
+def test_a_code_is_told(network: str, verb: str) -> None:
+    model, (X, y) = DEVFNN(config_of(network, chunk_rows=CHUNK)), sloped(20)
+    X[10 * CHUNK :: 5, 2] = -9999.0
+    (noticed,) = of_kind(run(model, X, y, verb), CodeNoticed)
+    assert (noticed.feature, noticed.value) == ("x2", -9999.0)
+    assert "x2 was -9999 again and again" in noticed.explanation
+    assert noticed in [entry for entry in model.history().events]
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -146,7 +194,7 @@ def test_what_was_learned_survives_a_change_of_range(network: str) -> None:
     model, (X, y) = DEVFNN(config_of(network, chunk_rows=CHUNK)), sloped(20)
     run(model, X, y)
     before = model.predict(X)
-    wide = np.tile([[0.5, 60.0, 0.5]], (40, 1))
+    wide = np.tile([[0.5, 3.5, 0.5]], (40, 1))
     events = model.learn(wide, [1] * 40, np.full(40, 1e-9))
     assert of_kind(events, RangeChanged)
     assert (model.predict(X) == before).mean() > 0.99

@@ -21,13 +21,21 @@ from devfnn.events import Event
 from devfnn.model.config import ByAccuracy
 from devfnn.model.rows import Rows
 from devfnn.storage import dump, parse
+from devfnn.storage.header import FORMAT, OLDEST_FORMAT
 from golden.flat import flat
 
 CHUNK = count(100, 50)
 Tensors = dict[str, np.ndarray[Any, np.dtype[Any]]]
 Change = Callable[[dict[str, Any], Tensors], Any]
-KEPT_FILES = sorted((pathlib.Path(__file__).parents[1] / "golden/format6").glob("*.devfnn"))
+GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
+KEPT_FILES = sorted((GOLDEN / f"format{FORMAT}").glob("*.devfnn"))
 """Models that were saved when the format was new."""
+OLD_FILES = [
+    path
+    for number in range(OLDEST_FORMAT, FORMAT)
+    for path in sorted((GOLDEN / f"format{number}").glob("*.devfnn"))
+]
+"""The same of formats before this one."""
 
 
 def turning_rows(n_chunks: int, seed: int = 3) -> tuple[Floats, Ints]:

@@ -36,12 +36,12 @@ def drop(*keys: str) -> Change:
 
 HEADERS: dict[str, tuple[Change, str]] = {
     "a later format": (
-        put("format", value=7),
-        "format 7, this version reads format 6; upgrade devfnn",
+        put("format", value=8),
+        "format 8, this version reads formats 6 to 7; upgrade devfnn",
     ),
     "an older format": (
         put("format", value=1),
-        "format 1, this version reads format 6; train anew",
+        "format 1, this version reads formats 6 to 7; train anew",
     ),
     "format 0": (put("format", value=0), "no format number"),
     "format true": (put("format", value=True), "no format number"),
@@ -197,7 +197,9 @@ def test_a_file_of_format_3_is_refused_by_its_format_alone(tmp_path: pathlib.Pat
     path = tmp_path / "model"
     path.write_bytes(joined(outer, b""))
     before = path.read_bytes()
-    message = "model: the file has format 3, this version reads format 6; devfnn 0.1.0 can read it"
+    message = (
+        "model: the file has format 3, this version reads formats 6 to 7; devfnn 0.1.0 can read it"
+    )
     with pytest.raises(StorageError, match=message):
         load(path)
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]

@@ -33,10 +33,12 @@ from devfnn.events import (
 from devfnn.kernels.state import NO_LAYER
 from devfnn.model.network import Network
 from devfnn.storage import dump, parse
+from devfnn.storage.header import FORMAT
 from devfnn.storage.layout import arrays_of, counters_of, expected_fields, sizes_of, unused_fields
 from storage.stored import (
     CHUNK,
     KEPT_FILES,
+    OLD_FILES,
     STORIES,
     opened,
     plain,
@@ -187,6 +189,15 @@ def test_files_of_this_format_stay_the_same_byte_for_byte(
     data = path.read_bytes()
     monkeypatch.setattr("devfnn.__version__", opened(data)[0]["library"])
     assert dump(load(path)) == data
+
+
+@pytest.mark.parametrize("path", OLD_FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_files_of_formats_before_are_read(path: pathlib.Path) -> None:
+    model = load(path)
+    data = dump(model)
+    assert opened(path.read_bytes())[0]["format"] < opened(data)[0]["format"] == FORMAT
+    assert dump(parse(data)) == data
+    assert model.n_rows and model.n_rules
 
 
 # ---- nothing is lost

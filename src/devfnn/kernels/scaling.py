@@ -4,8 +4,11 @@ The constants follow from each other and from the number of rows that a range ta
 parameters; callers who know their ranges scale themselves (`scaling="none"`).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
+from devfnn.arrays import Floats, Ints
 from devfnn.kernels._jit import kernel, part
 
 MARGIN = 0.1
@@ -28,61 +31,131 @@ CLOCK_ESCAPES = 3
 """How often a feature leaves its range on one side without turning back before it is a clock: by
 then the range is twice as wide, a quarter (`WIDEN_BY`) more each time."""
 
+FAR = 3.0
+"""How far outside its range, in widths, a value is far away: an outlier, a code for what is
+missing, or another unit. Such values never widen a range at once."""
+
+FAR_RATE, FAR_SHARE = 1.0 / 1024.0, 1.0 / 6.0
+"""Weight of one row in the share of values far away, and the share that is looked at: 187 rows
+running, which no glitch of fifty has, or one in five for long."""
+
+CODE_ROWS = 6
+"""How often the same value far away comes before it is taken for a code, which no range follows."""
+
+PATIENCE_ROWS = 64
+"""Rows after a change of a range before values outside count again, so that a glitch of fifty
+widens it but once."""
+
+SAMPLE_ROWS, SAMPLE_EVERY, LOOK_EVERY = 128, 4, 128
+"""Rows kept of the newest, every eighth of a thousand; how often ranges are compared to them."""
+
 WAKING_ROWS = 64
 """Rows that a feature is watched for, from its first change of value on, before it is used: the
 extremes of so many leave out some 3 % of a range, less than `MARGIN`."""
 
 
-@part()
-def watch_sleeper(value, j, low, waking, outside_level):
-    """Watch a feature without a range; True when it has varied long enough to get one.
+class Ranges(NamedTuple):
+    """Ranges of n features, and what was seen in them and outside; first axis 2: below, above."""
 
-    waking: (n,) 0 no value yet, 1 constant, then rows since it began to vary.
-    """
+    low: Floats  # (n,)
+    width: Floats  # (n,) 0: asleep
+    outside_share: Floats  # (2, n)
+    outside_level: Floats  # (2, n)
+    escapes: Ints  # (2, n)
+    waking: Ints  # (n,) 0 no value yet, 1 constant, then rows since it began to vary
+    far_share: Floats  # (n,)
+    far_run: Ints  # (n,) how many of the last values running were far away
+    code: Floats  # (n,) the last value far away
+    repeats: Ints  # (n,) how often it came, without another one far away
+    told: Floats  # (n,) the last code that was told; NaN if none
+    changed_at: Ints  # (n,) the row, as n_watched counts, when the range changed
+    sample: Floats  # (SAMPLE_ROWS, n) of the newest rows
+    n_watched: Ints  # (1,)
+
+
+@part()
+def watch_sleeper(value, j, ranges):
+    """Watch a feature without a range; True when it has varied long enough to get one."""
+    waking, outside_level = ranges.waking, ranges.outside_level
     if waking[j] == 0:
         waking[j] = 1
-        low[j] = value
+        ranges.low[j] = value
         outside_level[0, j] = value
         outside_level[1, j] = value
     outside_level[0, j] = min(outside_level[0, j], value)
     outside_level[1, j] = max(outside_level[1, j], value)
-    if waking[j] > 1 or value != low[j]:
+    if waking[j] > 1 or value != ranges.low[j]:
         waking[j] += 1
     return waking[j] > WAKING_ROWS
 
 
-@kernel()
-def watch(rows, start, low, width, outside_share, outside_level, escapes, waking):
-    """Take in rows; returns the first whose arrival changes the map, or the number of rows.
+@part()
+def watch_far(value, j, ranges):
+    """Take in a value far from its range; True when it may be time to follow it."""
+    ranges.far_share[j] += FAR_RATE * (1.0 - ranges.far_share[j])
+    ranges.far_run[j] += 1
+    if value != ranges.code[j]:
+        ranges.code[j] = value
+        ranges.repeats[j] = 1
+    else:
+        ranges.repeats[j] += 1
+    is_code = ranges.repeats[j] >= CODE_ROWS or value == ranges.told[j]
+    return not is_code and ranges.far_share[j] > FAR_SHARE
 
-    rows: (k, n) · low, width, waking: (n,) · outside_share, outside_level, escapes: (2, n), below
-    and above. A feature of width 0 sleeps until it has varied for a while; a clock that turns back
-    wakes too.
+
+@part()
+def watch_near(unit, value, j, ranges):
+    """Take in a value in its range, or not far from it; True when something is to be done."""
+    is_back = ranges.far_run[j] > 0 and ranges.repeats[j] >= CODE_ROWS
+    is_due = is_back and ranges.code[j] != ranges.told[j]
+    may_widen = ranges.n_watched[0] - ranges.changed_at[j] > PATIENCE_ROWS
+    ranges.far_share[j] -= FAR_RATE * ranges.far_share[j]
+    ranges.far_run[j] = 0
+    for side in range(2):
+        has_turned = unit < TURNED_BACK if side == 1 else unit > 1.0 - TURNED_BACK
+        if has_turned:
+            is_due = is_due or ranges.escapes[side, j] >= CLOCK_ESCAPES
+            ranges.escapes[side, j] = 0
+        is_out = may_widen and (unit > 1.0 + MARGIN if side == 1 else unit < -MARGIN)
+        share = ranges.outside_share[side, j]
+        ranges.outside_share[side, j] = share + WATCH_RATE * ((1.0 if is_out else 0.0) - share)
+        if is_out:
+            level = ranges.outside_level[side, j]
+            if share < FORGOTTEN_SHARE:
+                ranges.outside_level[side, j] = value
+            else:
+                ranges.outside_level[side, j] = level + LEVEL_RATE * (value - level)
+            is_due = is_due or ranges.outside_share[side, j] > OUTSIDE_SHARE
+    return is_due
+
+
+@kernel()
+def watch(rows, start, ranges):
+    """Take in rows; returns the first after which the map may have to change, or their number.
+
+    rows: (k, n). A feature of width 0 sleeps until it has varied for a while; a clock that turns
+    back wakes too.
     """
+    low, width = ranges.low, ranges.width
     for row in range(start, rows.shape[0]):
         is_due = False
+        number = ranges.n_watched[0]
+        ranges.n_watched[0] = number + 1
+        if number % SAMPLE_EVERY == 0:
+            ranges.sample[(number // SAMPLE_EVERY) % SAMPLE_ROWS] = rows[row]
+            is_due = number % LOOK_EVERY == 0
         for j in range(low.shape[0]):
             value = rows[row, j]
             if np.isnan(value):
                 continue
             if width[j] == 0.0:
-                is_due = watch_sleeper(value, j, low, waking, outside_level) or is_due
+                is_due = watch_sleeper(value, j, ranges) or is_due
                 continue
             unit = (value - low[j]) / width[j]
-            for side in range(2):
-                has_turned = unit < TURNED_BACK if side == 1 else unit > 1.0 - TURNED_BACK
-                if has_turned:
-                    is_due = is_due or escapes[side, j] >= CLOCK_ESCAPES
-                    escapes[side, j] = 0
-                is_out = unit > 1.0 + MARGIN if side == 1 else unit < -MARGIN
-                share = outside_share[side, j]
-                outside_share[side, j] = share + WATCH_RATE * ((1.0 if is_out else 0.0) - share)
-                if is_out:
-                    if share < FORGOTTEN_SHARE:
-                        outside_level[side, j] = value
-                    else:
-                        outside_level[side, j] += LEVEL_RATE * (value - outside_level[side, j])
-                    is_due = is_due or outside_share[side, j] > OUTSIDE_SHARE
+            if unit < -FAR or unit > 1.0 + FAR:
+                is_due = watch_far(value, j, ranges) or is_due
+            else:
+                is_due = watch_near(unit, value, j, ranges) or is_due
         if is_due:
             return row
     return rows.shape[0]

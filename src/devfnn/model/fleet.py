@@ -248,6 +248,8 @@ class Fleet:
         common, config = self._common, self.config
         is_settled, used = not common.scaler.first_rows.size, common.used_features
         change = common.scaler.remake()
+        if is_settled and change.is_empty:
+            return
         for index in np.flatnonzero(self._counts.n_rows).tolist():
             for module in modules_of(config):
                 module.rebase(self._state_of(index), change, used, is_settled, config)

@@ -13,7 +13,7 @@ Axes are letters (see `kernels/state.py`) or numbers:
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class Field(NamedTuple):
     high: float | None = None  # the largest value; None: any
     stored: str = ""  # type in fewer bytes than usual: f4, i4, u1
     unbounded: bool = False  # whether infinity is a value
-    gaps: bool = False  # whether NaN is a value, in rows of models that know missing ones
+    gaps: Literal["", "missing", "any"] = ""  # whether NaN is a value: of rows with missing values
 
     @property
     def dtype(self) -> "np.dtype[Any]":

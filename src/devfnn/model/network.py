@@ -12,7 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from devfnn.arrays import Flags, Floats, Ints
-from devfnn.events import CloudsChanged, Event, FeatureAsleep, FeatureAwake, RangeChanged
+from devfnn.events import (
+    CloudsChanged,
+    CodeNoticed,
+    Event,
+    FeatureAsleep,
+    FeatureAwake,
+    RangeChanged,
+    RangeMoved,
+)
 from devfnn.kernels import state as constants
 from devfnn.kernels.state import Batch, EventBuffer, Params, State, Work
 from devfnn.model import label_budget
@@ -26,7 +34,7 @@ from devfnn.model.mechanisms.growing import Reaction, layers_to_train, react_to_
 from devfnn.model.mechanisms.pruning import join_rules, prune_rules
 from devfnn.model.reported import events_of
 from devfnn.model.rows import Gathered, Rows
-from devfnn.model.scaling import CLIP, OnlineScaler
+from devfnn.model.scaling import CLIP, Change, OnlineScaler
 from devfnn.model.state import (
     Sizes,
     empty_state,
@@ -649,25 +657,29 @@ class Network:
 
         While the map is still being made from the first rows, its changes are no events.
         """
-        scaler = self.scaler
-        is_settled, was_awake, used = not scaler.first_rows.size, scaler.awake, self.used_features
+        scaler, used = self.scaler, self.used_features
+        is_settled = not scaler.first_rows.size
         change = scaler.remake()
-        for module in modules_of(self.config):
-            module.rebase(self.state, change, used, is_settled, self.config)
-        if self.feature_stats is not None:
-            self.feature_stats = masking.rebased_stats(self.feature_stats, change)
-        self.switch_inputs()
-        if not is_settled:
-            return []
-        lows, highs = scaler.low, scaler.low + scaler.width
-        events: list[Event] = [
-            RangeChanged(self.n_rows, names[j], float(lows[j]), float(highs[j]))
-            for j in change.features
-        ]
-        for j in np.flatnonzero(was_awake & ~scaler.awake):
-            events.append(FeatureAsleep(self.n_rows, names[j], int(scaler.escapes[:, j].max())))
-        for j in np.flatnonzero(~was_awake & scaler.awake):
-            events.append(FeatureAwake(self.n_rows, names[j], float(lows[j]), float(highs[j])))
+        if not (is_settled and change.is_empty):
+            for module in modules_of(self.config):
+                module.rebase(self.state, change, used, is_settled, self.config)
+            if self.feature_stats is not None:
+                self.feature_stats = masking.rebased_stats(self.feature_stats, change)
+            self.switch_inputs()
+        return self._told(change, names) if is_settled else []
+
+    def _told(self, change: Change, names: list[str]) -> list[Event]:
+        """A change of the scaling map, as events."""
+        row, scaler, events = self.n_rows, self.scaler, list[Event]()
+        lows, highs = scaler.low.tolist(), (scaler.low + scaler.width).tolist()
+        for kind, features in ((RangeChanged, change.features), (RangeMoved, change.moved)):
+            events += [kind(row, names[j], lows[j], highs[j]) for j in features]
+        events += [CodeNoticed(row, names[j], float(scaler.code[j])) for j in change.codes]
+        is_awake = scaler.awake[change.switched]
+        for j in change.switched[~is_awake]:
+            events.append(FeatureAsleep(row, names[j], int(scaler.escapes[:, j].max())))
+        for j in change.switched[is_awake]:
+            events.append(FeatureAwake(row, names[j], lows[j], highs[j]))
         return events
 
     def switch_inputs(self) -> None:

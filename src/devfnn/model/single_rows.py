@@ -21,7 +21,7 @@ from devfnn.model.compiling import ensure_compiled
 from devfnn.model.network import LINES_PER_CALL, Network, event_buffer
 from devfnn.model.reported import events_of
 from devfnn.model.rows import Rows
-from devfnn.model.scaling import CLIP, SETTLING_ROWS
+from devfnn.model.scaling import CLIP
 from devfnn.model.validation import (
     LARGEST_WEIGHT,
     are_sound,
@@ -135,6 +135,7 @@ class OneRow:
 
     def _read_map(self) -> None:
         """Copy the scaling map; NaN for features that are left out."""
+        from devfnn.kernels._jit import held
         from devfnn.kernels.scaling import scale_rows, watch
 
         scaler, used = self._network.scaler, self._network.used_features
@@ -143,10 +144,8 @@ class OneRow:
         width = np.where(used, scaler.width if is_scaled else 1.0, np.nan)
         self._scale = bound(scale_rows, self._row, low, width, CLIP, self._inputs)
         self._watch: Callable[[], int] = functools.partial(self._network.absorb, self._row, 0)
-        if is_scaled and scaler.n_first >= SETTLING_ROWS:
-            outside = (scaler.outside_share, scaler.outside_level, scaler.escapes)
-            arrays = (scaler.low, scaler.width, *outside, scaler.waking)
-            self._watch = bound(watch, self._row, 0, *arrays)
+        if is_scaled and scaler.is_settled:
+            self._watch = bound(watch, self._row, 0, held(scaler.ranges))
 
     def _draw_anew(self) -> None:
         """Random numbers for the next rows."""

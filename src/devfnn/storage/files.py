@@ -24,6 +24,7 @@ from devfnn.storage.header import (
     to_text,
 )
 from devfnn.storage.layout import arrays_of, check_network, check_shapes, network_of
+from devfnn.storage.upgrades import upgrade
 
 MAX_BYTES = 2**30
 """Files larger than this are refused unless the caller allows more."""
@@ -88,11 +89,13 @@ def _model(
     stream: BinaryIO, entries: Mapping[str, container.Entry], data: dict[str, Any], checksum: str
 ) -> DEVFNN:
     """The model of a header, with tensors from the stream."""
-    model, sizes = decode_header(data)
-    check_shapes({name: entry[:2] for name, entry in entries.items()}, sizes, model.config)
     tensors = container.read_tensors(stream, entries)
     is_whole = checksum == _checksum(data, tensors)
     require(is_whole, "the file is damaged: its content does not match its checksum")
+    upgrade(data, tensors)
+    model, sizes = decode_header(data)
+    found = {name: (CODES[array.dtype], array.shape) for name, array in tensors.items()}
+    check_shapes(found, sizes, model.config)
     if sizes is not None:
         model._network = network_of(tensors, data["counters"], sizes, model.config)
         check_network(model._network)

@@ -28,8 +28,11 @@ from devfnn.storage.layout import (
     sizes_of,
 )
 
-FORMAT = 6
-"""Rises with every change of what a file holds; files of other formats are refused."""
+FORMAT = 7
+"""Rises with every change of what a file holds."""
+
+OLDEST_FORMAT = 6
+"""The oldest format that is still read; see `upgrades.py`."""
 
 READERS = {3: "devfnn 0.1.0"}
 """Versions that read older formats."""
@@ -90,8 +93,9 @@ def read_checksummed(text: str) -> tuple[dict[str, Any], str]:
     advice = "upgrade devfnn" if number > FORMAT else "train anew"
     if number in READERS:
         advice = f"{READERS[number]} can read it"
-    reads = f"this version reads format {FORMAT}"
-    require(number == FORMAT, f"the file has format {number}, {reads}; {advice}")
+    reads = f"this version reads formats {OLDEST_FORMAT} to {FORMAT}"
+    is_read = OLDEST_FORMAT <= number <= FORMAT
+    require(is_read, f"the file has format {number}, {reads}; {advice}")
     checksum = data.pop("sha256", None)
     require(isinstance(checksum, str), "the devfnn header has no checksum")
     return data, checksum

@@ -18,6 +18,7 @@ import numpy as np
 from devfnn.arrays import Ints
 from devfnn.errors import StorageError
 from devfnn.kernels import state as kernel
+from devfnn.kernels.scaling import SAMPLE_ROWS
 from devfnn.model.class_weights import MOST_COUNTED
 from devfnn.model.config import DEAR_KINDS, AddLayers, ByCompression, Config, KeepLayers
 from devfnn.model.devfnn import DEVFNN
@@ -44,11 +45,21 @@ SCALER_LAYOUT = {
     "escapes": Field("2 n", 0),
     "is_clock": Field("n", False),
     "waking": Field("n", 0),
-    "first_rows": Field("first n", 0.0, gaps=True),
+    "far_share": Field("n", 0.0, 0.0, 1.0),
+    "far_run": Field("n", 0),
+    "code": Field("n", 0.0),
+    "repeats": Field("n", 0),
+    "told": Field("n", np.nan, gaps="any"),
+    "sample": Field(f"{SAMPLE_ROWS} n", np.nan, gaps="any"),
+    "n_watched": Field("1", 0),
+    "changed_at": Field("n", 0),
+    "small": Field("2 n", 0.0),
+    "small_for": Field("n", 0),
+    "first_rows": Field("first n", 0.0, gaps="missing"),
 }
 
 BUFFER_LAYOUT = {
-    "X": Field("buffer n", 0.0, gaps=True),
+    "X": Field("buffer n", 0.0, gaps="missing"),
     "labels": Field("buffer", 0),
     "weights": Field("buffer", 0.0, 0.0),
 }
@@ -309,7 +320,7 @@ def _check_values(name: str, array: Array, field: Field, may_lack: bool) -> None
         legal = np.isfinite(array)
         if field.gaps:
             legal = np.abs(array) <= LARGEST
-            legal |= np.isnan(array) if may_lack else False
+            legal |= np.isnan(array) if may_lack or field.gaps == "any" else False
         require(bool(legal.all()), f"{name} holds NaN or infinity")
     whole = array.dtype.kind in "iu"
     low = field.low if field.low is not None else (0 if whole else -np.inf)

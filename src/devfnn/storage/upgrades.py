@@ -1,0 +1,38 @@
+"""Files of earlier formats, brought to the form of this one when they are read.
+
+Every format that was released stays readable: a change of what a file holds adds a function here,
+from the format before to the next, and a folder of files to `tests/formats`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from devfnn.storage.container import Array
+from devfnn.storage.header import FORMAT
+from devfnn.storage.layout import SCALER_LAYOUT
+
+Data = dict[str, Any]
+Tensors = dict[str, Array]
+
+
+def _from_6(data: Data, tensors: Tensors) -> None:
+    """Ranges did not watch values far away: nothing of that kind has been seen yet."""
+    if data["shape"] is None:
+        return
+    lengths = {"n": data["shape"]["features"], "first": 0}
+    for name, field in SCALER_LAYOUT.items():
+        shape = field.shape(lengths)
+        tensors.setdefault(f"scaler/{name}", np.full(shape, field.fill, field.dtype))
+
+
+STEPS: dict[int, Callable[[Data, Tensors], None]] = {6: _from_6}
+"""By the format that each step starts from."""
+
+
+def upgrade(data: Data, tensors: Tensors) -> None:
+    """Bring a header and its tensors to this format, in place."""
+    while data["format"] < FORMAT:
+        STEPS[data["format"]](data, tensors)
+        data["format"] += 1
