@@ -174,7 +174,7 @@ def eventful(n_rows: int) -> tuple[Floats, list[str]]:
     rng, time = np.random.default_rng(4), np.arange(n_rows) / n_rows
     X = rng.random((n_rows, 4))
     X[:, 1] *= np.where(time > 0.35, 40.0, 1.0)
-    X[:, 2] = np.where(time < 0.6, time, 1.5 * (1.0 - time))
+    X[:, 2] = np.where(time < 0.82, time**2, 3.5 * (1.0 - time))
     X[:, 3] *= time > 0.6
     codes = (X[:, 0] > 0.5) ^ (time > 0.5)
     labels = np.where(codes, "high", "low").astype(object)
