@@ -24,6 +24,11 @@ def rows(n_features, n_rows=500):
     return X, y.tolist()
 
 
+def said_by(single, row):
+    """Class probabilities of a row."""
+    return list(single.by_label(row).values())
+
+
 @pytest.mark.parametrize("n_features", [2, 41])
 @pytest.mark.parametrize("scaling", ["online", "none"])
 @pytest.mark.parametrize("kind", [list, tuple])
@@ -35,7 +40,7 @@ def test_one_by_one_is_the_same_as_together(n_features, scaling, kind):
     together, alone = DEVFNN(config), DEVFNN(config)
     single, events = SingleRows(alone), []
     for row, label in zip(map(kind, X.tolist()), y, strict=True):
-        said = single.probabilities(row)
+        said = said_by(single, row)
         assert said == (alone.predict_proba([row])[0].tolist() if alone.classes else [])
         events += single.learn(row, label)
     assert events == together.learn_rows(X, y)
@@ -64,9 +69,9 @@ def test_the_quick_way_is_taken_and_follows_the_model(monkeypatch):
     for chunk in (slice(250, 350), slice(350, 500)):
         single.learn(X[0].tolist(), y[0])
         model.learn(X[chunk], y[chunk])  # behind its back, and past a change of the scaling map
-        assert single.probabilities(X[5].tolist()) == slow(X[5:6])[0].tolist()
+        assert said_by(single, X[5].tolist()) == slow(X[5:6])[0].tolist()
     copy = pickle.loads(pickle.dumps(single))
-    assert copy.probabilities(X[5].tolist()) == single.probabilities(X[5].tolist())
+    assert said_by(copy, X[5].tolist()) == said_by(single, X[5].tolist())
 
 
 def test_every_thread_has_working_memory_of_its_own():
@@ -74,10 +79,12 @@ def test_every_thread_has_working_memory_of_its_own():
     model = DEVFNN(Config(missing="skip"))
     model.learn_rows(X, y)
     expected, single, wrong = model.predict_proba(X).tolist(), SingleRows(model), []
+    fast = []
 
     def ask():
-        said = [single.probabilities(row) for row in X.tolist()]
+        said = [said_by(single, row) for row in X.tolist()]
         wrong.extend(row for row in range(len(X)) if said[row] != expected[row])
+        fast.append(single._own.fast)
 
     threads = [threading.Thread(target=ask) for _ in range(3)]
     for thread in threads:
@@ -85,12 +92,7 @@ def test_every_thread_has_working_memory_of_its_own():
     for thread in threads:
         thread.join()
     assert wrong == []
-    single.probabilities(X[0].tolist())
-    own = single._fast
-    another = threading.Thread(target=ask)
-    another.start()
-    another.join()
-    assert single._fast is not own
+    assert len({id(each) for each in fast}) == len(fast) == 3
 
 
 @pytest.mark.parametrize(
@@ -124,12 +126,12 @@ def test_the_quick_way_refuses_what_the_slow_way_refuses(values, message, missin
     model = DEVFNN(Config(missing=missing))
     single = SingleRows(model)
     model.learn_rows(np.nan_to_num(X), y)
-    before, said = model.__getstate__(), single.probabilities((0.5, 0.5, 0.5))
-    for act in (single.probabilities, lambda row: single.learn(row, 1)):
+    before, said = model.__getstate__(), said_by(single, (0.5, 0.5, 0.5))
+    for act in (single.by_label, lambda row: single.learn(row, 1)):
         with pytest.raises(InputError, match=message):
             act(values)
     assert model.__getstate__() == before
-    assert single.probabilities((0.5, 0.5, 0.5)) == said
+    assert said_by(single, (0.5, 0.5, 0.5)) == said
 
 
 def test_a_gap_is_refused_where_it_must_not_be():
@@ -137,7 +139,7 @@ def test_a_gap_is_refused_where_it_must_not_be():
     single = SingleRows(DEVFNN())
     single.model.learn_rows(np.nan_to_num(X), y)
     before = single.model.__getstate__()
-    for act in (single.probabilities, lambda row: single.learn(row, 1)):
+    for act in (single.by_label, lambda row: single.learn(row, 1)):
         with pytest.raises(InputError, match='row 0, feature 1 is NaN; use missing="skip"'):
             act([0.5, math.nan, 0.5])
     assert single.model.__getstate__() == before
@@ -160,7 +162,7 @@ def test_a_row_that_changed_since_it_was_asked_is_learned_as_it_is():
     for model in models:
         model.learn_rows(X[:200], y[:200])
     single, row = SingleRows(models[0]), [0.1, 0.2, 0.3]
-    single.probabilities(row)
+    said_by(single, row)
     row[0] = 0.9
     single.learn(row, 1)
     models[1].learn_one([0.9, 0.2, 0.3], 1)
@@ -173,7 +175,7 @@ def test_very_narrow_ranges_do_no_harm():
     model = DEVFNN()
     model.learn_rows(X, y)
     row = [1e90, -1e90, 0.0]
-    assert SingleRows(model).probabilities(row) == model.predict_proba([row])[0].tolist()
+    assert said_by(SingleRows(model), row) == model.predict_proba([row])[0].tolist()
 
 
 def test_what_was_said_before_a_row_is_not_used_after_it():

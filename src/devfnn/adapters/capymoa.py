@@ -81,11 +81,11 @@ class DEVFNN(OneByOne, Classifier):
 
     def predict_proba(self, instance: Any) -> Floats | None:
         """Probabilities by class index; None before the first instance."""
-        shares = self._rows.probabilities(self._values(instance))
+        shares = self._rows.by_label(self._values(instance))
         if not shares:
             return None
         probabilities = np.zeros(len(self._labels))
-        probabilities[np.array(self.model.classes)] = shares
+        probabilities[np.array([*shares], np.int64)] = [*shares.values()]
         return probabilities
 
     # ---- explanations, with the names of the schema

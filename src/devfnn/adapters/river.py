@@ -103,13 +103,11 @@ class DEVFNNClassifier(OneByOne, base.MiniBatchClassifier):
 
     def predict_proba_one(self, x: Mapping[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Probabilities by label; none before the first label."""
-        shares = self._rows.probabilities(self._features.row(as_mapping(x)))
-        return dict(zip(self.model._labels.classes, shares, strict=True))
+        return self._rows.by_label(self._features.row(as_mapping(x)))
 
     def predict_one(self, x: Mapping[Any, Any], **kwargs: Any) -> Any:
         """The most probable label; None before the first."""
-        shares = self._rows.probabilities(self._features.row(as_mapping(x)))
-        return self.model._labels.classes[shares.index(max(shares))] if shares else None
+        return self._rows.likeliest(self._features.row(as_mapping(x)))
 
     def explain_one(self, x: Mapping[Any, Any]) -> Explanation:
         """Why the model predicts what it does for a row: contributions of layers and features."""

@@ -49,7 +49,11 @@ def _inner_compiler(typing, target, library, *more):  # type: ignore[no-untyped-
 
 
 def kernel(**options):  # type: ignore[no-untyped-def]
-    """Compile a function that Python calls."""
+    """Compile a function that Python calls.
+
+    nogil=True: other threads of Python go on meanwhile, which pays where the kernel takes long; to
+    come back from a short one, a thread would wait for the others each time.
+    """
     options = {"cache": True, "error_model": "numpy", "no_cfunc_wrapper": True} | options
 
     def decorate(function):  # type: ignore[no-untyped-def]

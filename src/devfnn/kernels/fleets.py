@@ -29,7 +29,7 @@ class Counts(NamedTuple):
     n_drifts: Ints  # (M,)
 
 
-@kernel()
+@kernel(nogil=True)
 def predict_groups(fleet, groups, rows, params, probabilities, work):
     """Class probabilities of rows, each by its model. rows: (k, n) · probabilities: (k, m)"""
     fleet, groups, work = borrowed(fleet), borrowed(groups), borrowed(work)
@@ -83,7 +83,7 @@ def note_reported(clouds, counts):
     counts[REPORTED_CLOUDS] = clouds.count[0]
 
 
-@kernel()
+@kernel(nogil=True)
 def learn_groups(fleet, groups, batch, params, events, counts, outputs, work):
     """Let every model learn its rows, one by one; batch and events are in the groups' order.
 

@@ -144,7 +144,7 @@ def say_all(state, row, params, work, outputs):
     say_stack(state, state.stacked, params, work, outputs)
 
 
-@kernel()
+@kernel(nogil=True)
 def forward(state, params, work, rows, outputs, stacked):
     """Outputs of all layers for rows, and the inputs of the deepest layer if layers are stacked.
 
@@ -363,7 +363,7 @@ def close_step(state, step, params, work, events):
     layers.last_wins[best] = steps
 
 
-@kernel()
+@kernel(nogil=True)
 def refit(state, params, work, n_new):
     """Fit the layers that rest on the window to it anew, if enough rows have come.
 
@@ -396,7 +396,7 @@ def judged_by(state, stacked, outputs, params, work, said):
     return work.stacked.judged
 
 
-@kernel()
+@kernel(nogil=True)
 def assess_chunk(state, params, work, batch, events, outputs):
     """Begin a chunk: choose labels, count errors, test for drift and respond to it.
 
@@ -439,7 +439,7 @@ def note_label(state, index, outputs, label, params, events, said):
     return compare_lines(outputs, label, params.pool)
 
 
-@kernel()
+@kernel(nogil=True)
 def learn_chunk(state, params, work, batch, events, outputs, codes, step):
     """Train on rows of a chunk; at its end, let it move the votes and close the structural step.
 
@@ -491,7 +491,7 @@ def hear_again(state, stacked, outputs, params, work):
 # ---- row by row
 
 
-@kernel()
+@kernel(nogil=True)
 def learn_rows(state, params, work, batch, events, outputs, start):
     """Row by row: outputs, vote, then learn at once, up to the end of a structural step.
 

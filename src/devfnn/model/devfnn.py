@@ -13,6 +13,7 @@ from devfnn.errors import InputError, NotLearnedError, StorageError
 from devfnn.events import ClassAdded, Event
 from devfnn.kernels.state import ANSWERED, OWED, UNLABELLED
 from devfnn.model import class_weights, description, lags
+from devfnn.model.access import Access, HasAccess, Learned, Part, changes, reads
 from devfnn.model.compiling import ensure_compiled
 from devfnn.model.config import Config
 from devfnn.model.explanation import Explanation, plain
@@ -40,7 +41,7 @@ ClassNames = Mapping[Hashable, str]
 """Display names for numeric labels."""
 
 
-class DEVFNN:
+class DEVFNN(HasAccess):
     """Classifier for streams that change: layers of readable rules, and a stack on top.
 
     The default is our own design, not the paper's network: layers of different kinds side by side,
@@ -79,18 +80,21 @@ class DEVFNN:
         classes: Iterable[Hashable] = (),
     ) -> None:
         self.config = config if config is not None else Config()
-        self._names = [str(name) for name in feature_names] if feature_names is not None else None
-        if self._names is not None and len(set(self._names)) < len(self._names):
-            twice = next(name for name in self._names if self._names.count(name) > 1)
+        names = [str(name) for name in feature_names] if feature_names is not None else None
+        if names is not None and len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
             raise InputError(f"feature {twice!r} is named more than once")
-        self._labels = Labels(announced(classes))
-        self._network: Network | None = None
-        self._logbook = Logbook()
-        self._query_log = Logbook()
-        self._early_budget: Ints | None = None  # what was asked for before there was a network
+        self._access = Access(Learned(names, Labels(announced(classes))))
         self._rows: SingleRows | None = None  # made when needed, never saved
         self._is_compiled = False
-        self._late: tuple[int, ...] = ()  # with lags, columns of features that were added later
+
+    _names = Part[list[str] | None]()
+    _labels = Part[Labels]()
+    _network = Part[Network | None]()
+    _logbook = Part[Logbook]()
+    _query_log = Part[Logbook]()
+    _early_budget = Part[Ints | None]()
+    _late = Part[tuple[int, ...]]()
 
     # ---- what a user may look at
 
@@ -100,6 +104,7 @@ class DEVFNN:
         return list(self._labels.classes)
 
     @property
+    @reads
     def feature_names(self) -> list[str]:
         """Names of the features, x0, x1, ... if none were given."""
         if self._names is not None:
@@ -136,16 +141,19 @@ class DEVFNN:
         """Labels that at least one layer was trained with."""
         return self._network.n_labels if self._network is not None else 0
 
+    @reads
     def standings(self) -> list[Standing]:
         """What every layer does, counts in the answer, is worth and costs; none before learning."""
         return [] if self._network is None else description.standings_of(self._known())
 
     @property
+    @reads
     def voting_weights(self) -> Floats:
         """Voting weight of every layer; 0 for merged and resting ones."""
         return self._known().voting_weights
 
     @property
+    @reads
     def feature_mask(self) -> Flags:
         """Which features are in use."""
         network = self._known()
@@ -154,37 +162,41 @@ class DEVFNN:
 
     # ---- predict: nothing here changes the model
 
+    @reads
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities of rows; the columns follow `classes`."""
         return self._known().probabilities(self._columns(X))
 
+    @reads
     def predict(self, X: Any) -> "np.ndarray[Any, np.dtype[Any]]":
         """Labels of rows."""
         return self._labels.decode(self.predict_proba(X).argmax(axis=1))
 
     def predict_proba_one(self, x: Any) -> dict[Hashable, float]:
         """Class probabilities of one row, by label."""
-        return dict(zip(self._labels.classes, self._shares_of(x), strict=True))
+        found = self._single_rows().by_label(x)
+        if not found:
+            self._known()  # raises if nothing was learned yet
+        return found
 
     def predict_one(self, x: Any) -> Hashable:
         """Label of one row."""
-        shares = self._shares_of(x)
-        return self._labels.classes[shares.index(max(shares))]
-
-    def _shares_of(self, x: Any) -> list[float]:
-        """Class probabilities of one row."""
-        self._known()
-        return self._single_rows().probabilities(x)
+        found = self._single_rows().likeliest(x)
+        if found is None:
+            self._known()
+        return found
 
     # ---- learn
 
+    @changes
     def learn(self, X: Any, y: Any, weights: Any = None, *, chosen: Any = None) -> list[Event]:
         """Learn a chunk and return what changed in the structure (paper: Algorithm 1).
 
         Parameters
         ----------
         X, y
-            Rows and their labels. New labels open new classes.
+            Rows and their labels. New labels open new classes. A chunk of which all that layers
+            say takes more than 256 MB is learned in parts, one after the other.
         weights
             Weight of every row in training, 1 if not given; rows of weight 0 are passed over. For
             votes, drift and forgetting, every other row is one row. `Config.class_weights` are on
@@ -204,7 +216,8 @@ class DEVFNN:
         rows = self._weighted(network, rows, labelled)
         if self.config.lags:
             rows.X = lags.at_once(network, rows.X, self._late)
-        events += network.learn_chunk(rows, labelled, names)
+        for part in network.parts(len(rows)):
+            events += network.learn_chunk(rows.part(part.start, part.stop), labelled[part], names)
         if self.config.lags:
             lags.remember(network, rows.labels, labelled)
         self._logbook.note(events, network.n_rows)
@@ -214,6 +227,7 @@ class DEVFNN:
         """Learn one row at once; structural steps follow every `chunk_rows` rows."""
         return self._single_rows().learn(x, y, weight)
 
+    @changes
     def learn_rows(self, X: Any, y: Any, weights: Any = None, *, chosen: Any = None) -> list[Event]:
         """The same, bit for bit, as `learn_one` in a loop over the rows."""
         rows, labelled, fresh = self._checked(X, y, weights, chosen)
@@ -266,6 +280,7 @@ class DEVFNN:
             return self.feature_names
         return lags.names_of(network, self.feature_names, called, self._late)
 
+    @changes
     def add_features(self, names: Sequence[str]) -> None:
         """Add features that appear later; earlier rows count as not having them.
 
@@ -288,6 +303,7 @@ class DEVFNN:
     asks_before_learning = True
     """Whether `wants_label` can be called before anything was learned."""
 
+    @reads
     def wants_label(self, X: Any) -> Flags:
         """Which rows are worth labelling, as the model stands; nothing is changed.
 
@@ -297,6 +313,7 @@ class DEVFNN:
         """
         return self._wanted(X, spend=False)
 
+    @changes
     def ask(self, X: Any) -> Flags:
         """Which rows to label: as `wants_label`, but charges the budget and logs the queries.
 
@@ -328,6 +345,7 @@ class DEVFNN:
         self._budget[OWED] += int(np.count_nonzero(wanted))
         return wanted
 
+    @changes
     def answer(self, X: Any, y: Any, weights: Any = None) -> list[Event]:
         """Learn labels that `ask` asked for, row by row, and return what changed in the structure.
 
@@ -349,6 +367,7 @@ class DEVFNN:
         return list(self._query_log.newest)
 
     @property
+    @reads
     def n_labels_owed(self) -> int:
         """Labels that `ask` requested and that were not answered yet."""
         return int(self._budget[OWED])
@@ -396,6 +415,7 @@ class DEVFNN:
 
     # ---- explain: nothing here changes the model
 
+    @reads
     def rules(self, archived: bool = False, class_names: ClassNames | None = None) -> list[Rule]:
         """The active rules of all live layers in the user's units, the weightiest first.
 
@@ -408,6 +428,7 @@ class DEVFNN:
         found = description.rules_of(network, labels, self._column_names(network, labels))
         return [rule for rule in found if archived or not rule.is_archived]
 
+    @reads
     def rules_table(
         self, archived: bool = False, class_names: ClassNames | None = None
     ) -> dict[str, list[Any]]:
@@ -417,6 +438,7 @@ class DEVFNN:
         """
         return description.table_of(self.rules(archived, class_names))
 
+    @reads
     def describe(
         self,
         terms: bool = False,
@@ -435,6 +457,7 @@ class DEVFNN:
         names, rules = self._column_names(network, labels), self.rules(True, class_names)
         return description.described(network, rules, names, self._logbook.newest, terms, most)
 
+    @reads
     def to_dict(
         self, archived: bool = True, class_names: ClassNames | None = None
     ) -> dict[str, Any]:
@@ -461,6 +484,7 @@ class DEVFNN:
         }
         return dict(plain(data))
 
+    @reads
     def explain(self, x: Any, class_names: ClassNames | None = None) -> Explanation:
         """Explain the prediction for one row: what layers, rules and features contribute.
 
@@ -482,6 +506,7 @@ class DEVFNN:
         names, row = self._column_names(network, labels), self._columns(as_row(x))
         return description.explanation_of(network, row, labels, names)
 
+    @reads
     def history(self) -> History:
         """Structural events with the numbers that caused them, the newest 1,000. They are saved."""
         return self._logbook.history(self.n_rows)
@@ -559,13 +584,15 @@ class DEVFNN:
             lags.widen(self._network, n_columns, n_classes)
         first, row = len(self._labels), self._network.n_rows
         self._logbook.begin(row)
-        self._labels.add(fresh)
+        if fresh:
+            self._labels = Labels([*self._labels.classes, *fresh])
         events = [ClassAdded(row, str(label), i) for i, label in enumerate(fresh, first)]
         return self._network, [*events]
 
     # ---- storing
 
     @property
+    @reads
     def nbytes(self) -> int:
         """Size of the learned arrays in bytes."""
         from devfnn.storage import state_bytes
@@ -588,6 +615,7 @@ class DEVFNN:
             raise StorageError(f"{path}: holds a {type(model).__name__}, not a {cls.__name__}")
         return model
 
+    @reads
     def __getstate__(self) -> bytes:
         from devfnn.storage import dump
 

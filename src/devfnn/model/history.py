@@ -57,6 +57,10 @@ class Logbook:
         self.n_noted = n_noted
         self.since = since
 
+    def copy(self) -> "Logbook":
+        """The same, to be continued apart from this."""
+        return Logbook(self.newest, self.n_noted, self.since)
+
     def begin(self, row: int) -> None:
         """Start recording at this row, unless it has started."""
         if self.since is None:

@@ -5,8 +5,10 @@ the network has gaussian layers: mask, merging, drift, growing, training, votes,
 them the structural steps follow training, so that what was learned of a chunk counts for the next.
 """
 
+import copy
 import dataclasses
 import threading
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,8 +48,18 @@ from devfnn.model.state import (
 )
 from devfnn.model.validation import exploration_draws
 
+ROWS_PER_CALL = 4096
+"""Rows that are learned one by one in a call, so that room for their inputs and events is small."""
+
 LINES_PER_CALL = 64
 """Lines of an event buffer on top of one for every row."""
+
+BLOCK_BYTES, CHUNK_BYTES = 2**25, 2**28
+"""Most memory for what layers take in and say of rows that are predicted, and learned, at once:
+large enough that more would not be faster."""
+
+MOST_THREADS = 64
+"""Threads for which a network keeps what kernels take."""
 
 NO_VOTE = -1
 """The row from which votes count, where they do not."""
@@ -61,6 +73,19 @@ class Plan(NamedTuple):
     as_learned: bool  # whether the vote counts what they say just before they learn each row
     counted: int  # the row from which it counts
     events: list[Event]  # what was changed before
+
+
+def copied(value: Any) -> Any:
+    """A value with arrays of its own; what is never changed in place is shared."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, tuple) and hasattr(value, "_make"):
+        return value._make(map(copied, value))
+    if isinstance(value, Rows | Gathered | OnlineScaler):
+        own = copy.copy(value)
+        vars(own).update({name: copied(each) for name, each in vars(value).items()})
+        return own
+    return value
 
 
 def event_buffer(n_rows: int, n_lines: int) -> EventBuffer:
@@ -95,7 +120,7 @@ class Network:
 
     def __post_init__(self) -> None:
         self.said: tuple[Floats, Floats, Floats] | None = None
-        self._held: tuple[tuple[State, Params, Work], tuple[Any, ...]] | None = None
+        self._held: dict[int, tuple[tuple[State, Params, Work], tuple[Any, ...]]] = {}
         self.structure_first = self.config.has("gaussian")
         """Whether the structure changes before training, on all rows since the last time."""
         self._hides_unused = bool(
@@ -124,6 +149,14 @@ class Network:
         )
         network.switch_inputs()
         return network
+
+    def copy(self) -> "Network":
+        """The same, to be changed apart from this."""
+        own = copy.copy(self)
+        for field in dataclasses.fields(self):
+            setattr(own, field.name, copied(getattr(self, field.name)))
+        own.said, own._held = None, {}
+        return own
 
     # ---- what there is
 
@@ -155,9 +188,12 @@ class Network:
         """State, parameters, working memory and `more` as kernels take them: unpacked once."""
         from devfnn.kernels._jit import held
 
-        own, known = (self.state, params or self.params, self.work), self._held
+        thread, own = threading.get_ident(), (self.state, params or self.params, self.work)
+        known = self._held.get(thread)
         if known is None or any(a is not b for a, b in zip(own, known[0], strict=True)):
-            self._held = known = (own, tuple(map(held, own)))
+            if len(self._held) >= MOST_THREADS:  # most of them have ended
+                self._held = {}
+            self._held[thread] = known = (own, tuple(map(held, own)))
         return *known[1], *map(held, more)
 
     @property
@@ -282,12 +318,13 @@ class Network:
         return outputs, stacked
 
     def probabilities(self, X: Floats) -> Floats:
-        """Class probabilities of rows; what the layers said is kept for learning them."""
+        """Class probabilities of rows; what the layers said of few is kept for learning them."""
         from devfnn.kernels.votes import vote
 
-        outputs, _ = self._outputs_of(self.inputs_of(X))
         shares = np.empty((X.shape[0], self.n_classes))
-        vote(*self.held()[:2], outputs, shares)
+        for rows in self._blocks(len(X)):
+            outputs, _ = self._outputs_of(self.inputs_of(X[rows]))
+            vote(*self.held()[:2], outputs, shares[rows])
         return shares
 
     def judged(self, X: Floats) -> Floats:
@@ -296,8 +333,24 @@ class Network:
 
         shares = self.probabilities(X)
         if self.config.has("stacked"):
-            judge_rows(*self.held()[:2], self._outputs_of(self.inputs_of(X))[0], shares)
+            for rows in self._blocks(len(X)):
+                outputs, _ = self._outputs_of(self.inputs_of(X[rows]))
+                judge_rows(*self.held()[:2], outputs, shares[rows])
         return shares
+
+    def parts(self, n_rows: int, n_bytes: int = CHUNK_BYTES) -> Iterator[slice]:
+        """Parts of rows of which all that layers take in and say fits into so many bytes."""
+        numbers = self.sizes.layers * self.n_classes + 2 * self.n_features + self.lengths["i"]
+        size = max(1, n_bytes // (8 * numbers))
+        for start in range(0, n_rows, size):
+            yield slice(start, min(start + size, n_rows))
+
+    def _blocks(self, n_rows: int) -> Iterator[slice]:
+        """Rows that are predicted one block after the other; nothing is kept of many blocks."""
+        blocks = [*self.parts(n_rows, BLOCK_BYTES)]
+        yield from blocks
+        if len(blocks) > 1:
+            self.said = None
 
     def _outputs_of(self, inputs: Floats) -> tuple[Floats, Floats]:
         """What `forward` gives, from the last time if the rows are the same."""
@@ -555,8 +608,9 @@ class Network:
         while learned < len(rows):
             due = self.absorb(rows.X, start)
             while learned < due:
-                part = rows.part(learned, due)
-                count, new = self._learn_part(part, labelled[learned:due], names)
+                stop = min(due, learned + ROWS_PER_CALL)
+                part = rows.part(learned, stop)
+                count, new = self._learn_part(part, labelled[learned:stop], names)
                 learned += count
                 events += new
             if due < len(rows):

@@ -16,6 +16,7 @@ from devfnn.arrays import Floats
 from devfnn.errors import InputError
 from devfnn.events import Event
 from devfnn.kernels.state import ASKED_FOR, OFFERED, STEPS, Batch
+from devfnn.model.access import Learned
 from devfnn.model.class_weights import weighted
 from devfnn.model.compiling import ensure_compiled
 from devfnn.model.network import LINES_PER_CALL, Network, event_buffer
@@ -53,7 +54,6 @@ class OneRow:
         from devfnn.kernels import network as kernels
 
         self._network, self._names = network, names
-        self._thread = threading.get_ident()
         self._state = network.state
         self._pack = struct.Struct(f"{network.n_features}d").pack_into
         self._may_lack = network.config.missing == "skip"
@@ -72,8 +72,7 @@ class OneRow:
 
     def serves(self, network: Any) -> bool:
         """Whether this network can be used here; synchronises if it has learned elsewhere."""
-        is_own = network is self._network and network.state is self._state
-        if not is_own or threading.get_ident() != self._thread:
+        if network is not self._network or network.state is not self._state:
             return False
         if network.n_rows != self._n_rows:
             self._catch_up()
@@ -108,9 +107,22 @@ class OneRow:
 
         The same, bit for bit, as `Network.learn_rows`.
         """
+        network, before = self._network, (self._n_rows, self._network.n_labels)
+        try:
+            return self._learned(label, weight, asked)
+        except BaseException:  # Ctrl-C: what was begun is finished first
+            network.n_rows = self._n_rows = before[0] + 1
+            network.n_labels = before[1] + int(self._buffer.taken[0])
+            if self._state.progress.counts[STEPS] > self._steps:
+                self._network.close_step(self._names)
+            raise
+
+    def _learned(self, label: int, weight: float, asked: bool) -> list[Event]:
+        """The same; when Ctrl-C is pressed in between, counters may be wrong."""
         events: list[Event] = []
         network, batch, buffer = self._network, self._batch, self._buffer
         network.said = None
+        buffer.taken[0] = buffer.count[0] = 0
         if not self._watch():  # the map must change before the row is learned
             events += network.change_map(self._names)
             self._read_map()
@@ -122,15 +134,14 @@ class OneRow:
         batch.draws[0] = self._draws[place]
         batch.labels[0], batch.weights[0] = label, weight
         batch.labelled[0] = ASKED_FOR if asked else OFFERED
-        buffer.taken[0] = buffer.count[0] = 0
         self._learn()
         if buffer.count[0]:
             events += events_of(network, buffer, self._names)
         network.n_rows = self._n_rows = self._n_rows + 1
         network.n_labels += int(buffer.taken[0])
         if self._state.progress.counts[STEPS] > self._steps:
+            events += self._network.close_step(self._names)
             self._steps = int(self._state.progress.counts[STEPS])
-            events += network.close_step(self._names)
         return events
 
     def _read_map(self) -> None:
@@ -183,7 +194,7 @@ class SingleRows:
     """A model that predicts and learns one row at a time.
 
     Results are those of `DEVFNN.predict_proba` and `DEVFNN.learn_rows`, bit for bit, and so is what
-    they refuse. The model may be used directly in between.
+    they refuse. The model may be used directly in between, and by other threads.
     """
 
     def __init__(self, model: "DEVFNN") -> None:
@@ -191,55 +202,107 @@ class SingleRows:
         config = model.config
         self._is_plain = not (config.lags or config.feature_mask or config.has("gaussian"))
         self._is_plain &= not (config.balances and config.is_budgeted)  # labels are counted if paid
-        self._fast: OneRow | None = None
+        self._has_weights = config.class_weights is not None
+        self._own = _Own()
 
-    def probabilities(self, x: Any) -> list[float]:
-        """Class probabilities of a row, in the order of `classes`; none before learning."""
-        if self.model._network is None:
-            return []
-        values, fast = plain_row(x), self._fast_path()
+    def by_label(self, x: Any) -> dict[Hashable, float]:
+        """Class probabilities of a row, by label; none before learning."""
+        classes, shares = self._said(x)
+        return dict(zip(classes, shares, strict=True))
+
+    def likeliest(self, x: Any) -> Hashable:
+        """The most probable label; None before learning."""
+        classes, shares = self._said(x)
+        return classes[shares.index(max(shares))] if shares else None
+
+    def _said(self, x: Any) -> tuple[list[Hashable], list[float]]:
+        """Labels and probabilities; of the newest state if nobody is changing it."""
+        access = self.model._access
+        if access.is_mine:
+            return self._said_by(access.working, x)
+        with access.reading_newest() as learned:
+            return self._said_by(learned, x)
+
+    def _said_by(self, learned: Learned, x: Any) -> tuple[list[Hashable], list[float]]:
+        """The same by one state."""
+        network, classes = learned.network, learned.labels.classes
+        if network is None:
+            return [], []
+        values, fast = plain_row(x), self._fast_path(network)
         if values is not None and fast is not None and fast.takes(values):
-            return fast.probabilities()
+            return classes, fast.probabilities()
         said: list[float] = self.model.predict_proba(as_row(x))[0].tolist()
-        return said
+        return classes, said
 
     def learn(self, x: Any, label: Hashable, weight: Any = 1.0, asked: bool = False) -> list[Event]:
         """Learn a row at once; with `asked` the label is used in any case."""
         model, values = self.model, plain_row(x)
         is_weight = isinstance(weight, int | float) and 0.0 < weight <= LARGEST_WEIGHT
-        try:
-            index = model._labels.index_of(label) if is_weight else None
-        except TypeError:  # no label; the slow way says so
-            index = None
-        if index is not None and values is not None:
-            fast = self._fast_path()
-            if fast is not None and fast.takes(values):
-                events = fast.learn(index, self._weight_of(index, weight), asked)
-                model._logbook.note(events, model.n_rows)
+        if values is not None and is_weight and self._is_plain:
+            access = model._access
+            access.is_awaited = True
+            with access.lock:
+                try:
+                    learned = access.begin_row()
+                    events = self._learned(learned, values, label, weight, asked)
+                finally:
+                    access.end_row()
+            if events is not None:
                 return events
         return model.learn_rows(as_row(x), [label], [weight], chosen=True if asked else None)
 
-    def _weight_of(self, index: int, weight: float) -> float:
+    def _learned(
+        self, learned: Learned, values: Any, label: Hashable, weight: float, asked: bool
+    ) -> list[Event] | None:
+        """Learn a row on the fast path; None if it has to go the slow way, which says why."""
+        network = learned.network
+        try:
+            index = learned.labels.index_of(label)
+        except TypeError:  # no label
+            return None
+        if network is None or index is None:
+            return None
+        fast = self._fast_path(network)
+        if fast is None or not fast.takes(values):
+            return None
+        if self._has_weights:
+            weight = self._weight_of(learned, network, index, weight)
+        events = fast.learn(index, weight, asked)
+        if events:
+            learned.logbook.note(events, network.n_rows)
+        return events
+
+    @staticmethod
+    def _weight_of(learned: Learned, network: Network, index: int, weight: float) -> float:
         """The weight of a row of a class, with that of the class."""
-        model, network = self.model, self.model._network
-        if network is None or model.config.class_weights is None:
-            return weight
         row = Rows(np.empty((1, 0)), np.array([index]), np.array([weight], np.float64))
-        return float(weighted(network, row, np.array([OFFERED]), model._labels)[0])
+        return float(weighted(network, row, np.array([OFFERED]), learned.labels)[0])
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_fast": None}
+        return self.__dict__ | {"_own": None}
 
-    def _fast_path(self) -> OneRow | None:
-        """The fast path for the model as it stands, if there is one."""
-        model, network = self.model, self.model._network
-        fast = self._fast  # read once: another thread may put its own there meanwhile
-        if fast is not None and fast.serves(network):
-            return fast
-        fast = None
-        if self._is_plain and network is not None:
-            ensure_compiled(model.config)
-            model._logbook.begin(network.n_rows)
-            fast = OneRow(network, model.feature_names)
-        self._fast = fast
-        return fast
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _own=_Own())
+
+    def _fast_path(self, network: Network) -> OneRow | None:
+        """The fast path of this thread for a network, if there is one."""
+        own = self._own
+        if own.fast is not None and own.fast.serves(network):
+            return own.fast
+        if not self._is_plain:
+            return None
+        if own.last is not network:  # states that are shown to readers may not live long
+            own.last, own.fast = network, None
+            if not self.model._access.is_mine:
+                return None
+        ensure_compiled(self.model.config)
+        self.model._logbook.begin(network.n_rows)
+        own.fast = OneRow(network, self.model.feature_names)
+        return own.fast
+
+
+class _Own(threading.local):
+    """The fast path of a thread, and the network it was last asked for."""
+
+    fast: OneRow | None = None
+    last: Network | None = None

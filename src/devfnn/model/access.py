@@ -1,0 +1,272 @@
+"""Who may change what a model has learned, and what other threads read meanwhile.
+
+One thread at a time changes it, under a lock, in place: the `working` state. What others read is
+`published`, a copy that nobody changes, so that readers never wait for a chunk being learned. A
+copy takes a few hundredths of the time of a chunk; it is made
+
+- before every change but that of a plain row: if the change fails, the model is what it was;
+- after it, once the model is used by more than one thread. Row by row only now and then
+  (`PUBLISHING_SHARE`), or when somebody reads while nobody writes.
+
+As long as one thread alone uses a model, that thread reads and changes the working state directly.
+"""
+
+import contextlib
+import dataclasses
+import functools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+
+from devfnn.arrays import Ints
+from devfnn.model.history import Logbook
+from devfnn.model.network import Network
+from devfnn.model.validation import Labels
+
+PUBLISHING_SHARE = 0.05
+"""Largest share of the time of learning row by row that goes into copies for readers."""
+
+PATIENCE = 1e-3
+"""Seconds after which a thread that waits for the lock looks again whether it still has to."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+Model = TypeVar("Model", bound="HasAccess")
+
+
+@dataclasses.dataclass
+class Learned:
+    """Everything that a model has learned, and noted. Parts but the network are replaced, or kept
+    to one side by `copy`, so that a copy never changes with the original."""
+
+    names: list[str] | None
+    labels: Labels
+    network: Network | None = None
+    logbook: Logbook = dataclasses.field(default_factory=Logbook)
+    query_log: Logbook = dataclasses.field(default_factory=Logbook)
+    early_budget: Ints | None = None
+    """What was asked for before there was a network."""
+    late: tuple[int, ...] = ()
+    """With lags, columns of features that were added later."""
+
+    def copy(self) -> "Learned":
+        """The same, to be changed apart from this."""
+        return dataclasses.replace(
+            self,
+            network=None if self.network is None else self.network.copy(),
+            logbook=self.logbook.copy(),
+            query_log=self.query_log.copy(),
+            early_budget=None if self.early_budget is None else self.early_budget.copy(),
+        )
+
+    def hear(self, same: "Learned") -> None:
+        """Take over what layers said of the last rows in an equal state, to learn these rows."""
+        if self.network is not None and same.network is not None and same.network.said is not None:
+            inputs, outputs, stacked = same.network.said
+            self.network.said = inputs, outputs.copy(), stacked.copy()
+
+
+class _Local(threading.local):
+    """What belongs to a thread."""
+
+    view: Learned | None = None
+    """What the call at hand reads or changes."""
+
+
+class Access:
+    """Lets one thread at a time change what a model has learned, and any number read it."""
+
+    def __init__(self, learned: Learned) -> None:
+        self.working = learned
+        self.published: Learned | None = None
+        self.is_current = False
+        """Whether `published` is the state before or after the change at hand, if there is one."""
+        self._is_shared = False
+        self._owner = threading.get_ident()
+        self.lock = threading.RLock()
+        self.is_awaited = False
+        """Whether a writer waits for the lock: readers do not take it then."""
+        self._local = _Local()
+        self._due = 0.0
+
+    # ---- read
+
+    def view(self) -> Learned:
+        """What the thread at hand reads, or changes if it is within a change."""
+        return self._local.view or (self.working if self.is_mine else self._newest())
+
+    @property
+    def is_mine(self) -> bool:
+        """Whether no other thread than the one at hand has used the model so far."""
+        return not self._is_shared and threading.get_ident() == self._owner
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Learned]:
+        """One state for all that is read within."""
+        with self._showing(self.view()) as learned:
+            yield learned
+
+    @contextlib.contextmanager
+    def reading_newest(self) -> Iterator[Learned]:
+        """The same, for moments: if nobody changes the model now, nobody can until the end."""
+        if self.is_awaited or not self.lock.acquire(blocking=False):
+            with self.reading() as learned:
+                yield learned
+            return
+        try:
+            with self._showing(self.working) as learned:
+                yield learned
+        finally:
+            self.lock.release()
+
+    @contextlib.contextmanager
+    def _showing(self, learned: Learned) -> Iterator[Learned]:
+        local = self._local
+        before, local.view = local.view, learned
+        try:
+            yield learned
+        finally:
+            local.view = before
+
+    def _newest(self) -> Learned:
+        """The newest state that can be read without waiting for a change."""
+        if not self._is_shared:
+            self._share()
+        while (shown := self.published) is None or not self.is_current:
+            if self.lock.acquire(timeout=PATIENCE if shown is None else 0.0):
+                try:
+                    self._publish()
+                finally:
+                    self.lock.release()
+            elif shown is not None:
+                break
+        return shown
+
+    def _share(self) -> None:
+        """Another thread than the owner comes for the first time."""
+        before, self._is_shared = self.published, True
+        while not self.lock.acquire(timeout=PATIENCE):
+            if self.is_current or self.published is not before:
+                return
+        try:
+            self.published = self.working  # which its owner may be reading, so it stays
+            self.working, self.is_current = self.working.copy(), True
+        finally:
+            self.lock.release()
+
+    # ---- change
+
+    def change(self, do: Callable[[], R]) -> R:
+        """Change what was learned; if that fails, it is what it was."""
+        local = self._local
+        if local.view is not None:  # part of another change
+            return do()
+        self.is_awaited = True
+        with self.lock:
+            self.is_awaited = False
+            self._before_change()
+            try:
+                local.view = self.working
+                found = do()
+                if self._is_shared:
+                    self._publish()
+                else:
+                    self.published, self.is_current = None, False
+                return found
+            except BaseException:
+                self.working = self.published or self.working
+                raise
+            finally:
+                local.view = None
+
+    def _before_change(self) -> None:
+        """Let `published` be the state as it is, and `working` one that nobody reads."""
+        if not self._is_shared and threading.get_ident() != self._owner:
+            self._share()
+        if not self.is_current:
+            self._publish()
+        elif self.published is not None:
+            self.working.hear(self.published)
+        if self.working is self.published:
+            self.working = self.working.copy()
+
+    def begin_row(self) -> Learned:
+        """Before a plain row is learned in place, under `lock`; `end_row` must follow."""
+        self.is_awaited = False
+        if not self._is_shared and threading.get_ident() != self._owner:
+            self._share()
+        if self.working is self.published:
+            self.working = self.working.copy()
+        self.is_current = False
+        self._local.view = working = self.working
+        return working
+
+    def end_row(self) -> None:
+        """After it."""
+        self._local.view = None
+        if self._is_shared and time.perf_counter() >= self._due:
+            with contextlib.suppress(MemoryError):  # the row is learned; readers see it later
+                self._publish()
+
+    def _publish(self) -> None:
+        """Show readers the state as it is. The lock is held."""
+        start = time.perf_counter()
+        self.published = self.working.copy()
+        self.is_current = True
+        now = time.perf_counter()
+        self._due = now + (now - start) / PUBLISHING_SHARE
+
+
+class HasAccess:
+    """What has an `Access`."""
+
+    _access: Access
+
+
+def reads(method: Callable[Concatenate[Model, P], R]) -> Callable[Concatenate[Model, P], R]:
+    """A method that reads one state of the model from its beginning to its end."""
+
+    def call(self: Model, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        local = self._access._local
+        if local.view is not None:
+            return method(self, *args, **kwargs)
+        local.view = self._access.view()
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            local.view = None
+
+    return functools.update_wrapper(call, method)
+
+
+def changes(method: Callable[Concatenate[Model, P], R]) -> Callable[Concatenate[Model, P], R]:
+    """A method that changes the model, one call after the other; a call that fails does not."""
+
+    def call(self: Model, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self._access.change(functools.partial(method, self, *args, **kwargs))
+
+    return functools.update_wrapper(call, method)
+
+
+class Part(Generic[T]):
+    """An attribute of a model that is a part of what it has learned."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name.removeprefix("_")
+
+    @overload
+    def __get__(self, model: None, owner: Any = None) -> "Part[T]": ...
+
+    @overload
+    def __get__(self, model: HasAccess, owner: Any = None) -> T: ...
+
+    def __get__(self, model: HasAccess | None, owner: Any = None) -> "T | Part[T]":
+        if model is None:
+            return self
+        found: T = getattr(model._access.view(), self._name)
+        return found
+
+    def __set__(self, model: HasAccess, value: T) -> None:
+        setattr(model._access.view(), self._name, value)

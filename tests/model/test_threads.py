@@ -1,0 +1,288 @@
+"""One writer at a time, readers at any time: what `model/access.py` promises.
+
+`make test` runs these compiled, and once more as plain Python, where NumPy checks every index.
+"""
+
+import contextlib
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from build import count
+from devfnn import DEVFNN, Config, InputError, presets
+from devfnn.arrays import Floats, Ints
+from devfnn.model.network import Network
+from devfnn.storage import dump, parse
+from scenes import stacked
+
+QUICK = presets.swift().replace(
+    missing="skip", chunk_rows=40, rules__max_rules=12, boxes__max_rules=6, clouds__max_rules=8
+)
+
+
+@pytest.fixture(autouse=True)
+def quick_switches() -> Iterator[None]:
+    """Threads take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def rows(n_rows: int, seed: int = 0, n_features: int = 2) -> tuple[Floats, Ints]:
+    """Rows of two classes."""
+    X = np.random.default_rng(seed).random((n_rows, n_features))
+    return X, (X[:, 0] > 0.5).astype(np.int64)
+
+
+def learned(config: Config = QUICK) -> DEVFNN:
+    """A model that knows something."""
+    model = DEVFNN(config)
+    model.learn(*rows(80))
+    return model
+
+
+def at_once(*works: Callable[[], object]) -> None:
+    """Run each in a thread of its own; an error of one is an error here."""
+    errors: list[BaseException] = []
+
+    def run(work: Callable[[], object]) -> None:
+        try:
+            work()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+# ---- readers
+
+
+def grow(model: DEVFNN, is_done: threading.Event) -> None:
+    """Learn chunks and rows with more and more classes and features."""
+    rng = np.random.default_rng(1)
+    try:
+        for step in range(count(40, 6)):
+            if step % 8 == 5:
+                model.add_features([f"x{len(model.feature_names)}"])
+            X = rng.random((40, len(model.feature_names)))
+            model.learn(X, rng.integers(0, 2 + step // 2, 40))
+            for x in X[:10].tolist():
+                model.learn_one(x, 1 + step // 2)
+    finally:
+        is_done.set()
+
+
+def one(model: DEVFNN, X: Floats) -> Floats:
+    """The probabilities of the first row."""
+    return np.array([[*model.predict_proba_one(X[0].tolist()).values()]])
+
+
+def explained(model: DEVFNN, X: Floats) -> Floats:
+    """The same, from an explanation; other readers are called too."""
+    assert model.predict(X).shape == (3,)
+    assert len(model.describe()) > 10
+    return model.explain(X[0]).probabilities[None]
+
+
+def test_predictions_are_of_one_state_while_classes_and_features_appear() -> None:
+    model, is_done, n_calls = learned(), threading.Event(), [0, 0, 0]
+
+    def ask(place: int, predict: Callable[[DEVFNN, Floats], Floats]) -> None:
+        rng = np.random.default_rng(place)
+        while not is_done.is_set():
+            X = rng.random((3, len(model.feature_names)))
+            with contextlib.suppress(InputError):  # a feature has come meanwhile
+                shares = predict(model, X)
+                assert shares.shape[1] >= 2 and (shares >= 0.0).all()
+                np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+                n_calls[place] += 1
+
+    at_once(
+        lambda: grow(model, is_done),
+        lambda: ask(0, DEVFNN.predict_proba),
+        lambda: ask(1, one),
+        lambda: ask(2, explained),
+    )
+    assert min(n_calls) > 0
+    assert dump(parse(dump(model))) == dump(model)
+
+
+@pytest.mark.parametrize("was_shared", [False, True])
+def test_readers_do_not_wait_for_a_chunk_being_learned(
+    was_shared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, (X, y) = learned(), rows(40, 1)
+    if was_shared:
+        at_once(lambda: model.predict(X))
+    before, n_rows = model.predict_proba(X), model.n_rows
+    is_inside, may_end = threading.Event(), threading.Event()
+    learn_chunk = Network.learn_chunk
+
+    def slow(self: Network, *args: Any) -> Any:
+        events = learn_chunk(self, *args)
+        is_inside.set()
+        assert may_end.wait(20.0)
+        return events
+
+    monkeypatch.setattr(Network, "learn_chunk", slow)
+    said: dict[str, Any] = {}
+
+    def read() -> None:
+        try:
+            assert is_inside.wait(20.0)
+            said["all"], said["rows"] = model.predict_proba(X), model.n_rows
+            said["one"] = [*model.predict_proba_one(X[0].tolist()).values()]
+        finally:
+            may_end.set()
+
+    at_once(lambda: model.learn(X, np.where(y == 1, "new", "newer")), read)
+    np.testing.assert_array_equal(said["all"], before)
+    assert said["rows"] == n_rows
+    assert said["one"] == pytest.approx(before[0].tolist())
+    assert model.predict_proba(X).shape == (40, 4)
+
+
+def test_what_was_learned_row_by_row_is_seen_by_others() -> None:
+    model, (X, y) = learned(), rows(60, 2)
+    for x, label in zip(X.tolist(), y.tolist(), strict=True):
+        model.learn_one(x, label)
+    found: list[Any] = []
+    at_once(lambda: found.append((model.n_rows, model.predict_proba(X), dump(model))))
+    assert found[0][0] == 140
+    np.testing.assert_array_equal(found[0][1], model.predict_proba(X))
+    assert found[0][2] == dump(model)
+    model.learn_one(X[0].tolist(), 1)
+    at_once(lambda: found.append(model.n_rows))
+    assert found[1] == model.n_rows == 141
+
+
+def test_a_state_that_is_being_read_does_not_change() -> None:
+    """A reader that began before others came, on the very arrays that were learned."""
+    model, (X, y) = learned(), rows(40, 3)
+    with model._access.reading():
+        before = model.predict_proba(X)
+        at_once(lambda: model.learn(X, 1 - y), lambda: model.learn_one(X[0].tolist(), 1))
+        np.testing.assert_array_equal(model.predict_proba(X + 0.0), before)
+        assert model.n_rows == 80
+    assert model.n_rows == 121
+
+
+# ---- writers
+
+
+@pytest.mark.parametrize("config", [QUICK, stacked(chunk_rows=40)], ids=["fast path", "slow path"])
+def test_no_row_of_several_writers_is_lost(config: Config) -> None:
+    model, n_rows = DEVFNN(config), count(300, 30)
+
+    def write(seed: int) -> None:
+        for x, label in zip(*map(np.ndarray.tolist, rows(n_rows, seed, 3)), strict=True):
+            model.learn_one(x, label + seed)
+            model.predict_one(x)
+
+    at_once(*(lambda seed=seed: write(seed) for seed in range(3)))  # type: ignore[misc]
+    assert model.n_rows == 3 * n_rows
+    assert parse(dump(model)).n_rows == 3 * n_rows
+    assert sorted(model.classes) == [0, 1, 2, 3]
+
+
+def test_threads_one_after_the_other_learn_what_one_does() -> None:
+    X, y = rows(count(400, 60), 4)
+    alone, shared = DEVFNN(QUICK), DEVFNN(QUICK)
+    parts = np.array_split(np.arange(len(X)), 4)
+
+    def learn(model: DEVFNN, part: Ints, by_row: bool) -> None:
+        if not by_row:
+            model.learn(X[part], y[part])
+            return
+        for row in part:
+            model.predict_one(X[row])
+            model.learn_one(X[row], y[row])
+
+    for place, part in enumerate(parts):
+        learn(alone, part, place % 2 == 1)
+        at_once(lambda part=part, place=place: learn(shared, part, place % 2 == 1))  # type: ignore[misc]
+    assert dump(shared) == dump(alone)
+
+
+# ---- calls that fail
+
+
+@pytest.mark.parametrize("was_shared", [False, True])
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda model, X: model.learn(X, ["other"] * len(X)),
+        lambda model, X: model.learn_rows(X, ["other"] * len(X)),
+        lambda model, X: model.learn_one(X[0], "other"),
+    ],
+    ids=["learn", "learn_rows", "learn_one"],
+)
+def test_a_call_that_fails_half_way_changes_nothing(
+    act: Callable[[DEVFNN, Floats], object],
+    error: type[BaseException],
+    was_shared: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model, (X, y) = learned(), rows(40, 5)
+    model.learn_one(X[0], 1)
+    if was_shared:
+        at_once(lambda: model.predict(X))
+    before, other = dump(model), parse(dump(model))
+
+    def failing(self: Network, *args: Any) -> Any:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Network, "_learn_batch", failing)
+        patch.setattr(Network, "_learn_part", failing)  # classes were added, ranges changed
+        with pytest.raises(error):
+            act(model, 3.0 * X)
+    assert dump(model) == before
+    for each in (model, other):
+        each.learn(X, y)
+        each.learn_one(X[0], 1)
+    assert dump(model) == dump(other)
+
+
+def test_ctrl_c_between_two_rows_loses_nothing() -> None:
+    """Wherever it comes, counters and arrays agree, and the next rows can be learned."""
+    model, (X, y) = learned(), rows(count(3000, 60), 6)
+    n_pressed, is_armed = 0, False
+
+    def press(*_: object) -> None:
+        if is_armed:
+            raise KeyboardInterrupt
+
+    handler = signal.signal(signal.SIGALRM, press)
+    try:
+        for x, label in zip(X.tolist(), y.tolist(), strict=True):
+            before = model.n_rows
+            try:
+                is_armed = True
+                signal.setitimer(signal.ITIMER_REAL, 1e-6 * (1 + 7 * before % 40))
+                model.learn_one(x, label)
+                is_armed = False
+            except KeyboardInterrupt:
+                is_armed = False
+                n_pressed += 1
+            assert before <= model.n_rows <= before + 1
+            if n_pressed % 50 == 1:
+                dump(model)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, handler)
+    assert n_pressed > 0
+    assert parse(dump(model)).n_rows == model.n_rows
