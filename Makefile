@@ -58,7 +58,7 @@ compiled: $(KERNELS)
 	PYTHONPATH=src $(BIN)/python -c "from devfnn.model import compiling as c; [c.ensure_compiled(p) for p in c.everything()]"
 
 test-plain: $(TOOLS)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels tests/model/test_threads.py tests/model/test_memory.py
 
 MODEL := tests/model tests/golden tests/storage
 # All that start Java or import PyTorch are together, so that this is done once.

@@ -303,3 +303,26 @@ def test_a_fresh_model_refuses_to_predict(network: str) -> None:
     model.learn(X, Y, np.zeros(ROWS))
     with pytest.raises(NotLearnedError):
         model.predict_one(X[0])
+
+
+@pytest.mark.parametrize("bad", [np.float32("inf"), np.float16("-inf"), 1e101, 10**400], ids=repr)
+@pytest.mark.parametrize("name", [*ASKS, *ASKS_ONE, "explain", "ask"])
+@each_network
+def test_infinity_of_any_type_is_refused_where_values_may_be_missing(
+    network: str, name: str, bad: Any
+) -> None:
+    """In single precision 1e100 is infinite too, so that infinity is not beyond it."""
+    model, row = known_gaps(network), [0.5, bad, NAN]
+    asks = ASKS | {"ask": lambda model, X: model.ask(X)}
+    one = ASKS_ONE | {"explain": lambda model, x: model.explain(x)}
+    refused(
+        model,
+        lambda: one[name](model, row) if name in one else asks[name](model, [row]),
+        "infinite|must be numbers",
+    )
+
+
+@functools.cache
+def known_gaps(network: str) -> DEVFNN:
+    """The same of models that know missing values."""
+    return taught(network, missing="skip")

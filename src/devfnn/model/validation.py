@@ -105,9 +105,11 @@ def are_sound_or_absent(values: Iterable[Any]) -> bool:
 
     >>> are_sound_or_absent((1, float("nan"))), are_sound_or_absent((2e100, float("nan")))
     (True, False)
+    >>> are_sound_or_absent((np.float32("inf"), 1.0))  # to which 1e100 is infinite, too
+    False
     """
     try:
-        return all(abs(value) <= LARGEST or value != value for value in values)
+        return all(math.fabs(value) <= LARGEST or value != value for value in values)
     except (TypeError, ValueError, ArithmeticError):
         return False
 
