@@ -18,7 +18,7 @@ import typer
 from devfnn.cli.errors import shown_errors
 from devfnn.display.tables import literal
 from devfnn.errors import DataError, InputError
-from devfnn.files import Draft
+from devfnn.files import Draft, InUseError, locked
 
 File = pathlib.Path | None
 
@@ -47,9 +47,26 @@ class Output:
         """A line of text on the screen, as it is."""
         self.screen.print(literal(text, style), soft_wrap=True)
 
+    def warn(self, text: str) -> None:
+        """A line about something that went wrong, also with --quiet."""
+        rich.console.Console(stderr=True).print(literal(text, "yellow"), soft_wrap=True)
+
     def note(self, text: str) -> None:
         """A line of text about the work, not part of the result."""
         self.progress.print(literal(text), soft_wrap=True)
+
+    @contextlib.contextmanager
+    def locked(self, path: pathlib.Path, wait: bool) -> Iterator[None]:
+        """Keep other processes from a file; if one holds it, refuse at once or wait."""
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(locked(path))
+            except InUseError as error:
+                if not wait:
+                    raise DataError(f"{error}, or add --wait") from None
+                self.note(f"{error}.")
+                stack.enter_context(locked(path, wait=True))
+            yield
 
     @contextlib.contextmanager
     def files(
