@@ -254,7 +254,7 @@ def test_the_shapes_of_any_network_are_known_before_it_is_made(name: str) -> Non
 
 def test_nothing_of_a_model_lies_outside_what_is_stored() -> None:
     known = {"config", "_names", "_labels", "_network", "_late", "_logbook", "_query_log"}
-    known |= {"_early_budget"}
+    known |= {"_early_budget", "positions"}
     made_anew = {"_rows", "_is_compiled"}
     assert vars(DEVFNN()).keys() == known | made_anew
     assert DEVFNN()._rows is None

@@ -31,7 +31,7 @@ from devfnn.model.validation import (
     as_rows,
     as_weights,
 )
-from devfnn.types import Standing
+from devfnn.types import Position, Standing
 
 MOST_RULES = 10
 """Rules of a layer that a description lists by default."""
@@ -91,6 +91,9 @@ class DEVFNN:
         self._rows: SingleRows | None = None  # made when needed, never saved
         self._is_compiled = False
         self._late: tuple[int, ...] = ()  # with lags, columns of features that were added later
+        self.positions: dict[str, Position] = {}
+        """How far it has come in sources of rows, by their names: set it when rows were learned,
+        and it is in the same file as what was learned. Learning does not look at it."""
 
     # ---- what a user may look at
 
