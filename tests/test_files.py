@@ -186,7 +186,7 @@ def test_a_draft_that_was_taken_for_abandoned_is_made_anew(tmp_path, monkeypatch
     assert (path.read_bytes(), names(tmp_path)) == (b"whole", ["file"])
 
 
-def test_a_draft_on_a_disk_without_locks_is_written_and_never_removed(tmp_path, monkeypatch):
+def test_on_a_disk_without_locks_drafts_stay_and_a_warning_is_given(tmp_path, monkeypatch, caplog):
     def no_locks(*_):
         raise OSError(errno.ENOLCK, "No locks available")
 
@@ -198,9 +198,14 @@ def test_a_draft_on_a_disk_without_locks_is_written_and_never_removed(tmp_path, 
     draft.take_place()
     draft.discard()
     assert (tmp_path / "file").read_bytes() == b"two"
-    with pytest.raises(DataError, match=r"cannot lock .*file: No locks available"):
-        with locked(tmp_path / "file"):
-            pytest.fail("it is not locked")
+    with locked(tmp_path / "file"), locked(tmp_path / "file"):
+        assert (
+            caplog.messages
+            == [f"{tmp_path / 'file'} is on a disk without locks: let one process work on it"] * 2
+        )
+    with pytest.raises(DataError, match=r"cannot lock .*no/file: No such file"):
+        with locked(tmp_path / "no" / "file"):
+            pytest.fail("it is locked")
 
 
 # ---- locks

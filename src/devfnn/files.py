@@ -8,6 +8,7 @@ killed, and the next one that writes the same file removes it. Where the system 
 
 import contextlib
 import errno
+import logging
 import os
 import re
 import secrets
@@ -22,7 +23,12 @@ try:
 except ImportError:  # pragma: no cover
     fcntl = None  # type: ignore[assignment]
 
+WITHOUT_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+"""What systems say of disks, mostly far away, that have no locks."""
+
 Path = str | os.PathLike[str]
+
+logger = logging.getLogger(__name__)
 
 _CODE = re.compile(r"\.[0-9a-f]{16}\.draft")
 """What the name of a draft has after that of its file."""
@@ -171,7 +177,7 @@ def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
 
     The lock is a file `NAME.lock` beside it, which need not exist itself. It ends with the process
     that holds it, however that ends. InUseError, a DataError, if another one holds it, unless
-    `wait`; DataError if nothing can be locked there.
+    `wait`; DataError if nothing can be locked there. On a disk that has no locks it only warns.
     """
     if fcntl is None:
         yield
@@ -218,7 +224,12 @@ def _check_own(descriptor: int, lock: str) -> None:
 def _hold(descriptor: int, path: str, wait: bool) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BlockingIOError:
+    except OSError as error:
+        if error.errno in WITHOUT_LOCKS:
+            logger.warning("%s is on a disk without locks: let one process work on it", path)
+            return
+        if not isinstance(error, BlockingIOError):
+            raise
         known = _HOLDER.fullmatch(os.pread(descriptor, 100, 0))
         who = f"process {int(known[1])}" if known else "another process"
         raise InUseError(f"{path} is in use by {who}: wait until it has ended") from None

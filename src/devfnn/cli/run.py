@@ -22,6 +22,7 @@ from devfnn.errors import DataError, InputError, NotLearnedError
 from devfnn.evaluation.classes import are_unequal
 from devfnn.experiments import Checkpoint, Run, RunSettings, resume
 from devfnn.experiments.checkpoint import check_can_be_stored
+from devfnn.experiments.result_files import sealed
 from devfnn.formatting import detection_line
 from devfnn.model.config import Config
 from devfnn.types import Chunk
@@ -96,7 +97,7 @@ def run(
             is_whole = _finished(ongoing, point, output.progress)
         _check_learned(ongoing, name, is_whole)
         found = ongoing.result(running.typed_command(context)) | {"seconds_ready": seconds_ready}
-        result.write_json(found)
+        result.write_json(sealed(found))
         chunks = found["per_chunk"]
         lists = ("voting_weights", "feature_mask", "layer_states")
         columns = [each for each in chunks if each not in lists]
