@@ -1,5 +1,6 @@
-"""Chunks, the data that streams pass to models, and what models tell of their layers."""
+"""Chunks, the data that streams pass to models, how far these are, and what their layers do."""
 
+import zlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -63,6 +64,31 @@ class Chunk(NamedTuple):
     def may_learn(self) -> npt.NDArray[np.bool_]:
         """Which rows may be learned with this chunk, (n_rows,)."""
         return self.is_known() if self.labelled is None else self.labelled & self.is_known()
+
+
+class Position(NamedTuple):
+    """How far a model has come in a source of rows; `DEVFNN.positions` keeps it with the model.
+
+    >>> start = Position()
+    >>> start.after([[1.0], [2.0]], ["a", "b"]) == start.after([[1.0]], ["a"]).after([[2.0]], ["b"])
+    True
+    """
+
+    rows: int = 0
+    """Rows of the source that were learned, from the first on."""
+    fingerprint: int = 0
+    """A checksum of these rows, by which others are noticed; 0 if nobody computes it."""
+
+    def after(self, X: Any, y: Any) -> "Position":
+        """The position behind more rows, however they are cut into chunks."""
+        rows = np.ascontiguousarray(X, "<f8")
+        labels = y.tolist() if isinstance(y, np.ndarray) else y
+        content = np.empty((len(rows), 8 * rows.shape[1] + 4), np.uint8)
+        content[:, 4:] = rows.view(np.uint8)
+        plain = (each.item() if isinstance(each, np.generic) else each for each in labels)
+        codes = [zlib.crc32(ascii(label).encode()) for label in plain]
+        content[:, :4] = np.array(codes, "<u4").view(np.uint8).reshape(len(rows), 4)
+        return Position(self.rows + len(rows), zlib.crc32(content.tobytes(), self.fingerprint))
 
 
 class Standing(NamedTuple):

@@ -128,7 +128,7 @@ def test_events_are_counted(invoke, file, tmp_path, monkeypatch):
         model.learn(chunk.X, chunk.y)
         yield Result
 
-    monkeypatch.setattr("devfnn.cli.saved_models.iter_prequential", prequential)
+    monkeypatch.setattr("devfnn.cli.learn.iter_prequential", prequential)
     result = invoke(file, "sea", "--json", tmp_path / "x.json", "--csv", tmp_path / "x.csv")
     assert result.exit_code == 0, result.output
     data = json.loads((tmp_path / "x.json").read_text())
@@ -180,7 +180,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(
     def began(*_):
         pytest.fail("the work began")
 
-    monkeypatch.setattr("devfnn.cli.saved_models.iter_prequential", began)
+    monkeypatch.setattr("devfnn.cli.learn.iter_prequential", began)
     for output, message in (
         (tmp_path / "no" / "x.model", "does not exist"),
         ("/proc/x.model", "cannot write"),

@@ -17,10 +17,10 @@ from devfnn.evaluation import Procedure
 from devfnn.experiments import Checkpoint, Run, RunSettings, StreamSettings, resume
 from devfnn.experiments.checkpoint import (
     FIRST_LINE,
-    LARGEST_SHARE,
     _unpacked,
     check_can_be_stored,
 )
+from devfnn.experiments.keeping import LARGEST_SHARE
 from timeless import timeless
 
 LABELS = {"hide_labels": 0.4, "delay_labels": 130}
@@ -214,7 +214,7 @@ def test_a_checkpoint_is_written_after_every_chunk_if_it_may(path):
 
 def test_checkpoints_become_rarer_if_they_take_long(path, monkeypatch):
     clock, cost, pace = [0.0], 2.0, 1.0
-    monkeypatch.setattr("devfnn.experiments.checkpoint.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("devfnn.experiments.keeping.time.monotonic", lambda: clock[0])
     written = []
 
     class Slow(Checkpoint):
@@ -279,10 +279,11 @@ def test_what_was_learned_before_bad_data_is_stored(path):
     assert resumed(settings(), path) == finished(settings())
 
 
-def test_a_draft_that_a_kill_left_does_no_harm(path):
-    draft = path.with_name(path.name + ".tmp")
+def test_a_draft_that_a_kill_left_does_no_harm_and_goes(tmp_path, path):
+    draft = path.with_name(f"{path.name}.0123456789abcdef.draft")
     draft.write_bytes(b"half a checkpoint")
     stopped(settings(), path, 3)
+    assert list(tmp_path.iterdir()) == [path]
     assert resumed(settings(), path) == finished(settings())
 
 
@@ -293,13 +294,36 @@ def test_a_link_stays_a_link(tmp_path, path):
     assert resumed(settings(), tmp_path / "elsewhere") == finished(settings())
 
 
-def test_a_full_disk_is_said_to_be_so(path, monkeypatch):
-    def full(*_):
-        raise OSError(28, "No space left on device")
+def full(*_):
+    raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("devfnn.storage.files.os.fsync", full)
-    with pytest.raises(DataError, match="No space left"):
-        list(Checkpoint(path, every_seconds=0.0).follow(Run(settings())))
+
+def test_a_full_disk_is_told_and_tried_again_and_ends_no_run(path, monkeypatch):
+    told, fsync = [], os.fsync
+    run = Run(settings())
+    for result in Checkpoint(path, every_seconds=0.0, tell=told.append).follow(run):
+        if result.index == 2:  # written when the next one is asked for
+            monkeypatch.setattr(os, "fsync", full)
+        elif result.index == 6:
+            assert len(content(path)["results"]) == 2
+            monkeypatch.setattr(os, "fsync", fsync)
+    why = f"cannot write {path}: No space left on device; the newest state is not stored"
+    assert told == [why, f"{path} is written again"]
+    assert timeless(run.result()) == finished(settings())
+    assert len(content(path)["results"]) == 12
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_run_whose_last_checkpoint_failed_says_so(path, monkeypatch, caplog):
+    run, point = Run(settings()), Checkpoint(path)
+    following = point.follow(run)
+    next(following)
+    assert point.problem is None
+    monkeypatch.setattr(os, "fsync", full)
+    following.close()
+    assert point.problem == f"cannot write {path}: No space left on device"
+    assert caplog.messages == [f"{point.problem}; the newest state is not stored"]
+    assert not path.exists()
 
 
 # ---- what is refused

@@ -1,7 +1,6 @@
 """Many runs over processes: each once, each in a file of its own."""
 
 import concurrent.futures.process
-import json
 import multiprocessing
 import os
 import signal
@@ -12,7 +11,7 @@ import pytest
 from devfnn.errors import DataError, InputError
 from devfnn.evaluation import Procedure
 from devfnn.evaluation.ranking import Ranking
-from devfnn.experiments import StreamSettings
+from devfnn.experiments import Run, StreamSettings
 from devfnn.experiments.grid import (
     THREADS,
     Outcome,
@@ -23,7 +22,8 @@ from devfnn.experiments.grid import (
     run_cell,
     run_grid,
 )
-from devfnn.experiments.result_files import read_either, read_result
+from devfnn.experiments.result_files import read_either, read_result, write_result
+from devfnn.files import locked
 from timeless import timeless
 
 
@@ -311,7 +311,7 @@ def test_a_comparison_ranks_means_over_seeds(tmp_path):
     assert ranking.mean_ranks == pytest.approx((5 / 3, 4 / 3))
     assert found["cells"][0]["file"] == "runs/majority__sea__0.json"
     file = tmp_path / "comparison.json"
-    file.write_text(json.dumps(found))
+    write_result(found, file)
     assert read_either(file) == found
 
 
@@ -330,3 +330,20 @@ def test_one_model_or_one_stream_is_not_ranked():
     assert comparison_of(outcomes_of({("majority", "sea", 0): 0.5}))["ranking"] is None
     pair = {("majority", "sea", 0): 0.5, ("devfnn", "sea", 0): 0.6}
     assert comparison_of(outcomes_of(pair))["ranking"] is None
+
+
+def test_two_processes_in_one_folder_run_a_cell_once(tmp_path):
+    (cell,) = cells_of(["majority"], [StreamSettings(name="sea", rows=600)], 1)
+    file, found = tmp_path / cell.file, []
+    with locked(file):  # as another process that runs it
+        thread = threading.Thread(target=lambda: found.append(run_cell(cell, tmp_path)))
+        thread.start()
+        thread.join(timeout=0.3)
+        assert thread.is_alive()
+        known = Run(cell.settings)
+        list(known)
+        write_result(known.result("by the other"), file)
+    thread.join(timeout=60)
+    assert found[0].was_there
+    assert found[0].result["command"] == "by the other"
+    assert [path.name for path in tmp_path.iterdir()] == [cell.file]

@@ -1,6 +1,7 @@
 """Results read back: whole ones of this format, or a word about what is wrong."""
 
 import json
+import pathlib
 
 import pytest
 
@@ -14,6 +15,8 @@ from devfnn.experiments.result_files import (
     read_result,
     read_results,
     refusing_malformed,
+    sealed,
+    write_result,
 )
 from reports.made_results import made_comparison, made_result
 
@@ -121,15 +124,85 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("found", "message"),
     [
-        (2, "format 2, this version reads 1"),
-        (0, "format 0, this version reads 1"),
+        (3, "format 3, this version reads 1 and 2"),
+        (0, "format 0, this version reads 1 and 2"),
         ("1", "format 1, this"),
+        (True, "format True, this"),
+        (1.0, r"format 1\.0, this"),
         (None, "format None"),
     ],
 )
 def test_another_format_is_refused(write, found, message):
     with pytest.raises(DataError, match=message):
         read_either(write(SMALL | {"format": found}))
+
+
+# ---- files that were changed
+
+
+SEALED = SMALL | {"format": 2, "kappa": 0.25}
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_result_is_the_same_however_its_file_is_laid_out(write, indent):
+    text = json.dumps(sealed(SEALED), indent=indent, sort_keys=bool(indent))
+    assert read_result(write(text)) == SEALED
+
+
+def test_what_a_file_cannot_hold_as_it_is_does_not_break_its_checksum(write, tmp_path):
+    odd = SEALED | {"kappa": float("nan"), "rows": (1, 2), "more": {1: "größe\ud800"}}
+    write_result(odd, tmp_path / "result.json")
+    found = read_result(tmp_path / "result.json")
+    assert (found["kappa"], found["rows"], found["more"]) == (None, [1, 2], {"1": "größe\ud800"})
+    write_result(found, tmp_path / "again.json")  # a checksum of its own, not the old one
+    assert read_result(tmp_path / "again.json") == found
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('"kappa": 0.25', '"kappa": 0.26', "changed after it was written"),
+        ('"kappa": 0.25', '"kapa": 0.25', "changed after it was written"),
+        ('"kappa": 0.25, ', "", "changed after it was written"),
+        ('"format": 2', '"format": 1', "a checksum, in a file of format 1"),
+        ('"sha256"', '"sha"', "no checksum; devfnn.experiments.write_result"),
+        ('"sha256": "', '"sha256": "0', "changed after it was written"),
+        ('"kappa": 0.25', '"kappa": 0.26, "kappa": 0.25', "'kappa' occurs twice"),
+        ('"kappa": 0.25', '"kappa": 1e999', "the number 1e999 is too large"),
+        ('"kappa": 0.25', '"kappa": -1e999', "the number -1e999 is too large"),
+    ],
+)
+def test_a_file_that_was_edited_is_refused(write, before, after, message):
+    text = json.dumps(sealed(SEALED))
+    assert text.count(before) == 1
+    with pytest.raises(DataError, match=message) as caught:
+        read_result(write(text.replace(before, after)))
+    assert "result.json" in str(caught.value)
+
+
+def test_a_file_cut_anywhere_is_refused(write):
+    text = json.dumps(sealed(SEALED))
+    for end in range(0, len(text), 97):
+        with pytest.raises(DataError):
+            read_result(write(text[:end]))
+
+
+FORMAT_1 = pathlib.Path(__file__).parent / "format1"
+"""Files that devfnn wrote before results had checksums."""
+
+
+def test_results_without_checksums_of_the_format_before_are_read():
+    assert read_result(FORMAT_1 / "run.json")["rows"] == 1500
+    assert len(read_either(FORMAT_1 / "comparison.json")["cells"]) == 4
+    assert {data["format"] for data in read_results([FORMAT_1])} == {1}
+
+
+def test_a_result_that_cannot_be_written_is_named(tmp_path):
+    with pytest.raises(DataError, match=r"cannot write .*no/x\.json: No such file"):
+        write_result(SEALED, tmp_path / "no" / "x.json")
+
+
+# ---- what goes wrong with values
 
 
 @pytest.mark.parametrize(
@@ -156,10 +229,10 @@ def cached(tmp_path):
     run = Run(settings)
     for _ in run:
         pass
-    path.write_text(json.dumps(run.result()))
+    write_result(run.result(), path)
 
     def change(**changes):
-        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+        write_result(read_result(path) | changes, path)
 
     return settings, path, change
 

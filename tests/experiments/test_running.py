@@ -10,7 +10,7 @@ from devfnn import DEVFNN, Config
 from devfnn.errors import DataError, InputError
 from devfnn.evaluation import Procedure, iter_prequential
 from devfnn.experiments import Run, RunSettings, StreamSettings
-from devfnn.experiments.result_files import read_result
+from devfnn.experiments.result_files import read_result, write_result
 from devfnn.experiments.running import evaluate, model_bytes
 from devfnn.streams import sea
 from timeless import timeless
@@ -57,7 +57,7 @@ def test_a_result_has_all_keys_and_is_strict_json(tmp_path):
     assert result.keys() >= KEYS
     json.dumps(result, allow_nan=False)
     file = tmp_path / "result.json"
-    file.write_text(json.dumps(result))
+    write_result(result, file)
     assert read_result(file) == result  # figures and reports take it
     lengths = {name: len(values) for name, values in result["per_chunk"].items()}
     assert set(lengths.values()) == {10}

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from devfnn.errors import InputError
-from devfnn.streams import sea, transforms
-from devfnn.types import Chunk
+from devfnn.errors import DataError, InputError
+from devfnn.streams import from_arrays, sea, transforms
+from devfnn.types import Chunk, Position
 from plain_streams import (
     NAMES,
     Endless,
@@ -577,3 +577,34 @@ def test_windows_of_whole_numbers_are_exact(time, span):
 def test_windows_of_fractions_begin_at_whole_multiples():
     assert transforms.time_windows(np.array([-0.1, 0.0, 0.4, 1.0]), 0.1).tolist() == [-1, 0, 4, 10]
     assert transforms.time_windows(np.array([-1, 0, 3]), 1.5).tolist() == [-1, 0, 2]
+
+
+# ---- after a position
+
+
+def test_rows_after_a_position_are_cut_from_there(rng):
+    X, y = rng.normal(size=(1000, 2)), np.array(["a", "b"])[rng.integers(0, 2, 1000)]
+    whole = from_arrays(X, y, chunk_rows=300)
+    for n_rows in (0, 1, 299, 300, 301, 999):
+        position = Position().after(X[:n_rows], y[:n_rows])
+        rest = whole.chunks(rows=7).after(position).chunks(rows=300)
+        assert rest.n_rows == 1000 - n_rows
+        expected = [chunk.y.tolist() for chunk in whole.skip(n_rows)]
+        assert [chunk.y.tolist() for chunk in rest] == expected
+    assert list(whole.after(Position().after(X, y))) == []
+
+
+def test_rows_before_a_position_must_be_those_it_was_reached_with(rng):
+    X, y = rng.normal(size=(100, 2)), rng.integers(0, 2, 100)
+    position = Position().after(X[:60], y[:60])
+    other = X.copy()
+    other[59, 0] = 0.0
+    with pytest.raises(DataError, match="the first 60 rows are not those"):
+        list(from_arrays(other, y).after(position))
+    with pytest.raises(DataError, match="the first 60 rows are not those"):
+        list(from_arrays(X, 1 - y).after(position))
+    with pytest.raises(DataError, match="there are 59 rows, fewer than the 60"):
+        list(from_arrays(X[:59], y[:59]).after(position))
+    other[59] = X[59]
+    other[60] = 0.0
+    assert sum(len(chunk.y) for chunk in from_arrays(other, y).after(position)) == 40

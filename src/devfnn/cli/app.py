@@ -10,12 +10,13 @@ import devfnn
 from devfnn.baselines.registry import MODELS
 from devfnn.cli.compare import compare
 from devfnn.cli.data import data
+from devfnn.cli.learn import learn
 from devfnn.cli.option_parsing import parse_names
 from devfnn.cli.output import Output, command
 from devfnn.cli.plot import plot, report
 from devfnn.cli.run import run
 from devfnn.cli.running import Commands, compile_kernels
-from devfnn.cli.saved_models import explain, inspect, learn, predict
+from devfnn.cli.saved_models import explain, inspect, predict
 from devfnn.cli.table import table
 from devfnn.display.live import rows_bar
 from devfnn.display.tables import text_table

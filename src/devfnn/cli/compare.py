@@ -12,6 +12,7 @@ from devfnn.cli.output import Output, command, text_file
 from devfnn.display.results import measure_title, ranking_lines, results_table
 from devfnn.evaluation.measures import check_measure
 from devfnn.experiments.grid import cells_of, comparison_of
+from devfnn.experiments.result_files import sealed
 from devfnn.experiments.tables import peer_table
 
 
@@ -77,10 +78,10 @@ def compare(
             "command": running.typed_command(context),
             "is_complete": not runs.n_left,
         }
-        result.write_json(found)
+        result.write_json(sealed(found))
         table.write_table(found["cells"])
         with text_file(data_file) as file:
-            file.write_json(found)
+            file.write_json(sealed(found))
         if found["cells"]:
             from devfnn.reports import comparison_report
 

@@ -33,6 +33,9 @@ FLAGS = {"chunk_rows": "--chunk-rows", "n_rows": "--rows", "seed": "--seed", "la
 Rows = Annotated[int | None, typer.Option(min=1, help="Rows to read at most.")]
 ChunkRows = Annotated[int, typer.Option(min=1, help="Rows in a chunk.")]
 Skip = Annotated[int, typer.Option(min=0, metavar="ROWS", help="Rows to skip at the start.")]
+Wait = Annotated[
+    bool, typer.Option("--wait", help="Wait while another process works on the same file.")
+]
 DataDir = Annotated[
     pathlib.Path | None, typer.Option(file_okay=False, help="Folder to look for data sets first.")
 ]

@@ -5,10 +5,10 @@ import csv
 import dataclasses
 import functools
 import inspect
+import io
 import json
 import os
 import pathlib
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TextIO
 
@@ -18,8 +18,12 @@ import typer
 from devfnn.cli.errors import shown_errors
 from devfnn.display.tables import literal
 from devfnn.errors import DataError, InputError
+from devfnn.files import Draft, InUseError, locked
 
 File = pathlib.Path | None
+
+TEXT: Any = {"encoding": "utf-8", "errors": "backslashreplace", "newline": ""}
+"""How text is written."""
 
 
 def file_option(text: str, *names: str) -> Any:
@@ -43,9 +47,26 @@ class Output:
         """A line of text on the screen, as it is."""
         self.screen.print(literal(text, style), soft_wrap=True)
 
+    def warn(self, text: str) -> None:
+        """A line about something that went wrong, also with --quiet."""
+        rich.console.Console(stderr=True).print(literal(text, "yellow"), soft_wrap=True)
+
     def note(self, text: str) -> None:
         """A line of text about the work, not part of the result."""
         self.progress.print(literal(text), soft_wrap=True)
+
+    @contextlib.contextmanager
+    def locked(self, path: pathlib.Path, wait: bool) -> Iterator[None]:
+        """Keep other processes from a file; if one holds it, refuse at once or wait."""
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(locked(path))
+            except InUseError as error:
+                if not wait:
+                    raise DataError(f"{error}, or add --wait") from None
+                self.note(f"{error}.")
+                stack.enter_context(locked(path, wait=True))
+            yield
 
     @contextlib.contextmanager
     def files(
@@ -141,31 +162,34 @@ class OutputFile:
 
 @contextlib.contextmanager
 def text_file(path: File) -> Iterator[OutputFile]:
-    """A file, opened before the work: a draft beside it, which replaces it if all goes well."""
+    """A file, opened before the work, that takes the place of an older one if all goes well."""
     if path is None:
         yield OutputFile()
     elif _is_device(path):  # which cannot be replaced
-        with _opened(path, path) as file:
+        with _refusing(path):
+            file = path.open("w", **TEXT)
+        try:
             yield OutputFile(file, path)
+        finally:
+            with _naming_errors(path):
+                file.close()
     else:
         draft = _draft_of(path)
+        text = io.TextIOWrapper(draft.file, **TEXT)
         try:
-            with _opened(draft, path) as file:
-                yield OutputFile(file, path)
+            yield OutputFile(text, path)
             with _naming_errors(path):
-                draft.replace(path.resolve())
+                text.flush()
+                draft.take_place()
         finally:
-            with contextlib.suppress(OSError):
-                draft.unlink()
+            draft.discard()
 
 
 def check_replaceable(path: pathlib.Path) -> None:
     """Refuse now what could not be replaced by a file after the work."""
     if _is_device(path):
         raise InputError(f"{str(path)!r} is no file, so it cannot be replaced by one")
-    draft = _draft_of(path)
-    with _opened(draft, path):
-        draft.unlink()
+    _draft_of(path).discard()
 
 
 def _is_device(path: pathlib.Path) -> bool:
@@ -173,27 +197,23 @@ def _is_device(path: pathlib.Path) -> bool:
     return os.path.exists(path) and not os.path.isfile(path)
 
 
-def _draft_of(path: pathlib.Path) -> pathlib.Path:
-    target = path.resolve()
-    return target.with_name(f"{target.name}.{secrets.token_hex(4)}.tmp")
-
-
-@contextlib.contextmanager
-def _opened(draft: pathlib.Path, path: pathlib.Path) -> Iterator[TextIO]:
-    """The draft, open for writing, if the path may be written."""
+def _draft_of(path: pathlib.Path) -> Draft:
+    """The next content of a file, if it may be written."""
     if not os.path.isdir(path.parent):
         raise InputError(f"the folder of {str(path)!r} does not exist")
     if os.path.exists(path) and not os.access(path, os.W_OK):
         raise InputError(f"{str(path)!r} is write-protected")
+    with _refusing(path):
+        return Draft(path)
+
+
+@contextlib.contextmanager
+def _refusing(path: pathlib.Path) -> Iterator[None]:
+    """Say before the work which file cannot be written."""
     try:
-        file = draft.open("w", encoding="utf-8", errors="backslashreplace", newline="")
+        yield
     except OSError as error:
-        raise InputError(f"cannot write {str(path)!r}: {error.strerror}") from None
-    try:
-        yield file
-    finally:
-        with _naming_errors(path):
-            file.close()
+        raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
 
 
 @contextlib.contextmanager

@@ -22,6 +22,7 @@ from devfnn.errors import DataError, InputError, NotLearnedError
 from devfnn.evaluation.classes import are_unequal
 from devfnn.experiments import Checkpoint, Run, RunSettings, resume
 from devfnn.experiments.checkpoint import check_can_be_stored
+from devfnn.experiments.result_files import sealed
 from devfnn.formatting import detection_line
 from devfnn.model.config import Config
 from devfnn.types import Chunk
@@ -59,6 +60,7 @@ def run(
     how: running.RunChoice,
     checkpoint: pathlib.Path | None = file_option("Save the state of the run here."),
     is_resumed: bool = typer.Option(False, "--resume", help="Continue from the checkpoint."),
+    wait: inputs.Wait = False,
     save: pathlib.Path | None = file_option("Save the model here."),
     report: pathlib.Path | None = file_option("Write a report here, as HTML."),
 ) -> None:
@@ -68,10 +70,14 @@ def run(
     with --resume, to the same result; also after a crash. The CSV file has a line for each chunk.
     """
     name, written = chosen.name, {"report": report, "save": save, "checkpoint": checkpoint}
-    with output.files({"STREAM": name}, **written) as (result, table), text_file(report) as page:
+    with contextlib.ExitStack() as stack:
+        result, table = stack.enter_context(output.files({"STREAM": name}, **written))
+        page = stack.enter_context(text_file(report))
         stream = how.of(chosen)
         inputs.check_has_labels(stream)
-        _check_files(save, checkpoint, is_resumed)
+        if save is not None:
+            check_replaceable(save)
+        point = stack.enter_context(_checkpoint(output, checkpoint, is_resumed, wait))
         settings = RunSettings(
             stream=stream,
             model=model,
@@ -86,15 +92,12 @@ def run(
             if save is not None or checkpoint is not None:
                 check_can_be_stored(ongoing)
             seconds_ready = running.compile_kernels(settings.config(), output.progress)
-            if is_resumed and checkpoint is not None and checkpoint.exists():
-                resume(ongoing, checkpoint)
-                output.note(f"Continuing after {ongoing.loop.n_rows:,} rows.")
-            elif is_resumed:
-                output.note("There is no checkpoint yet; the run starts at the beginning.")
-            is_whole = _finished(ongoing, checkpoint, output.progress)
+            if is_resumed:
+                _continue(ongoing, point, output)
+            is_whole = _finished(ongoing, point, output.progress)
         _check_learned(ongoing, name, is_whole)
         found = ongoing.result(running.typed_command(context)) | {"seconds_ready": seconds_ready}
-        result.write_json(found)
+        result.write_json(sealed(found))
         chunks = found["per_chunk"]
         lists = ("voting_weights", "feature_mask", "layer_states")
         columns = [each for each in chunks if each not in lists]
@@ -108,10 +111,7 @@ def run(
             inputs.save_model(ongoing.model, save)
     _show(ongoing, found, output.screen)
     if not is_whole:
-        same = ", with the same rows from the first" if name == "-" else ""
-        again = running.typed_command(context, "--resume")
-        never = "With --checkpoint FILE, a run can be continued later."
-        output.note(f"To continue{same}: {again}" if checkpoint else never)
+        _say_how_to_go_on(output, context, point, name)
         raise interrupted()
 
 
@@ -125,18 +125,33 @@ def _changes(texts: list[str], class_weights: str | None, model: str) -> dict[st
     return found
 
 
-def _check_files(save: File, checkpoint: File, is_resumed: bool) -> None:
-    """Refuse what cannot be written in the end, or would be lost."""
-    for path in (save, checkpoint):
-        if path is not None:
-            check_replaceable(path)
-    if is_resumed and checkpoint is None:
-        raise InputError("--resume needs --checkpoint FILE, the file to continue from")
-    if checkpoint is not None and checkpoint.exists() and not is_resumed:
-        raise InputError(
-            f"{str(checkpoint)!r} exists: add --resume to continue from it, or remove it to start "
-            "again"
-        )
+@contextlib.contextmanager
+def _checkpoint(
+    output: Output, path: File, is_resumed: bool, wait: bool
+) -> Iterator[Checkpoint | None]:
+    """The file for the state of the run, kept from other processes; None without one."""
+    if path is None:
+        if is_resumed:
+            raise InputError("--resume needs --checkpoint FILE, the file to continue from")
+        yield None
+        return
+    check_replaceable(path)
+    with output.locked(path, wait):
+        if path.exists() and not is_resumed:
+            raise InputError(
+                f"{str(path)!r} exists: add --resume to continue from it, or remove it to start "
+                "again"
+            )
+        yield Checkpoint(path, tell=output.warn)
+
+
+def _continue(ongoing: Run, point: Checkpoint | None, output: Output) -> None:
+    """Let the run go on where its checkpoint stands, if there is one."""
+    if point is not None and point.path.exists():
+        resume(ongoing, point.path)
+        output.note(f"Continuing after {ongoing.loop.n_rows:,} rows.")
+    else:
+        output.note("There is no checkpoint yet; the run starts at the beginning.")
 
 
 def _opened(settings: RunSettings, wrap: Wrap, console: rich.console.Console) -> Run:
@@ -164,9 +179,9 @@ def _check_weighted(ongoing: Run) -> None:
             raise InputError(f"no class is called {label!r}; there are {there_are}")
 
 
-def _finished(ongoing: Run, checkpoint: pathlib.Path | None, console: rich.console.Console) -> bool:
+def _finished(ongoing: Run, point: Checkpoint | None, console: rich.console.Console) -> bool:
     """Run to the end, or until Ctrl-C is pressed; returns whether it is the end."""
-    results = ongoing if checkpoint is None else Checkpoint(checkpoint).follow(ongoing)
+    results = ongoing if point is None else point.follow(ongoing)
     name = _name(ongoing.settings)
     n_rows = ongoing.stream.n_rows
     shown = watched(results, n_rows, console, name=name, before=list(ongoing.results))
@@ -184,6 +199,22 @@ def _finished(ongoing: Run, checkpoint: pathlib.Path | None, console: rich.conso
         model = ongoing.settings.model  # of another library
         raise DataError(f"{model} failed: {type(error).__name__}: {error}") from error
     return True
+
+
+def _say_how_to_go_on(
+    output: Output, context: typer.Context, point: Checkpoint | None, name: str
+) -> None:
+    """How a run that was interrupted is continued, and from where if it could not be stored."""
+    if point is None:
+        output.note("With --checkpoint FILE, a run can be continued later.")
+        return
+    if point.problem is not None:
+        output.warn(f"The state of the run is not stored: {point.problem}")
+    same = ", with the same rows from the first" if name == "-" else ""
+    before = " from the state before that" if point.problem is not None else ""
+    if point.path.exists():
+        again = running.typed_command(context, "--resume")
+        output.note(f"To continue{before}{same}: {again}")
 
 
 def _check_learned(ongoing: Run, name: str, is_whole: bool) -> None:

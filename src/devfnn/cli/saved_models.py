@@ -1,11 +1,10 @@
-"""What is done with saved models: `devfnn inspect`, `explain`, `predict` and `learn`."""
+"""What is done with saved models as they are: `devfnn inspect`, `explain` and `predict`."""
 
 import collections
 import dataclasses
-import functools
 import pathlib
 import sys
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import typer
@@ -13,21 +12,16 @@ import typer
 import devfnn
 from devfnn.cli import inputs
 from devfnn.cli.errors import interrupted, until_ctrl_c
-from devfnn.cli.option_parsing import parse_parameters
 from devfnn.cli.output import Output, OutputFile, check_replaceable, command, file_option
 from devfnn.display.live import rows_bar
 from devfnn.display.models import model_tables, rules_table
 from devfnn.display.streams import show_bad_rows
-from devfnn.display.tables import facts_table, literal, text_table
-from devfnn.errors import DataError, InputError
-from devfnn.evaluation import ChunkResult, iter_prequential
-from devfnn.evaluation.results import mean
-from devfnn.formatting import NO_VALUE, count, distinct, label_to_json, listed, percent
+from devfnn.display.tables import facts_table, literal
+from devfnn.errors import DataError
+from devfnn.formatting import count, distinct, label_to_json, listed, percent
 from devfnn.model import presets
-from devfnn.model.compiling import ensure_compiled
 from devfnn.model.explanation import Explanation
 from devfnn.model.rules import Rule
-from devfnn.streams.files.content import STANDARD_INPUT
 from devfnn.types import Chunk
 
 # ---- inspect and explain
@@ -253,128 +247,3 @@ def _cell(label: Hashable) -> str:
     if label is None:
         return ""
     return literal(str(label)).plain if sys.stdout.isatty() else str(label)
-
-
-# ---- learn
-
-
-@command
-def learn(
-    output: Output,
-    model_file: inputs.ModelFile,
-    chosen: inputs.StreamChoice,
-    target: pathlib.Path | None = file_option("Save here, not in place of MODEL.", "--output"),
-    new: bool = typer.Option(False, "--new", help="Make a new model."),
-    changes: list[str] = typer.Option(
-        [], "--set", metavar="NAME=VALUE", help="Parameter of a new model; may be repeated."
-    ),
-    rows: inputs.Rows = None,
-    chunk_rows: inputs.ChunkRows = 500,
-    skip: inputs.Skip = 0,
-) -> None:
-    """Let a saved model learn more rows, predicting every chunk before it is learned.
-
-    The model is saved at the end. Ctrl-C ends learning early and saves what was learned until
-    then. The CSV file has a line for each chunk.
-    """
-    name, target = chosen.name, model_file if target is None else target
-    with output.files({"MODEL": model_file, "STREAM": name}) as (result, table):
-        output.check_distinct({"STREAM": name}, output=target)
-        settings = chosen.settings(rows=rows, chunk_rows=chunk_rows, skip=skip)
-        inputs.check_has_labels(settings)
-        model = _model(model_file, changes, new)
-        check_replaceable(target)
-        stream = inputs.opened(settings, output.progress)
-        if model.feature_names:
-            stream = inputs.with_features_of(model, stream, name)
-        else:
-            model = type(model)(model.config, stream.feature_names)
-        ensure_compiled(model.config)  # here, where Ctrl-C still works at once
-        before = _counts(model)
-        hint = " To learn without it: --set missing=skip." if new else ""
-        chunks = inputs.checked_chunks(stream, stream.feature_names, settings, model.config, hint)
-        lines: list[dict[str, Any]] = []
-
-        def add(chunk: ChunkResult) -> None:
-            line = {
-                "rows": chunk.n_rows,
-                "accuracy": chunk.accuracy,
-                "rules": model.n_rules,
-                "layers": model.n_live_layers,
-                "labels_used": model.n_labels_used,
-                "events": dict(collections.Counter(event.kind for event in chunk.events)),
-            }
-            lines.append(line)
-            show(chunk.n_rows)
-
-        with rows_bar(output.progress, "learning", stream.n_rows) as show:
-            is_whole = until_ctrl_c(chunks, add, functools.partial(iter_prequential, model))
-        if not lines:
-            raise DataError(f"{name} has no rows") if is_whole else KeyboardInterrupt
-        after = _counts(model)
-        events = sum((collections.Counter(line["events"]) for line in lines), collections.Counter())
-        found: dict[str, Any] = {
-            "stream": name,
-            "model": str(model_file),
-            "output": str(target),
-            "is_interrupted": not is_whole,
-            "skip": skip,
-            "rows": lines[-1]["rows"],
-            "accuracy_mean": mean([line["accuracy"] for line in lines]),
-            "labels_used": after["labels used"] - before["labels used"],
-            "events": dict(events),
-            "before": {what.replace(" ", "_"): number for what, number in before.items()},
-            "after": {what.replace(" ", "_"): number for what, number in after.items()},
-        }
-        if not found["labels_used"]:
-            raise DataError(f"nothing was learned: no row of {name} has a label to learn")
-        inputs.save_model(model, target)
-        result.write_json(found | {"chunks": lines})
-        table.write_table(line | {"events": _counted(line["events"])} for line in lines)
-    facts = {
-        "rows": count(found["rows"]),
-        "accuracy, mean over chunks": percent(found["accuracy_mean"]),
-        "labels used": count(found["labels_used"]),
-        "events": _counted(events) or NO_VALUE,
-    }
-    output.screen.print(facts_table(f"{name}, learned by {target}", facts))
-    sizes = [(what, count(before[what]), count(end)) for what, end in after.items()]
-    output.screen.print(text_table("Model", ("", "before", "after"), sizes))
-    new_classes = model.classes[before["classes"] :]
-    if new_classes and before["classes"]:
-        named = ", ".join(map(repr, new_classes))
-        output.say(f"Labels that the model had not seen before are new classes: {named}", "yellow")
-    show_bad_rows(stream, output.screen)
-    if not is_whole:
-        n_rows = found["rows"]
-        again = f"--skip {skip + n_rows}" + (f" --rows {rows - n_rows}" if rows else "")
-        how = "" if name == STANDARD_INPUT else f" To continue, type the same with {again}"
-        output.note(f"{n_rows:,} rows were learned and saved in {target}.{how}")
-        raise interrupted()
-
-
-def _model(path: pathlib.Path, changes: list[str], is_new: bool) -> devfnn.DEVFNN:
-    if is_new and path.exists():
-        raise InputError(f"{str(path)!r} exists: without --new it continues to learn")
-    if is_new:
-        return devfnn.DEVFNN(devfnn.Config().replace(**parse_parameters(changes)))
-    if changes:
-        raise InputError("--set is for a new model; one that has learned keeps its parameters")
-    if not path.exists():
-        raise DataError(f"there is no model file {str(path)!r}; --new makes one")
-    return inputs.opened_model(path)
-
-
-def _counts(model: devfnn.DEVFNN) -> dict[str, int]:
-    return {
-        "rows learned": model.n_rows,
-        "labels used": model.n_labels_used,
-        "classes": len(model.classes),
-        "layers": model.n_live_layers,
-        "rules": model.n_rules,
-        "numbers in rules": model.n_parameters,
-    }
-
-
-def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{kind} {number:,}" for kind, number in sorted(counts.items()))

@@ -6,10 +6,10 @@ nothing in it is run or imported.
 """
 
 import dataclasses
+import functools
 import hashlib
 import json
 import pathlib
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,33 +20,29 @@ from devfnn.errors import DataError, InputError, StorageError
 from devfnn.evaluation import ChunkResult, Prequential
 from devfnn.evaluation.measures import Tally
 from devfnn.events import Event
+from devfnn.experiments.keeping import Keeper
 from devfnn.experiments.result_files import refusing_malformed
 from devfnn.experiments.running import Run
 from devfnn.experiments.settings import difference
 from devfnn.model.devfnn import DEVFNN
-from devfnn.storage import dump, parse, write_whole
+from devfnn.storage import dump, parse
 from devfnn.types import Standing
 
 FIRST_LINE = b"devfnn checkpoint 2\n"
 """How every checkpoint of this format begins."""
 
-LARGEST_SHARE = 0.05
-"""Largest share of the time for writing checkpoints; they become rarer above it."""
-
 Tensors = dict[str, npt.NDArray[Any]]
 
 
-class Checkpoint:
+class Checkpoint(Keeper):
     """A file that follows a run. What is in the file is replaced.
 
-    every_seconds: time between two checkpoints; 0 for one after every chunk
-    """
+    A state that cannot be written ends no run: `tell` is called, and it is tried again; `problem`
+    says in the end whether the last one is missing.
 
-    def __init__(self, path: pathlib.Path, every_seconds: float = 5.0) -> None:
-        self.path = path
-        self._every = every_seconds
-        self._last = time.monotonic()
-        self._cost = 0.0
+    every_seconds: time between two checkpoints; 0 for one after every chunk
+    tell: called with what goes wrong; it is logged by default
+    """
 
     def follow(self, run: Run) -> Iterator[ChunkResult]:
         """The results of a run, stored now and then, and when it ends or is stopped."""
@@ -56,8 +52,7 @@ class Checkpoint:
         try:
             for result in run:
                 yield result
-                pause = self._every and max(self._every, self._cost / LARGEST_SHARE)
-                if time.monotonic() - self._last >= pause:
+                if self.is_due:
                     self.write(run)
         finally:
             is_whole = run.loop.is_between_chunks and len(run.results) == run.loop.n_chunks
@@ -66,14 +61,11 @@ class Checkpoint:
                 self.write(run)
 
     def write(self, run: Run) -> None:
-        """Store the state of the run."""
-        start = time.monotonic()
+        """Store the state of the run, if the disk takes it."""
         try:
-            write_whole(self.path, packed(run))
+            self.keep(functools.partial(packed, run))
         except StorageError as error:
             raise DataError(str(error)) from None
-        self._last = time.monotonic()
-        self._cost = self._last - start
 
 
 def packed(run: Run) -> bytes:

@@ -23,11 +23,11 @@ from devfnn.baselines.registry import MODELS, is_random
 from devfnn.errors import DataError, InputError
 from devfnn.evaluation.measures import check_measure, key_of
 from devfnn.evaluation.ranking import PostHoc
-from devfnn.experiments.result_files import FORMAT, cached_result
+from devfnn.experiments.result_files import FORMAT, cached_result, write_result
 from devfnn.experiments.running import Run
 from devfnn.experiments.settings import RunSettings, StreamSettings
 from devfnn.experiments.tables import mean_score, ranked
-from devfnn.storage import write_whole
+from devfnn.files import locked
 from devfnn.streams.files.content import STANDARD_INPUT
 from devfnn.streams.generators.catalogue import GENERATORS
 
@@ -193,19 +193,29 @@ def _end_with_parent() -> None:
 def run_cell(cell: Cell, folder: pathlib.Path) -> Outcome:
     """Run a cell and write its result; errors are returned, not raised."""
     try:
-        if MODELS[cell.settings.model].extra != "bench":  # whose start is part of what they are
-            # Load compiled code and libraries, so that it is not timed.
-            stream = StreamSettings(name="sea", rows=300, chunk_rows=100)
-            list(Run(dataclasses.replace(cell.settings, stream=stream, scaling="online")))
-        run = Run(cell.settings)
-        for _ in run:
-            pass
-        result = run.result()
-        write_whole(folder / cell.file, f"{json.dumps(result)}\n".encode())
-        return Outcome(cell, result)
+        file = folder / cell.file
+        with locked(file, wait=True):  # another process may be about the same
+            known = cached_result(file, cell.settings)
+            if known is not None:
+                return Outcome(cell, known, was_there=True)
+            return Outcome(cell, _result(cell, file))
     except Exception as error:  # also whatever a model of another library raises
         is_told = isinstance(error, InputError | DataError)
         return Outcome(cell, None, str(error) if is_told else f"{type(error).__name__}: {error}")
+
+
+def _result(cell: Cell, file: pathlib.Path) -> dict[str, Any]:
+    """Run a cell and write its result."""
+    if MODELS[cell.settings.model].extra != "bench":  # whose start is part of what they are
+        # Load compiled code and libraries, so that it is not timed.
+        stream = StreamSettings(name="sea", rows=300, chunk_rows=100)
+        list(Run(dataclasses.replace(cell.settings, stream=stream, scaling="online")))
+    run = Run(cell.settings)
+    for _ in run:
+        pass
+    result = run.result()
+    write_result(result, file)
+    return result
 
 
 def comparison_of(

@@ -1,7 +1,9 @@
-"""Results and comparisons read back from JSON files: whole ones of this format, or none."""
+"""Results and comparisons in JSON files: read back as they were written, or not at all."""
 
 import contextlib
+import hashlib
 import json
+import math
 import os
 import pathlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,9 +11,16 @@ from typing import Any, Literal
 
 from devfnn.errors import DataError, InputError
 from devfnn.experiments.settings import RunSettings, difference, versions
+from devfnn.files import write_whole
 
-FORMAT = 1
+FORMAT = 2
 """Of results and comparisons; raised when their keys change."""
+
+UNSEALED_FORMAT = 1
+"""The format before, without a checksum; it is still read."""
+
+CHECKSUM = "sha256"
+"""The key of the checksum, which is over all others."""
 
 Path = str | os.PathLike[str]
 Result = dict[str, Any]
@@ -22,23 +31,94 @@ def kind_of(data: Mapping[str, Any]) -> Literal["run", "comparison"]:
     return "comparison" if "cells" in data else "run"
 
 
+def sealed(result: Mapping[str, Any]) -> Result:
+    """The result with a checksum, as files have it."""
+    plain = json.loads(json.dumps(dict(result)), parse_constant=_nothing)
+    plain.pop(CHECKSUM, None)
+    return {**result, CHECKSUM: _checksum(plain)}
+
+
+def write_result(result: Mapping[str, Any], path: Path) -> None:
+    """Write a result for `devfnn report`, `plot` and `table`; DataError if that is not possible.
+
+    >>> import pathlib, tempfile
+    >>> from devfnn import DEVFNN
+    >>> from devfnn.experiments import evaluate
+    >>> from devfnn.streams import sea
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "run.json")
+    ...     write_result(evaluate(DEVFNN(), sea(1000), name="sea"), file)
+    ...     read_result(file)["rows"]
+    1000
+    """
+    try:
+        write_whole(path, f"{json.dumps(sealed(result))}\n".encode())
+    except OSError as error:
+        raise DataError(f"cannot write {os.fspath(path)}: {error.strerror or error}") from None
+
+
 def read_either(path: Path) -> Result:
     """A result or a comparison, whichever the file holds; `kind_of` tells which.
 
-    DataError if the file cannot be read, is no JSON, is cut short, or holds something else.
+    DataError if the file cannot be read, is no JSON, is cut short, was changed, or holds something
+    else.
     """
     name = os.fspath(path)
     with refusing_malformed(name, passes=()):
         text = pathlib.Path(path).read_text(encoding="utf-8-sig")
-        data: Any = json.loads(text, parse_constant=lambda _: None)
+        hooks: dict[str, Any] = {"parse_constant": _nothing, "parse_float": _finite}
+        data: Any = json.loads(text, object_pairs_hook=_unique, **hooks)
         if not isinstance(data, dict) or not {"cells", "per_chunk"} & data.keys():
             raise ValueError("neither a result of devfnn run nor one of devfnn compare")
-    if data.get("format") != FORMAT:
+    found = data.get("format")
+    if type(found) is not int or found not in (UNSEALED_FORMAT, FORMAT):
         raise DataError(
-            f"{name}: the file has format {data.get('format')}, this version reads {FORMAT}; "
-            "run it again with this version"
+            f"{name}: the file has format {found}, this version reads {UNSEALED_FORMAT} and "
+            f"{FORMAT}; run it again with this version"
         )
+    _check(name, data, data.pop(CHECKSUM, None))
     return dict(data)
+
+
+def _check(name: str, data: Result, checksum: Any) -> None:
+    """Refuse a file that is not as it was written."""
+    if data["format"] == UNSEALED_FORMAT:
+        if checksum is not None:
+            raise DataError(f"{name}: a checksum, in a file of format {UNSEALED_FORMAT}")
+    elif checksum is None:
+        raise DataError(f"{name}: no checksum; devfnn.experiments.write_result writes it")
+    elif checksum != _checksum(data):
+        raise DataError(
+            f"{name}: changed after it was written, its content does not match its checksum; run "
+            "it again, or get the file as it was"
+        )
+
+
+def _checksum(plain: Result) -> str:
+    """SHA-256 over JSON data in one canonical form."""
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _nothing(_: str) -> None:
+    """What NaN and infinity stand for: not measured."""
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {text:.20} is too large")
+    return number
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> Result:
+    """A JSON object whose keys differ."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r:.80} occurs twice")
+    return found
 
 
 def read_result(path: Path) -> Result:

@@ -19,6 +19,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
 from devfnn.errors import InputError
+from devfnn.files import write_whole
 
 Drawing: TypeAlias = Figure | SubFigure | Axes
 """What can be saved: a figure, or the axes of one."""
@@ -155,7 +156,7 @@ def save(figure_or_axes: Drawing, path: str | os.PathLike[str]) -> None:
         raise InputError(f"the folder of {str(path)!r} does not exist: make it first")
     content = _written(figure_or_axes, target.suffix.lower())
     try:
-        target.write_bytes(content)
+        write_whole(target, content)
     except OSError as error:
         raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
 

@@ -23,6 +23,7 @@ from devfnn.arrays import Ints
 from devfnn.model.history import Logbook
 from devfnn.model.network import Network
 from devfnn.model.validation import Labels
+from devfnn.types import Position
 
 PUBLISHING_SHARE = 0.05
 """Largest share of the time of learning row by row that goes into copies for readers."""
@@ -50,6 +51,8 @@ class Learned:
     """What was asked for before there was a network."""
     late: tuple[int, ...] = ()
     """With lags, columns of features that were added later."""
+    positions: dict[str, Position] = dataclasses.field(default_factory=dict)
+    """How far it has come in sources of rows."""
 
     def copy(self) -> "Learned":
         """The same, to be changed apart from this."""

@@ -32,7 +32,7 @@ from devfnn.model.validation import (
     as_rows,
     as_weights,
 )
-from devfnn.types import Standing
+from devfnn.types import Position, Standing
 
 MOST_RULES = 10
 """Rules of a layer that a description lists by default."""
@@ -95,8 +95,23 @@ class DEVFNN(HasAccess):
     _query_log = Part[Logbook]()
     _early_budget = Part[Ints | None]()
     _late = Part[tuple[int, ...]]()
+    _positions = Part[dict[str, Position]]()
 
     # ---- what a user may look at
+
+    @property
+    def positions(self) -> dict[str, Position]:
+        """How far the model has come in sources of rows, by their names; saved with it.
+
+        `learn` and `learn_rows` take what is new of it, so that no file holds rows without their
+        position. Learning does not look at it.
+        """
+        return dict(self._positions)
+
+    @positions.setter
+    @changes
+    def positions(self, positions: Mapping[str, Position]) -> None:
+        self._positions = dict(positions)
 
     @property
     def classes(self) -> list[Hashable]:
@@ -189,7 +204,15 @@ class DEVFNN(HasAccess):
     # ---- learn
 
     @changes
-    def learn(self, X: Any, y: Any, weights: Any = None, *, chosen: Any = None) -> list[Event]:
+    def learn(
+        self,
+        X: Any,
+        y: Any,
+        weights: Any = None,
+        *,
+        chosen: Any = None,
+        positions: Mapping[str, Position] | None = None,
+    ) -> list[Event]:
         """Learn a chunk and return what changed in the structure (paper: Algorithm 1).
 
         Parameters
@@ -204,7 +227,10 @@ class DEVFNN(HasAccess):
         chosen
             Mask of the rows that `wants_label` picked, or True for all: they are learned in any
             case, the others have no label. By default all have one, and the model takes its pick.
+        positions
+            How far sources have come with these rows; see `positions`.
         """
+        self._positions = self._positions | dict(positions or {})
         if chosen is None and self.config.labels.budget < 1.0:
             chosen = self._picked(X, weights)
         rows, labelled, fresh = self._checked(X, y, weights, chosen)
@@ -228,8 +254,17 @@ class DEVFNN(HasAccess):
         return self._single_rows().learn(x, y, weight)
 
     @changes
-    def learn_rows(self, X: Any, y: Any, weights: Any = None, *, chosen: Any = None) -> list[Event]:
+    def learn_rows(
+        self,
+        X: Any,
+        y: Any,
+        weights: Any = None,
+        *,
+        chosen: Any = None,
+        positions: Mapping[str, Position] | None = None,
+    ) -> list[Event]:
         """The same, bit for bit, as `learn_one` in a loop over the rows."""
+        self._positions = self._positions | dict(positions or {})
         rows, labelled, fresh = self._checked(X, y, weights, chosen)
         if chosen is None and self.config.is_budgeted and (fresh or self._reads_labels):
             return self._learn_sparingly(rows, [*self._labels.classes, *fresh])

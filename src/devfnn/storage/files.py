@@ -1,16 +1,15 @@
 """A model as bytes and in files. A file is replaced at once or not at all."""
 
-import contextlib
 import hashlib
 import io
 import os
-import secrets
 import stat
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from devfnn import files
 from devfnn.errors import StorageError
 from devfnn.model.devfnn import DEVFNN
 from devfnn.storage import container
@@ -122,27 +121,8 @@ def save(model: DEVFNN, path: str | os.PathLike[str]) -> None:
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file at once or not at all; raises StorageError if it cannot be written."""
-    target = os.path.realpath(path)
-    draft = f"{target}.{secrets.token_hex(8)}.tmp"
     try:
-        try:
-            with open(draft, "xb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
-            with contextlib.suppress(FileNotFoundError):
-                os.chmod(draft, stat.S_IMODE(os.stat(target).st_mode))
-            os.replace(draft, target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(draft)
-            raise
-        with contextlib.suppress(OSError):  # the new name too, where the system can do that
-            folder = os.open(os.path.dirname(target), os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+        files.write_whole(path, data)
     except OSError as error:
         raise StorageError(f"cannot write {os.fspath(path)}: {error.strerror or error}") from error
 

@@ -27,6 +27,7 @@ from devfnn.storage.layout import (
     counters_of,
     sizes_of,
 )
+from devfnn.types import Position
 
 FORMAT = 7
 """Rises with every change of what a file holds."""
@@ -40,6 +41,12 @@ READERS = {3: "devfnn 0.1.0"}
 KINDS: dict[str, type[DEVFNN]] = {"DEVFNN": DEVFNN, "GClass": GClass}
 """The classes that can be stored; a file can name no other."""
 
+MAX_POSITIONS = 1000
+"""Most sources that a model knows its position in."""
+
+MAX_SOURCE_NAME = 4096
+"""Most characters of the name of a source; a path has fewer."""
+
 MAX_LABEL_DEPTH = 8
 """How deep tuples in labels may be nested."""
 
@@ -50,6 +57,7 @@ def encode_header(model: DEVFNN) -> dict[str, Any]:
 
     network, budget = model._network, model._early_budget
     logbook, log = model._logbook, model._query_log
+    positions = _encode_positions(model.positions)
     return {
         "format": FORMAT,
         "library": __version__,
@@ -68,7 +76,7 @@ def encode_header(model: DEVFNN) -> dict[str, Any]:
             "queries": [list(query) for query in log.newest],
             "budget": None if budget is None else budget.tolist(),
         },
-    }
+    } | ({"positions": positions} if positions else {})  # as before there were any
 
 
 def _encode_config(config: Config) -> dict[str, Any]:
@@ -111,6 +119,7 @@ def decode_header(data: dict[str, Any]) -> tuple[DEVFNN, StoredSizes | None]:
     model = KINDS[kind](config, data["feature_names"], map(_decode_label, data["classes"]))
     require(model.config == config, f"the configuration is not one of a {kind}")
     _decode_notes(data["notes"], model)
+    model.positions = {name: Position(*each) for name, each in data.get("positions", {}).items()}
     if data["shape"] is None:
         return model, None
     model._late = tuple(data["late"])
@@ -167,6 +176,25 @@ def _decode_label(data: Any) -> Hashable:
     read: dict[str, Any] = {"float": float.fromhex, "bytes": bytes.fromhex}
     label: Hashable = ({"bool": bool, "str": str, "int": int} | read)[kind](value)
     return label
+
+
+# ---- how far a model has come
+
+
+def _encode_positions(positions: Any) -> dict[str, list[int]]:
+    """Positions in sources by their names, checked: a program sets them."""
+    require(
+        isinstance(positions, dict) and len(positions) <= MAX_POSITIONS,
+        f"positions are a dict of at most {MAX_POSITIONS:,} sources",
+    )
+    for name, each in positions.items():
+        is_sound = isinstance(name, str) and len(name) <= MAX_SOURCE_NAME
+        is_sound = is_sound and isinstance(each, tuple) and len(each) == len(Position._fields)
+        require(
+            is_sound and all(map(is_count, each)),
+            f"the position {name!r:.80} is not the name of a source, with a Position of counts",
+        )
+    return {name: list(each) for name, each in positions.items()}
 
 
 # ---- what a model noted about itself

@@ -10,7 +10,7 @@ import numpy as np
 
 from devfnn.errors import InputError
 from devfnn.streams.drift import positions_before
-from devfnn.streams.files.content import replacing
+from devfnn.streams.files.content import new_file
 from devfnn.streams.stream import Stream
 from devfnn.streams.transforms import cut_by_rows
 from devfnn.types import Chunk
@@ -48,7 +48,7 @@ def export_parquet(
     chunks = cut_by_rows(stream.blocks(), GROUP_ROWS)
     first = next(chunks, Chunk(np.empty((0, len(stream.feature_names))), np.empty(0, np.int64)))
     schema = _table(stream, first, label, None).schema
-    with replacing(path) as draft, pq.ParquetWriter(draft, schema) as writer:
+    with new_file(path) as draft, pq.ParquetWriter(draft, schema) as writer:
         for chunk in itertools.chain([first], chunks):
             writer.write_table(_table(stream, chunk, label, schema))
             n_rows += len(chunk.y)

@@ -13,7 +13,7 @@ from devfnn.streams import transforms
 from devfnn.streams.arguments import finite_number, whole_number
 from devfnn.streams.drift import Positions, moved_positions, positions_before, repeated_positions
 from devfnn.streams.transforms import Span
-from devfnn.types import Chunk
+from devfnn.types import Chunk, Position
 
 Blocks = Callable[[], Iterator[Chunk]]
 """Starts a stream. Mostly a partial function, so that streams can be sent to other processes."""
@@ -139,6 +139,23 @@ class Stream:
             blocks=self._through(transforms.skipped, n_rows),
             n_rows=None if self.n_rows is None else max(0, self.n_rows - n_rows),
             drift_positions=moved_positions(self.drift_positions, -n_rows),
+        )
+
+    def after(self, position: Position) -> "Stream":
+        """All but the rows that a model has learned already, up to its position in this source.
+
+        They are read again: DataError if they are others. Chunks are cut from there.
+
+        >>> from devfnn.streams import sea
+        >>> first = next(iter(sea(2000, rows_per_concept=1000)))
+        >>> rest = sea(2000, rows_per_concept=1000).after(Position().after(first.X, first.y))
+        >>> rest.n_rows, rest.drift_positions
+        (1500, (500,))
+        """
+        return self._with(
+            blocks=self._through(transforms.after, position),
+            n_rows=None if self.n_rows is None else max(0, self.n_rows - position.rows),
+            drift_positions=moved_positions(self.drift_positions, -position.rows),
         )
 
     def repeat(self, times: int | None = None) -> "Stream":

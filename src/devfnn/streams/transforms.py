@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from devfnn.arrays import Flags
-from devfnn.errors import InputError
-from devfnn.types import Chunk, Labels
+from devfnn.errors import DataError, InputError
+from devfnn.types import Chunk, Labels, Position
 
 HIDING, SHUFFLING = 101, 102
 """Separates these random numbers from others with the same seed."""
@@ -113,6 +113,27 @@ def skipped(blocks: Iterator[Chunk], n_rows: int) -> Iterator[Chunk]:
         if left < len(block.y):
             yield block.rows(slice(left, None)) if left else block
         left -= min(left, len(block.y))
+
+
+def after(blocks: Iterator[Chunk], position: Position) -> Iterator[Chunk]:
+    """All but the rows before a position, which must be those that it was reached with."""
+    seen = Position()
+    for block in blocks:
+        passed = block.rows(slice(position.rows - seen.rows))
+        if len(passed.y):
+            seen = seen.after(passed.X, passed.y)
+            if seen.rows == position.rows and seen != position:
+                raise DataError(
+                    f"the first {seen.rows:,} rows are not those that were learned before: other "
+                    "rows, features or labels"
+                )
+        if len(passed.y) < len(block.y):
+            yield block.rows(slice(len(passed.y), None)) if len(passed.y) else block
+    if seen.rows < position.rows:
+        raise DataError(
+            f"there are {seen.rows:,} rows, fewer than the {position.rows:,} that were learned "
+            "before: these are others"
+        )
 
 
 def repeated(start: Callable[[], Iterator[Chunk]], times: int | None) -> Iterator[Chunk]:

@@ -7,16 +7,17 @@ import logging
 import os
 import pathlib
 import textwrap
+import time
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from devfnn.errors import DataError, InputError
 from devfnn.streams.datasets.catalogue import DATA_SETS, UNPUBLISHED, DataSet
-from devfnn.streams.files.content import replacing
+from devfnn.streams.files.content import new_file
 from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.files.reading import read
 from devfnn.streams.stream import Blocks, Stream
@@ -162,7 +163,7 @@ def _drawn(data_set: DataSet, data_dir: Folder | None) -> Located | None:
         parts.append(block.rows(is_drawn[n_before : n_before + len(block.y)]))
         n_before += len(block.y)
     path = download_folder(data_dir) / f"{data_set.name}-drawn.npz"
-    with replacing(path, OTHER_FOLDER) as draft:
+    with new_file(path, OTHER_FOLDER) as draft:
         np.savez_compressed(
             draft,
             X=np.concatenate([part.X for part in parts]),
@@ -302,7 +303,7 @@ def fetch(
     for url in file.mirrors:
         logger.info("downloading %s from %s", file.name, url)
         try:
-            with replacing(folder / file.name, OTHER_FOLDER) as draft:
+            with new_file(folder / file.name, OTHER_FOLDER) as draft:
                 _retrieve(url, draft, file.sha256, progress)
         except DataError:
             raise  # trouble with the disk, not with the network
@@ -318,17 +319,10 @@ def fetch(
     )
 
 
-def _retrieve(url: str, path: pathlib.Path, sha256: str | None, progress: Progress | None) -> None:
+def _retrieve(url: str, file: BinaryIO, sha256: str | None, progress: Progress | None) -> None:
     import pooch
+    from pooch.hashes import hash_matches
 
-    pooch.get_logger().setLevel(logging.WARNING)  # it would print what is logged here already
-    source = pooch.create(
-        path=path.parent,
-        base_url="",
-        registry={path.name: sha256 and f"sha256:{sha256}"},
-        urls={path.name: url},
-        retry_if_failed=RETRIES,
-    )
     downloader = pooch.HTTPDownloader(
         progressbar=False if progress is None else _ProgressBar(progress),
         chunk_size=1 << 16,
@@ -336,7 +330,19 @@ def _retrieve(url: str, path: pathlib.Path, sha256: str | None, progress: Progre
         headers={"Accept-Encoding": "identity"},
         hooks={"response": refuse_insecure_redirect},
     )
-    source.fetch(path.name, downloader=downloader)
+    for n_left in reversed(range(1 + RETRIES)):
+        file.seek(0)
+        file.truncate()
+        try:
+            downloader(url, file, None)
+            hash_matches(file.name, sha256 and f"sha256:{sha256}", strict=True, source=url)
+            return
+        except (OSError, ValueError) as error:
+            is_of_disk = isinstance(error, OSError) and error.errno is not None
+            if is_of_disk or not n_left:
+                raise
+            logger.info("%s: %s; once more", url, _reason(error))
+            time.sleep(1.0)
 
 
 def refuse_insecure_redirect(response: Any, **_: Any) -> None:

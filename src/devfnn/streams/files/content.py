@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, cast
 
 from devfnn.errors import DataError, InputError
+from devfnn.files import replacing
 
 STANDARD_INPUT = "-"
 
@@ -201,17 +202,15 @@ def reading(name: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def replacing(path: pathlib.Path, hint: str = "") -> Iterator[pathlib.Path]:
-    """A file that replaces another if all goes well, and is removed otherwise.
+def new_file(path: pathlib.Path, hint: str = "") -> Iterator[BinaryIO]:
+    """A file that replaces another if all goes well, in a folder that is made if need be.
 
     DataError says why it cannot be written; errors of the network have no number and pass.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".draft-", dir=path.parent) as folder:
-            draft = pathlib.Path(folder) / path.name
+        with replacing(path) as draft:
             yield draft
-            draft.replace(path)
     except OSError as error:
         if error.errno is None:
             raise
