@@ -68,7 +68,7 @@ class Ranges(NamedTuple):
     code: Floats  # (n,) the last value far away
     repeats: Ints  # (n,) how often it came, without another one far away
     told: Floats  # (n,) the last code that was told; NaN if none
-    changed_at: Ints  # (n,) the row, as n_watched counts, when the range changed
+    changed_at: Ints  # (n,) the row, as n_watched counts, when the range changed last; 0: never
     sample: Floats  # (SAMPLE_ROWS, n) of the newest rows
     n_watched: Ints  # (1,)
 
@@ -108,7 +108,8 @@ def watch_near(unit, value, j, ranges):
     """Take in a value in its range, or not far from it; True when something is to be done."""
     is_back = ranges.far_run[j] > 0 and ranges.repeats[j] >= CODE_ROWS
     is_due = is_back and ranges.code[j] != ranges.told[j]
-    may_widen = ranges.n_watched[0] - ranges.changed_at[j] > PATIENCE_ROWS
+    since = ranges.n_watched[0] - ranges.changed_at[j]
+    may_widen = ranges.changed_at[j] == 0 or since > PATIENCE_ROWS
     ranges.far_share[j] -= FAR_RATE * ranges.far_share[j]
     ranges.far_run[j] = 0
     for side in range(2):
