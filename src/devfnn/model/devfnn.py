@@ -18,6 +18,7 @@ from devfnn.model.config import Config
 from devfnn.model.explanation import Explanation, plain
 from devfnn.model.history import History, Logbook
 from devfnn.model.label_budget import budget_size, in_budget
+from devfnn.model.names import announced, checked_names
 from devfnn.model.network import Network
 from devfnn.model.queries import Query, queries_of
 from devfnn.model.rows import Rows
@@ -25,7 +26,6 @@ from devfnn.model.rules import Rule
 from devfnn.model.single_rows import SingleRows, as_row
 from devfnn.model.validation import (
     Labels,
-    announced,
     as_labelled,
     as_labels,
     as_rows,
@@ -79,7 +79,7 @@ class DEVFNN:
         classes: Iterable[Hashable] = (),
     ) -> None:
         self.config = config if config is not None else Config()
-        self._names = [str(name) for name in feature_names] if feature_names is not None else None
+        self._names = checked_names(feature_names) if feature_names is not None else None
         if self._names is not None and len(set(self._names)) < len(self._names):
             twice = next(name for name in self._names if self._names.count(name) > 1)
             raise InputError(f"feature {twice!r} is named more than once")
@@ -272,7 +272,8 @@ class DEVFNN:
         Needs `missing="skip"`, since a row without a feature must be allowed.
         """
         network = self._known()
-        known, fresh = self.feature_names, [str(name) for name in names]
+        known = self.feature_names
+        fresh = checked_names(names, known)
         if self.config.missing != "skip":
             raise InputError('features may appear later only with missing="skip"')
         if repeated := sorted({name for name in fresh if [*known, *fresh].count(name) > 1}):

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from devfnn.arrays import Floats, Ints
-from devfnn.errors import InputError
+from devfnn.errors import InputError, shown
 from devfnn.kernels.state import CLOUDS, OFFERED, STEPS, Batch, State
 from devfnn.model.class_weights import weighted
 from devfnn.model.compiling import ensure_compiled
 from devfnn.model.config import SWIFT_LAYERS, Config
 from devfnn.model.devfnn import DEVFNN
+from devfnn.model.names import announced
 from devfnn.model.network import LINES_PER_CALL, Network, event_buffer
 from devfnn.model.rows import Rows
 from devfnn.model.state import modules_of
-from devfnn.model.validation import Labels, announced, as_labels, as_rows, as_weights, draws_of
+from devfnn.model.validation import Labels, as_labels, as_rows, as_weights, draws_of
 
 if TYPE_CHECKING:
     from devfnn.kernels.fleets import Groups
@@ -80,7 +81,7 @@ class Fleet:
         sizes: dict[str, Any] = {"n_models": n_models, "n_features": n_features}
         for name, value in sizes.items():
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-                raise InputError(f"{name} must be a whole number from 1, not {value!r}")
+                raise InputError(f"{name} must be a whole number from 1, not {shown(value)}")
         self._labels = Labels(_checked_classes(classes))
         self._names = DEVFNN(self.config, feature_names)._names
         if self._names is not None and len(self._names) != n_features:

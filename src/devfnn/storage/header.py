@@ -6,7 +6,6 @@ made, and it must write the header that was read: what has another name, type or
 
 import json
 import math
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from devfnn.model.devfnn import DEVFNN
 from devfnn.model.gclass import GClass
 from devfnn.model.history import Logbook
 from devfnn.model.label_budget import budget_size
+from devfnn.model.names import decode_label, encode_label
 from devfnn.model.queries import REASONS, Query
 from devfnn.storage.container import is_count, read_json, require
 from devfnn.storage.layout import (
@@ -40,9 +40,6 @@ READERS = {3: "devfnn 0.1.0"}
 KINDS: dict[str, type[DEVFNN]] = {"DEVFNN": DEVFNN, "GClass": GClass}
 """The classes that can be stored; a file can name no other."""
 
-MAX_LABEL_DEPTH = 8
-"""How deep tuples in labels may be nested."""
-
 
 def encode_header(model: DEVFNN) -> dict[str, Any]:
     """The header of a model as JSON data, the same for the same model."""
@@ -56,7 +53,7 @@ def encode_header(model: DEVFNN) -> dict[str, Any]:
         "class": type(model).__name__,
         "config": _encode_config(model.config),
         "feature_names": model._names,
-        "classes": [_encode_label(label) for label in model._labels.classes],
+        "classes": [encode_label(label) for label in model._labels.classes],
         "shape": sizes_of(network)._asdict() if network is not None else None,
         "late": list(model._late),
         "counters": counters_of(network) if network is not None else {},
@@ -108,7 +105,7 @@ def decode_header(data: dict[str, Any]) -> tuple[DEVFNN, StoredSizes | None]:
     """
     kind, config = data["class"], Config.from_dict(data["config"])
     require(kind in KINDS, f"the file holds a {kind!r}, which is not known here")
-    model = KINDS[kind](config, data["feature_names"], map(_decode_label, data["classes"]))
+    model = KINDS[kind](config, data["feature_names"], map(decode_label, data["classes"]))
     require(model.config == config, f"the configuration is not one of a {kind}")
     _decode_notes(data["notes"], model)
     if data["shape"] is None:
@@ -134,39 +131,6 @@ def check_same(model: DEVFNN, data: dict[str, Any]) -> None:
     for name in sorted(own.keys() - {"library"}):
         is_same = to_text(own[name]) == to_text(data[name])
         require(is_same, f"{name!r} in the header is not what a model has")
-
-
-# ---- labels
-
-
-def _encode_label(label: Any, depth: int = 0) -> list[Any]:
-    """A label with its type, so that it comes back as it was."""
-    kind, value = type(label), label
-    if kind is int:
-        require(label.bit_length() <= 4096, "a label is too large a number to be stored")
-    elif kind is float or kind is bytes:
-        require(label == label, "a label that is NaN cannot be stored")
-        value = label.hex()
-    elif kind is tuple:
-        require(depth < MAX_LABEL_DEPTH, "a label is nested too deeply to be stored")
-        value = [_encode_label(item, depth + 1) for item in label]
-    else:
-        require(
-            kind is bool or kind is str,
-            f"a label is a {kind.__name__}; only models whose labels are int, float, bool, str, "
-            "bytes or tuples of these can be stored",
-        )
-    return [kind.__name__, value]
-
-
-def _decode_label(data: Any) -> Hashable:
-    """A label from such a pair."""
-    kind, value = data
-    if kind == "tuple":
-        return tuple(map(_decode_label, value))
-    read: dict[str, Any] = {"float": float.fromhex, "bytes": bytes.fromhex}
-    label: Hashable = ({"bool": bool, "str": str, "int": int} | read)[kind](value)
-    return label
 
 
 # ---- what a model noted about itself
