@@ -8,7 +8,7 @@ with several forms have a class for each form.
 
 import dataclasses
 import math
-from collections.abc import Container, Hashable, Mapping
+from collections.abc import Container, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from devfnn.errors import InputError, shown
@@ -365,8 +365,7 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
         object.__setattr__(self, "layers", tuple(self.layers))
         if not self.layers or not all(isinstance(layer, Layer) for layer in self.layers):
             raise InputError("layers must be one or more of Layer")
-        if len(self.layers) > MOST_LAYERS:
-            raise InputError(f"{len(self.layers):,} layers; a network has at most {MOST_LAYERS}")
+        _check_count(self.layers)
         for name, kinds in SECTIONS.items():
             needs = NEEDED_BY.get(name, ())
             is_needed = not needs or self.has(*needs)
@@ -517,7 +516,14 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
         if not isinstance(data, dict) or not isinstance(data.get("layers"), list):
             raise InputError("a configuration is an object with a list of layers")
         check_names(Config, data)
+        _check_count(data["layers"])
         return _made({name: _as_section(name, value) for name, value in data.items()}, {})
+
+
+def _check_count(layers: Sequence[Any]) -> None:
+    """Refuse lists of layers without end."""
+    if len(layers) > MOST_LAYERS:
+        raise InputError(f"{len(layers):,} layers; a network has at most {MOST_LAYERS}")
 
 
 def _made(values: dict[str, Any], changes: dict[str, Any]) -> Config:

@@ -580,11 +580,14 @@ class DEVFNN:
         save(self, path)
 
     @classmethod
-    def load(cls, path: Any) -> "DEVFNN":
-        """Read a model that `save` wrote; a file of another class is refused."""
+    def load(cls, path: Any, **limits: int) -> "DEVFNN":
+        """Read a model that `save` wrote; a file of another class is refused.
+
+        Limits are `max_bytes` and `max_memory`, as of `devfnn.load`.
+        """
         from devfnn.storage import load
 
-        model = load(path)
+        model = load(path, **limits)
         if not isinstance(model, cls):
             raise StorageError(f"{path}: holds a {type(model).__name__}, not a {cls.__name__}")
         return model
@@ -595,9 +598,9 @@ class DEVFNN:
         return dump(self)
 
     def __setstate__(self, state: bytes) -> None:
-        from devfnn.storage import parse
+        from devfnn.storage import UNLIMITED, parse
 
-        self.__dict__.update(parse(state, max_bytes=len(state)).__dict__)
+        self.__dict__.update(parse(state, **UNLIMITED).__dict__)
 
 
 def _called(classes: Sequence[Hashable], class_names: ClassNames | None) -> list[Hashable]:

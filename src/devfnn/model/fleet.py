@@ -259,6 +259,32 @@ class Fleet:
         """The network of one model, as views."""
         return _mapped(self._states, lambda array: array[index])
 
+    # ---- storing
+
+    def save(self, path: Any) -> None:
+        """Write the fleet to a file, atomically; see `devfnn.storage`."""
+        from devfnn.storage.fleets import save_fleet
+
+        save_fleet(self, path)
+
+    @classmethod
+    def load(cls, path: Any, **limits: int) -> "Fleet":
+        """Read a fleet that `save` wrote; it goes on bit for bit. Limits are those of `load`."""
+        from devfnn.storage.fleets import load_fleet
+
+        return load_fleet(path, **limits)
+
+    def __getstate__(self) -> bytes:
+        from devfnn.storage.fleets import dump_fleet
+
+        return dump_fleet(self)
+
+    def __setstate__(self, state: bytes) -> None:
+        from devfnn.storage import UNLIMITED
+        from devfnn.storage.fleets import parse_fleet
+
+        self.__dict__.update(parse_fleet(state, **UNLIMITED).__dict__)
+
 
 def _mapped(state: State, change: Callable[[Any], Any]) -> State:
     """A state with every array changed."""

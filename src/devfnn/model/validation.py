@@ -44,7 +44,9 @@ def as_rows(X: Any, names: Sequence[str] | None, n_features: int | None, missing
 def _as_floats(X: Any, what: str, hint: str) -> Floats:
     """Numbers as float64; strings and other things are refused, not guessed."""
     if isinstance(X, np.ma.MaskedArray) and X.dtype.kind in "fiub":
-        X = X.astype(np.float64).filled(np.nan)  # else what is masked would be taken as it is
+        X = np.ma.filled(
+            X.astype(np.float64), np.nan
+        )  # else what is masked would be taken as it is
     try:
         raw = np.asarray(X)
     except ValueError as error:

@@ -43,15 +43,9 @@ KINDS: dict[str, type[DEVFNN]] = {"DEVFNN": DEVFNN, "GClass": GClass}
 
 def encode_header(model: DEVFNN) -> dict[str, Any]:
     """The header of a model as JSON data, the same for the same model."""
-    from devfnn import __version__
-
     network, budget = model._network, model._early_budget
     logbook, log = model._logbook, model._query_log
-    return {
-        "format": FORMAT,
-        "library": __version__,
-        "class": type(model).__name__,
-        "config": _encode_config(model.config),
+    return first_fields(type(model).__name__, model.config) | {
         "feature_names": model._names,
         "classes": [encode_label(label) for label in model._labels.classes],
         "shape": sizes_of(network)._asdict() if network is not None else None,
@@ -68,7 +62,19 @@ def encode_header(model: DEVFNN) -> dict[str, Any]:
     }
 
 
-def _encode_config(config: Config) -> dict[str, Any]:
+def first_fields(kind: str, config: Config) -> dict[str, Any]:
+    """What every header has: which format it is of, what it is of, and its parameters."""
+    from devfnn import __version__
+
+    return {
+        "format": FORMAT,
+        "library": __version__,
+        "class": kind,
+        "config": encode_config(config),
+    }
+
+
+def encode_config(config: Config) -> dict[str, Any]:
     """All parameters; class weights only if there are some, as before there were any."""
     data = config.to_dict()
     if data["class_weights"] is None:
@@ -121,8 +127,12 @@ def decode_header(data: dict[str, Any]) -> tuple[DEVFNN, StoredSizes | None]:
 
 def check_same(model: DEVFNN, data: dict[str, Any]) -> None:
     """Refuse a header that is not the one this model has, but for parameters that cannot act."""
-    own = encode_header(model)
-    for path in idle_parameters(model.config):
+    check_fields(encode_header(model), data, model.config)
+
+
+def check_fields(own: dict[str, Any], data: dict[str, Any], config: Config) -> None:
+    """Refuse a header that is not this one, but for parameters that cannot act, and the library."""
+    for path in idle_parameters(config):
         section, _, name = path.partition("__")
         if name in data["config"][section]:
             own["config"][section][name] = data["config"][section][name]
