@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from devfnn import formatting
 from devfnn.arrays import Floats, Ints
 from devfnn.errors import InputError, shown
 from devfnn.kernels.state import CLOUDS, OFFERED, STEPS, Batch, State
@@ -77,7 +78,7 @@ class Fleet:
     ) -> None:
         from devfnn.kernels.fleets import Counts
 
-        self.config = _fleet_config(config if config is not None else Config(layers=SWIFT_LAYERS))
+        self.config = fleet_config(config if config is not None else Config(layers=SWIFT_LAYERS))
         sizes: dict[str, Any] = {"n_models": n_models, "n_features": n_features}
         for name, value in sizes.items():
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
@@ -145,6 +146,21 @@ class Fleet:
         """Size of the arrays of all models in bytes."""
         parts = [part for part in (*self._states, self._counts) if part is not None]
         return sum(array.nbytes for part in parts for array in part)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fleet as plain data, for JSON: what it is, and counts of every model."""
+        return {
+            "class": "Fleet",
+            "config": self.config.to_dict(),
+            "features": self.feature_names,
+            "classes": [formatting.label_to_json(label) for label in self.classes],
+            "models": self.n_models,
+            "rows": self.n_rows.tolist(),
+            "labels_used": self.n_labels_used.tolist(),
+            "drifts": self.n_drifts.tolist(),
+            "rules": self.n_rules.tolist(),
+            "bytes": self.nbytes,
+        }
 
     def model(self, index: int) -> DEVFNN:
         """A copy of one model, to look at, to save, or to go on with.
@@ -325,7 +341,7 @@ def as_ids(ids: Any, n_rows: int, n_models: int) -> Ints:
     return array.astype(np.int64)
 
 
-def _fleet_config(config: Config) -> Config:
+def fleet_config(config: Config) -> Config:
     """The same without merging and joining, silently; raises InputError for what else cannot be."""
     if config.has("gaussian"):
         raise InputError("a fleet is of lines, curves, boxes and clouds, without gaussian layers")

@@ -116,12 +116,12 @@ def signed(data: dict[str, Any], arrays: Mapping[str, Array]) -> bytes:
 
 def parse(data: bytes, *, max_bytes: int = MAX_BYTES, max_memory: int | None = None) -> DEVFNN:
     """The model that `dump` turned into bytes; `load` says more."""
-    return read_as(_model, io.BytesIO(data), len(data), Limits(max_bytes, max_memory))
+    return read_as(model_in, io.BytesIO(data), len(data), Limits(max_bytes, max_memory))
 
 
 def read_model(stream: BinaryIO, size: int, max_bytes: int) -> DEVFNN:
     """The model in a stream of `size` bytes."""
-    return read_as(_model, stream, size, Limits(max_bytes))
+    return read_as(model_in, stream, size, Limits(max_bytes))
 
 
 def read_as(make: Callable[[Content], Model], stream: BinaryIO, size: int, limits: Limits) -> Model:
@@ -149,7 +149,7 @@ def malformed_refused() -> Iterator[None]:
         raise StorageError(f"the header is malformed ({problem})") from None
 
 
-def _model(content: Content) -> DEVFNN:
+def model_in(content: Content) -> DEVFNN:
     """The model of a header and tensors."""
     data, tensors, limits = content
     require(data["class"] != "Fleet", "the file holds a Fleet; read it with Fleet.load")
@@ -231,7 +231,7 @@ def load(
         StorageError for a file that is not a sound model, and OSError (FileNotFoundError, ...) for
         one that cannot be read. For a file of a fleet there is `Fleet.load`.
     """
-    return load_as(_model, path, Limits(max_bytes, max_memory))
+    return load_as(model_in, path, Limits(max_bytes, max_memory))
 
 
 def load_as(

@@ -14,6 +14,7 @@ import numpy as np
 from devfnn.kernels.fleets import Counts
 from devfnn.kernels.state import STEPS
 from devfnn.model.config import Config
+from devfnn.model.devfnn import DEVFNN
 from devfnn.model.fleet import Fleet
 from devfnn.model.layout import Field
 from devfnn.model.names import decode_label, encode_label
@@ -25,7 +26,15 @@ from devfnn.model.state import (
     work_memory,
 )
 from devfnn.storage.container import CODES, Array, is_count, require
-from devfnn.storage.files import Content, Limits, load_as, read_as, signed, write_whole
+from devfnn.storage.files import (
+    Content,
+    Limits,
+    load_as,
+    model_in,
+    read_as,
+    signed,
+    write_whole,
+)
 from devfnn.storage.header import check_fields, first_fields
 from devfnn.storage.layout import (
     SCALER_LAYOUT,
@@ -109,6 +118,15 @@ def parse_fleet(data: bytes, **limits: int) -> Fleet:
 def load_fleet(path: str | os.PathLike[str], **limits: int) -> Fleet:
     """Read a fleet from a file; limits and errors as of `load`."""
     return load_as(fleet_in, path, Limits(**limits))
+
+
+def load_either(path: str | os.PathLike[str]) -> DEVFNN | Fleet:
+    """Read a model or a fleet, whichever the file holds; errors as of `load`."""
+    return load_as(_either_in, path, Limits())
+
+
+def _either_in(content: Content) -> DEVFNN | Fleet:
+    return fleet_in(content) if content.data["class"] == "Fleet" else model_in(content)
 
 
 def fleet_in(content: Content) -> Fleet:
