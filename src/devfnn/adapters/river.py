@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from devfnn.adapters.shared import OneByOne, needs
-from devfnn.errors import InputError
+from devfnn.errors import InputError, shown
 from devfnn.formatting import percent
 from devfnn.kernels.state import CUT_ERRORS, CUT_ROWS, TRACK_ERRORS, TRACK_ROWS
 from devfnn.model.config import Config, Labels
@@ -124,10 +124,12 @@ class DEVFNNClassifier(OneByOne, base.MiniBatchClassifier):
         why = self.explain_one(x)
         lines = ["Features"]
         for key, value, state in zip(self._features.keys, why.values, why.states, strict=False):
-            shown = "missing" if np.isnan(value) else f"{value:g}"
+            number = "missing" if np.isnan(value) else f"{value:g}"
             note = "" if state in (IN_USE, MISSING) else f" ({state})"
-            lines.append(f"  {key}: {shown}{note}")
-        lines += [f"  {key!r}: never seen, ignored" for key in x if self._features.are_new([key])]
+            lines.append(f"  {key}: {number}{note}")
+        lines += [
+            f"  {shown(key)}: never seen, ignored" for key in x if self._features.are_new([key])
+        ]
         by_label = zip(why.labels, why.probabilities.tolist(), strict=True)
         ordered = sorted(by_label, key=lambda entry: -entry[1])
         lines += ["Probabilities", *(f"  {label}: {percent(share, 0)}" for label, share in ordered)]

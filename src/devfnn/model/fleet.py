@@ -18,11 +18,15 @@ from devfnn.model.devfnn import DEVFNN
 from devfnn.model.names import announced
 from devfnn.model.network import LINES_PER_CALL, Network, event_buffer
 from devfnn.model.rows import Rows
-from devfnn.model.state import modules_of
+from devfnn.model.state import Sizes, first_sizes, modules_of, state_memory
 from devfnn.model.validation import Labels, as_labels, as_rows, as_weights, draws_of
 
 if TYPE_CHECKING:
     from devfnn.kernels.fleets import Groups
+
+
+ADDRESSABLE = 2**47
+"""Bytes that a processor can tell apart."""
 
 
 class Fleet:
@@ -86,7 +90,8 @@ class Fleet:
         self._labels = Labels(_checked_classes(classes))
         self._names = DEVFNN(self.config, feature_names)._names
         if self._names is not None and len(self._names) != n_features:
-            raise InputError(f"{len(self._names)} feature names for {n_features} features")
+            raise InputError(f"{len(self._names)} feature names for {shown(n_features)} features")
+        _check_size(n_models, first_sizes(n_features, len(self._labels), self.config), self.config)
         self._common = Network.empty(n_features, len(self._labels), self.config)
         state = self._common.state
         self._states = _mapped(state, lambda array: np.repeat(array[None], n_models, axis=0))
@@ -331,7 +336,9 @@ def as_ids(ids: Any, n_rows: int, n_models: int) -> Ints:
         raise InputError("ids must be whole numbers, one for each row") from None
     if array.shape != (n_rows,):
         raise InputError(f"ids must be one number for each of {n_rows} rows, not {array.shape}")
-    if n_rows and array.dtype.kind not in "iu":
+    if not n_rows:
+        return np.zeros(0, np.int64)
+    if array.dtype.kind not in "iu":
         raise InputError(f"ids must be whole numbers, not {array.dtype}")
     is_unknown = (array < 0) | (array >= n_models)
     if is_unknown.any():
@@ -354,6 +361,13 @@ def fleet_config(config: Config) -> Config:
     config = config.replace(merging=None)
     may_join = config.boxes is not None and config.boxes.splitting
     return config.replace(boxes__joining=False) if may_join else config
+
+
+def _check_size(n_models: int, sizes: Sizes, config: Config) -> None:
+    """Refuse a fleet that fits into no memory."""
+    n_bytes = int(n_models) * state_memory(sizes, config)
+    if n_bytes > ADDRESSABLE:
+        raise InputError(f"such a fleet would take {shown(n_bytes)} bytes; have fewer models")
 
 
 def _checked_classes(classes: Iterable[Hashable]) -> list[Hashable]:

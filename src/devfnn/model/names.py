@@ -159,9 +159,13 @@ def _size(label: Any) -> int:
 
 def announced(classes: Any) -> list[Hashable]:
     """Labels that are known in advance, each once."""
-    if isinstance(classes, str | bytes) or not isinstance(classes, Iterable):
+    try:
+        given = None if isinstance(classes, str | bytes) else list(classes)
+    except TypeError:
+        given = None
+    if given is None:
         raise InputError(f"classes must be a sequence of labels, not {shown(classes)}")
-    labels = [plain_label(label, place) for place, label in enumerate(classes)]
+    labels = [plain_label(label, place) for place, label in enumerate(given)]
     if len(set(labels)) < len(labels):
         twice = next(label for label in labels if labels.count(label) > 1)
         raise InputError(f"class {twice!r} is there more than once")

@@ -56,7 +56,8 @@ def _as_floats(X: Any, what: str, hint: str) -> Floats:
     if raw.dtype.kind not in "fiubO":
         raise InputError(f"{what} must be numbers, not {raw.dtype}; {hint}")
     try:
-        return np.require(raw, np.float64, ("C", "A", "W"))  # the arrays kernels know
+        with np.errstate(over="ignore", invalid="ignore"):  # what becomes infinite is refused
+            return np.require(raw, np.float64, ("C", "A", "W"))  # the arrays kernels know
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{what} must be numbers: {error}") from None
 
@@ -150,7 +151,10 @@ def as_labelled(chosen: Any, n_rows: int) -> Ints:
         return np.full(n_rows, OFFERED, np.int64)
     if isinstance(chosen, bool):
         return np.full(n_rows, ASKED_FOR if chosen else UNLABELLED, np.int64)
-    mask = np.asarray(chosen)
+    try:
+        mask = np.asarray(chosen)
+    except ValueError:  # rows of different lengths
+        mask = np.empty(0)
     if mask.shape != (n_rows,) or mask.dtype != np.bool_:
         raise InputError(f"chosen must be True or a mask of {n_rows} rows")
     labelled: Ints = np.where(mask, ASKED_FOR, UNLABELLED).astype(np.int64)
