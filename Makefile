@@ -15,7 +15,7 @@ export DEVFNN_DATA
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: install run test compiled test-plain test-streams test-model test-rest test-most test-kernels check format cover bench flops fleet adapters select record results reading soak docs tutorials build clean help
+.PHONY: install run test compiled test-plain test-streams test-model test-rest test-most test-kernels check format cover bench flops fleet adapters select record results reading soak fuzz docs tutorials build clean help
 
 install: $(TOOLS)  ## create .venv with the project and its tools, once and when pyproject.toml changes
 
@@ -119,6 +119,9 @@ reading: install  ## speed of generators, and of a 1 GB CSV file against pyarrow
 
 soak: install  ## ten million rows that try to break the arithmetic
 	$(BIN)/python benchmarks/soak.py $(ARGS)
+
+fuzz: install  ## a million mutants of files and 100,000 hostile calls; ARGS="--mutants 1000 --seed 3"
+	$(BIN)/python benchmarks/fuzz.py $(ARGS)
 
 docs: install  ## the documentation as a site, in site/index.html; makes its figures first
 	$(BIN)/python docs/figures.py

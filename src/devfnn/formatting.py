@@ -68,7 +68,7 @@ def count(number: float | None) -> str:
     return NO_VALUE if number is None else f"{number:,.0f}"
 
 
-def plural(number: int, noun: str) -> str:
+def plural(number: float, noun: str) -> str:
     """A number of things.
 
     >>> plural(1, "chunk"), plural(2000, "chunk")
@@ -235,7 +235,12 @@ def distinct(labels: Sequence[Hashable]) -> list[str]:
 
 
 def rows(n_rows: float) -> str:
-    return plural(round(n_rows), "row")
+    """A number of rows, which a file may have made one without end.
+
+    >>> rows(1.2), rows(math.inf)
+    ('1 row', 'inf rows')
+    """
+    return plural(round(n_rows) if math.isfinite(n_rows) else n_rows, "row")
 
 
 def label_to_json(label: Any) -> Any:

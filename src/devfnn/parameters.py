@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal, Union, get_args, get_origin
 
 import numpy as np
 
-from devfnn.errors import InputError
+from devfnn.errors import InputError, shown
 
 
 def number(default: float | None, low: float, high: float, meaning: str, symbol: str = "") -> Any:
@@ -57,20 +57,20 @@ def check_parameters(settings: Any) -> None:
 
 def _check(name: str, value: Any, kind: Any, about: Mapping[str, Any]) -> None:
     if get_origin(kind) is Literal:
-        if value not in get_args(kind):
+        if not isinstance(value, str) or value not in get_args(kind):
             choices = ", ".join(map(repr, get_args(kind)))
-            raise InputError(f"{name} must be one of {choices}, not {value!r}")
+            raise InputError(f"{name} must be one of {choices}, not {shown(value)}")
     elif kind is bool:
         if not isinstance(value, bool | np.bool_):
-            raise InputError(f"{name} must be True or False, not {value!r}")
+            raise InputError(f"{name} must be True or False, not {shown(value)}")
     else:
-        kinds = int | np.integer if kind is int else int | float | np.number
+        kinds = int | np.integer if kind is int else int | float | np.integer | np.floating
         if not isinstance(value, kinds) or isinstance(value, bool):
             what = "a whole number" if kind is int else "a number"
-            raise InputError(f"{name} must be {what}, not {value!r}")
+            raise InputError(f"{name} must be {what}, not {shown(value)}")
         if not about["low"] <= value <= about["high"]:
             raise InputError(
-                f"{name} must be between {about['low']:g} and {about['high']:g}, not {value!r}"
+                f"{name} must be between {about['low']:g} and {about['high']:g}, not {shown(value)}"
             )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cli.shown import shown
-from devfnn import DEVFNN, Config, presets
+from devfnn import DEVFNN, Config, Fleet, presets
 from devfnn.model.gclass import GClass
 from devfnn.model.rules import Rule
 from devfnn.streams import sea
@@ -214,7 +214,7 @@ def test_quiet_shows_nothing(invoke, file, tmp_path):
 def test_hostile_names_are_shown_as_they_are(invoke, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.random((300, 2))
-    names = ["[red]\x1b[2J", "\ud800"]
+    names = ["[red]\x1b[2J", "\ud7ff"]
     model = DEVFNN(feature_names=names)
     model.learn(X, np.where(X[:, 0] > 0.5, "[/bold]", "\x1b]0;x\x07"))
     model.save(tmp_path / "x.model")
@@ -223,7 +223,7 @@ def test_hostile_names_are_shown_as_they_are(invoke, tmp_path):
     assert "\x1b" not in result.output
     assert "[red]\\x1b[2J" in shown(result)
     assert "[/bold]" in shown(result)
-    assert "\\ud800" in (tmp_path / "x.csv").read_text()
+    assert "\ud7ff" in (tmp_path / "x.csv").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("content", [b"", b"no model", b"\xff" * 100])
@@ -255,3 +255,56 @@ def test_a_missing_model_is_refused(invoke, tmp_path):
     assert "cannot read" in shown(result)
     assert invoke(tmp_path).exit_code == 2
     assert invoke(tmp_path / "no.model", "--rules", -1).exit_code == 2
+
+
+# ---- fleets
+
+
+@pytest.fixture
+def fleet_file(tmp_path):
+    """A fleet of three models, of which the last has learned nothing."""
+    config = presets.swift().replace(rules__max_rules=9, boxes__max_rules=3, growing__max_kept=2)
+    fleet = Fleet(3, 2, ["low", "[red]"], config, ["heat", "wind"])
+    rng = np.random.default_rng(0)
+    ids, X = rng.integers(0, 2, 100), rng.random((100, 2))
+    fleet.learn(ids, X, np.array(fleet.classes)[(X[:, 0] > 0.5).astype(int)])
+    fleet.save(tmp_path / "many.fleet")
+    return tmp_path / "many.fleet"
+
+
+def test_a_fleet_is_shown_by_what_its_models_have_learned(invoke, fleet_file, tmp_path):
+    csv_file, json_file = tmp_path / "fleet.csv", tmp_path / "fleet.json"
+    result = invoke(fleet_file, "--csv", csv_file, "--json", json_file)
+    assert result.exit_code == 0, result.output
+    fleet = Fleet.load(fleet_file)
+    for text in (
+        "fleet 3 models, preset swift",
+        "rules.max_rules=9",
+        f"100 rows by 2 of them, {fleet.n_labels_used.sum()} labels used",
+        "features 2: heat, wind",
+        "classes 2: low, [red]",
+        "drifts 0, in 0 of them",
+    ):
+        assert text in shown(result)
+    with csv_file.open(newline="") as stream:
+        lines = list(csv.DictReader(stream))
+    assert [int(line["rows"]) for line in lines] == fleet.n_rows.tolist()
+    assert [int(line["rules"]) for line in lines] == fleet.n_rules.tolist()
+    about = json.loads(json_file.read_text())
+    assert about["class"] == "Fleet" and about["rows"] == fleet.n_rows.tolist()
+    assert about["config"] == json.loads(json.dumps(fleet.config.to_dict()))
+
+
+def test_a_fleet_is_no_model_to_predict_with(fleet_file, request):
+    invoke = request.getfixturevalue("invoke").func
+    result = invoke("predict", fleet_file, "sea", "--rows", 10)
+    assert result.exit_code == 1
+    assert "holds a Fleet; read it with Fleet.load" in shown(result)
+
+
+def test_a_file_that_asks_for_too_much_is_refused_with_what_raises_the_limit(invoke, tmp_path):
+    many = [f"x{index}" for index in range(20_000)]
+    DEVFNN(feature_names=many).save(tmp_path / "wide.model")
+    result = invoke(tmp_path / "wide.model")
+    assert result.exit_code == 1
+    assert "bytes of memory" in shown(result) and "max_memory" in shown(result)

@@ -39,6 +39,8 @@ TOLERANCE = 1e-6 if numba.config.DISABLE_JIT else 1e-9
 """Relative. Evidence for splits is kept in single precision, and plain Python adds up otherwise."""
 BLOCKS = 20
 """Sums at most for one array."""
+OLDEST_FLEETS = 7
+"""The oldest format that has fleets."""
 EXPLAINED = (0, 7, 50)
 """Held-out rows that are explained."""
 
@@ -323,6 +325,44 @@ def file_results(name: str) -> dict[str, Any]:
     return at_once | run.results()
 
 
+def half_of_a_fleet(half: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows of three small models, and whose they are: the first half, or the second."""
+    X, y = turning(1800, 3, 300)
+    ids = np.random.default_rng(22).integers(0, 3, len(X))
+    rows = slice(900 * half, 900 * (half + 1))
+    return ids[rows], X[rows], y[rows] ^ (ids[rows] == 2)
+
+
+def file_of_fleet(number: int = FORMAT) -> pathlib.Path:
+    """The file of a fleet that was saved after half of its rows."""
+    return HERE / f"format{number}" / "fleets" / "three.devfnn"
+
+
+def save_half_fleet() -> None:
+    """Learn half of the rows and save."""
+    sizes = {"rules__max_rules": 10, "boxes__max_rules": 3, "clouds__max_rules": 4}
+    config = brisk().config.replace(**sizes, growing__max_kept=1)
+    fleet = Fleet(3, 3, ["low", "high"], config, ["u", "v", "w"])
+    ids, X, y = half_of_a_fleet(0)
+    fleet.learn(ids, X, np.array(["low", "high"])[y])
+    file_of_fleet().parent.mkdir(exist_ok=True)
+    fleet.save(file_of_fleet())
+
+
+def fleet_file_results() -> dict[str, Any]:
+    """What a fleet from a file says at once, and what it comes to with the other rows."""
+    fleet, (ids, X, y) = Fleet.load(file_of_fleet(OLDEST_FLEETS)), half_of_a_fleet(1)
+    at_once = said([fleet.predict_proba(ids, X)])
+    fleet.learn(ids, X, np.array(fleet.classes)[y])
+    counted = (fleet.n_rows, fleet.n_labels_used, fleet.n_drifts, fleet.n_rules)
+    return {
+        "at once": at_once,
+        "sizes": {"counted": [each.tolist() for each in counted], "names": fleet.feature_names},
+        "later": said([fleet.predict_proba(ids, X)]),
+        "rules of 2": rules_of(fleet.model(2)),
+    }
+
+
 # ---- the record
 
 
@@ -330,12 +370,14 @@ def results_of(name: str) -> dict[str, Any]:
     """All results of a case, of the fleet, or of a file."""
     if name == "fleet":
         return fleet_results()
+    if name == "file of a fleet":
+        return fleet_file_results()
     if name.startswith("file "):
         return file_results(name.removeprefix("file "))
     return whole_run(name)[0].results()
 
 
-NAMES = [*CASES, "fleet", *(f"file {name}" for name in FILES)]
+NAMES = [*CASES, "fleet", "file of a fleet", *(f"file {name}" for name in FILES)]
 
 
 def recorded(results: dict[str, Any]) -> dict[str, Any]:
@@ -423,6 +465,7 @@ def main() -> None:
     if given.write_files:
         for name in FILES:
             save_half(name)
+        save_half_fleet()
     if given.write is not None:
         write(given.write or NAMES)
     lines = [*(changed_bits() if given.bits else ()), *(shown(given.show) if given.show else ())]

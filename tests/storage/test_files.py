@@ -11,6 +11,7 @@ import pytest
 from safetensors import safe_open
 
 from devfnn import DEVFNN, Config, StorageError, load
+from devfnn.events import RangeChanged
 from devfnn.storage import dump, save
 from devfnn.storage.files import read_model
 from storage.stored import Story, small_file
@@ -106,11 +107,14 @@ def test_links_and_permissions_stay(tmp_path: pathlib.Path) -> None:
     assert target.stat().st_mode & 0o777 == 0o640
 
 
-def test_names_too_long_for_a_header_are_refused_before_writing(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(StorageError, match="too long to be saved"):
-        DEVFNN(feature_names=["x" * 2**20]).save(tmp_path / "model")
-    DEVFNN(feature_names=["\\" * 2**18]).save(tmp_path / "model")
-    assert load(tmp_path / "model").feature_names == ["\\" * 2**18]
+def test_the_longest_names_that_a_model_takes_can_be_saved(tmp_path: pathlib.Path) -> None:
+    longest = [letter * 999 + end for letter in ("\\", "\x01", "\U000e0001") for end in "ab"]
+    model = DEVFNN(Config(lags=1), feature_names=longest, classes=longest)
+    model.learn(np.eye(6), longest)
+    model._logbook.note([RangeChanged(1, longest[-1], 0.0, 1.0)] * 2000, 1)
+    model.save(tmp_path / "model")
+    assert load(tmp_path / "model").feature_names == longest
+    assert load(tmp_path / "model").classes == longest
 
 
 def test_a_file_that_shrinks_while_it_is_read() -> None:

@@ -120,7 +120,7 @@ HEADERS: dict[str, tuple[Change, str]] = {
     "a size beyond all": (put("shape", "layers", value=2**62), "shape .* impossible"),
     "no layer": (put("shape", "layers", value=0), "size of 0"),
     "more layers than can be": (put("shape", "layers", value=7), "number of layers does not fit"),
-    "more slots": (put("shape", "slots", value=10**12), "tensor .* is .* not"),
+    "more slots": (put("shape", "slots", value=10**12), "would take .* bytes of memory"),
     "more buffered rows": (put("shape", "buffer_rows", value=10**12), "tensor 'buffer/X' is"),
     "more features": (put("shape", "features", value=10**9), "does not fit"),
     "a missing size": (drop("shape", "slots"), "malformed .*slots"),

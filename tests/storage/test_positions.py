@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from devfnn import DEVFNN, StorageError, load
-from devfnn.storage import dump, parse
+from devfnn import DEVFNN, InputError, load
+from devfnn.storage import dump
 from devfnn.types import Position
-from storage.stored import Tensors, forged, opened, refused, small_file
+from storage.stored import Tensors, forged, refused
 
 
 def test_positions_are_stored_and_copied(tmp_path: pathlib.Path) -> None:
@@ -26,11 +26,6 @@ def test_positions_are_stored_and_copied(tmp_path: pathlib.Path) -> None:
         assert other.positions == model.positions
         assert isinstance(other.positions["a queue"], Position)
         assert dump(other) == dump(model)
-
-
-def test_a_model_without_positions_has_the_file_that_it_always_had() -> None:
-    assert "positions" not in opened(small_file())[0]
-    assert parse(small_file()).positions == {}
 
 
 def test_positions_are_stored_in_one_order() -> None:
@@ -55,17 +50,30 @@ WRONG: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_positions_that_cannot_be_are_not_stored(what: str) -> None:
+def test_positions_that_cannot_be_are_refused(what: str) -> None:
     model = DEVFNN()
-    model.positions = WRONG[what]
-    with pytest.raises(StorageError, match="position"):
-        dump(model)
+    model.positions = {"a": Position(7)}
+    with pytest.raises(InputError, match="position"):
+        model.positions = WRONG[what]
+    with pytest.raises(InputError, match="position"):
+        model.learn([[1.0]], [0], positions=WRONG[what])
+    assert model.positions == {"a": Position(7)} and not model.n_rows
+
+
+def test_rows_and_their_position_are_learned_at_once() -> None:
+    model = DEVFNN()
+    model.learn([[1.0], [2.0]], [0, 1], positions={"a": Position(2)})
+    model.learn_rows([[1.0]], [0], positions={"b": Position(1, 5)})
+    assert model.positions == {"a": Position(2), "b": Position(1, 5)}
+    with pytest.raises(InputError, match="infinite"):
+        model.learn([[1.0], [np.inf]], [0, 1], positions={"a": Position(4)})
+    assert model.positions["a"] == Position(2)
 
 
 @pytest.mark.parametrize(
     "positions",
     [
-        *({}, [], None, {"a": 1}, {"a": [1]}, {"a": [1, 2, 3]}, {"a": [-1, 0]}, {"a": [1.0, 0]}),
+        *([], None, {"a": 1}, {"a": [1]}, {"a": [1, 2, 3]}, {"a": [-1, 0]}, {"a": [1.0, 0]}),
         *({"a": [True, 0]}, {"a": {"rows": 1}}, {"x" * 4097: [1, 0]}, {"a": "12"}),
         {str(n): [n, 0] for n in range(1001)},
     ],

@@ -11,16 +11,17 @@ from typing import Any, Self
 import numpy as np
 
 from devfnn.adapters.shared import OneByOne, needs
-from devfnn.errors import InputError
+from devfnn.errors import InputError, shown
 from devfnn.formatting import percent
 from devfnn.kernels.state import CUT_ERRORS, CUT_ROWS, TRACK_ERRORS, TRACK_ROWS
 from devfnn.model.config import Config, Labels
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.explanation import IN_USE, MISSING, Explanation
 from devfnn.model.mechanisms.drift import Level, Verdict, judge_stream
+from devfnn.model.names import plain_label
 from devfnn.model.queries import BY_CHANCE, MOST_QUERIES, NOTHING_KNOWN, UNSURE, Query
 from devfnn.model.single_rows import SingleRows
-from devfnn.model.validation import as_labels, as_weights, plain_label
+from devfnn.model.validation import as_labels, as_weights
 
 with needs("River 0.26 or newer", "river"):
     from river import active, base
@@ -95,7 +96,7 @@ class DEVFNNClassifier(OneByOne, base.MiniBatchClassifier):
         if values is None and self._features.are_new(x) and as_weights([w], 1)[0] > 0.0:
             for key, value in x.items():
                 as_number(value, key)
-            plain_label(y, 0)
+            self.model._labels.encode([y])  # refused before there is a new feature
             self._add_features(x)
         values = values or self._features.row(x)
         if values:
@@ -121,10 +122,12 @@ class DEVFNNClassifier(OneByOne, base.MiniBatchClassifier):
         why = self.explain_one(x)
         lines = ["Features"]
         for key, value, state in zip(self._features.keys, why.values, why.states, strict=False):
-            shown = "missing" if np.isnan(value) else f"{value:g}"
+            number = "missing" if np.isnan(value) else f"{value:g}"
             note = "" if state in (IN_USE, MISSING) else f" ({state})"
-            lines.append(f"  {key}: {shown}{note}")
-        lines += [f"  {key!r}: never seen, ignored" for key in x if self._features.are_new([key])]
+            lines.append(f"  {key}: {number}{note}")
+        lines += [
+            f"  {shown(key)}: never seen, ignored" for key in x if self._features.are_new([key])
+        ]
         by_label = zip(why.labels, why.probabilities.tolist(), strict=True)
         ordered = sorted(by_label, key=lambda entry: -entry[1])
         lines += ["Probabilities", *(f"  {label}: {percent(share, 0)}" for label, share in ordered)]
@@ -149,9 +152,10 @@ class DEVFNNClassifier(OneByOne, base.MiniBatchClassifier):
             w = np.repeat(as_weights([w], 1), len(rows))
         weights = as_weights(None if w is None else as_list(w, "weights"), len(rows))
         learned = np.flatnonzero(weights).tolist()
-        for row in learned:
-            plain_label(labels[row], row)
         if learned and self._features.are_new(columns):
+            for row in learned:
+                plain_label(labels[row], row)
+            self.model._labels.encode([labels[row] for row in learned])  # is there room for them?
             self._add_features(columns)
         if learned and len(self._features):
             self.model.learn_rows(self._features.matrix(columns, rows), labels, weights)
@@ -177,12 +181,14 @@ class DEVFNNClassifier(OneByOne, base.MiniBatchClassifier):
 
     def _add_features(self, keys: Any) -> None:
         """Make room for features that were never seen."""
-        names = self._features.add(keys)
+        features = self._features.copied()
+        names = features.add(keys)
         if self.model.classes:
             self.model.add_features(names)
         else:
             names = self.model.feature_names + names
             self._rows = SingleRows(DEVFNN(self.model.config, names))
+        self._features = features  # nothing was refused
 
     # ---- store
 

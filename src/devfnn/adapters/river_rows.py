@@ -1,5 +1,6 @@
 """From River's rows, whose features come and go, to rows of a model."""
 
+import copy
 import operator
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from river.utils import dataframe
 
 from devfnn.arrays import Floats
-from devfnn.errors import InputError
+from devfnn.errors import InputError, shown
 from devfnn.model.validation import LARGEST, are_sound
 
 
@@ -35,6 +36,12 @@ class Features:
         self._pick: Callable[[Mapping[Any, Any]], Sequence[Any]] | None = None
         self._choose()
 
+    def copied(self) -> "Features":
+        """A copy, which may be changed on trial."""
+        copied = copy.copy(self)
+        copied._places, copied._names = self._places.copy(), self._names.copy()
+        return copied
+
     @property
     def keys(self) -> list[Hashable]:
         """Keys of the features in rows, in the order of the columns."""
@@ -50,11 +57,15 @@ class Features:
     def add(self, keys: Iterable[Hashable]) -> list[str]:
         """Give columns to features that were never seen; returns what the model calls them."""
         fresh = [key for key in keys if key not in self._places]
-        fresh.sort(key=lambda key: (type(key).__name__, repr(key)))
+        try:
+            fresh.sort(key=lambda key: (type(key).__name__, repr(key)))
+            names = [self._name(key) for key in fresh]
+        except ValueError as error:  # a number without end
+            raise InputError(f"the name of a feature is no text: {error}") from None
         for key in fresh:
             self._places[key] = len(self._places)
         self._choose()
-        return [self._name(key) for key in fresh]
+        return names
 
     def _choose(self) -> None:
         """Prepare a getter of whole rows; with a single feature it would not return a tuple."""
@@ -123,10 +134,10 @@ def as_number(value: Any, key: Hashable) -> float:
     except OverflowError:  # of an integer without end
         number = float("inf")
     except (TypeError, ValueError):
-        problem = f"feature {key!r} is {value!r}, not a number; encode categories first"
+        problem = f"feature {shown(key)} is {shown(value)}, not a number; encode categories first"
         raise InputError(problem) from None
     if abs(number) > LARGEST:
-        raise InputError(f"feature {key!r} is infinite or beyond {LARGEST:g}")
+        raise InputError(f"feature {shown(key)} is infinite or beyond {LARGEST:g}")
     return number
 
 

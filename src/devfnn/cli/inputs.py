@@ -19,6 +19,7 @@ from devfnn.experiments.settings import Progress, StreamSettings
 from devfnn.formatting import listed
 from devfnn.model.config import Config
 from devfnn.model.devfnn import DEVFNN
+from devfnn.model.fleet import Fleet
 from devfnn.model.validation import LARGEST
 from devfnn.storage import load
 from devfnn.streams.datasets.catalogue import DATA_SETS
@@ -150,8 +151,23 @@ def opening(settings: StreamSettings, console: rich.console.Console) -> Iterator
 
 def opened_model(path: pathlib.Path) -> DEVFNN:
     """The model in a file; DataError if it cannot be read."""
-    try:
+    with _refused(path):
         return load(path)
+
+
+def opened_model_or_fleet(path: pathlib.Path) -> DEVFNN | Fleet:
+    """The same, or a fleet."""
+    from devfnn.storage.fleets import load_either
+
+    with _refused(path):
+        return load_either(path)
+
+
+@contextlib.contextmanager
+def _refused(path: pathlib.Path) -> Iterator[None]:
+    """Turn what is wrong with a file into a DataError."""
+    try:
+        yield
     except OSError as error:
         raise DataError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
     except (StorageError, InputError) as error:

@@ -14,13 +14,14 @@ from devfnn.cli import inputs
 from devfnn.cli.errors import interrupted, until_ctrl_c
 from devfnn.cli.output import Output, OutputFile, check_replaceable, command, file_option
 from devfnn.display.live import rows_bar
-from devfnn.display.models import model_tables, rules_table
+from devfnn.display.models import fleet_table, model_tables, rules_table
 from devfnn.display.streams import show_bad_rows
 from devfnn.display.tables import facts_table, literal
 from devfnn.errors import DataError
 from devfnn.formatting import count, distinct, label_to_json, listed, percent
 from devfnn.model import presets
 from devfnn.model.explanation import Explanation
+from devfnn.model.fleet import fleet_config
 from devfnn.model.rules import Rule
 from devfnn.types import Chunk
 
@@ -38,10 +39,14 @@ def inspect(
 ) -> None:
     """Show what is in a model file: its features, classes, layers and rules.
 
-    The JSON file has everything, parameters and events too, the CSV file a line for each rule.
+    The JSON file has everything, parameters and events too, the CSV file a line for each rule. Of
+    a fleet it shows what its models have learned, the CSV file a line for each.
     """
     with output.files({"MODEL": model_file}) as (result, table):
-        model = inputs.opened_model(model_file)
+        model = inputs.opened_model_or_fleet(model_file)
+        if isinstance(model, devfnn.Fleet):
+            _inspect_fleet(output, model, model_file, (result, table))
+            return
         about = _about(model, model_file) | model.to_dict(archived)
         found = model.rules(archived)
         result.write_json(about)
@@ -52,11 +57,27 @@ def inspect(
         output.screen.print(rules_table(found, rules))
 
 
-def _about(model: devfnn.DEVFNN, path: pathlib.Path) -> dict[str, Any]:
+def _inspect_fleet(
+    output: Output, fleet: devfnn.Fleet, path: pathlib.Path, files: tuple[OutputFile, OutputFile]
+) -> None:
+    """What the models of a fleet have learned. files: for JSON, for CSV"""
+    (result, table), counts = files, ("rows", "labels_used", "drifts", "rules")
+    about = _about(fleet, path) | fleet.to_dict()
+    result.write_json(about)
+    table.add_row(["model", *counts])
+    for index, line in enumerate(zip(*(about[name] for name in counts), strict=True)):
+        table.add_row([index, *line])
+    output.screen.print(fleet_table(about))
+
+
+def _about(model: devfnn.DEVFNN | devfnn.Fleet, path: pathlib.Path) -> dict[str, Any]:
     """The file, the preset that is nearest, and which parameters differ from it."""
-    is_single = isinstance(model, devfnn.GClass)
-    names = ("stacked", "paper") if is_single else presets.PRESETS
-    starts = {name: type(model)(presets.by_name(name)).config for name in names}
+    if isinstance(model, devfnn.Fleet):
+        starts = {name: fleet_config(presets.by_name(name)) for name in ("swift", "default")}
+    else:
+        is_single = isinstance(model, devfnn.GClass)
+        names = ("stacked", "paper") if is_single else presets.PRESETS
+        starts = {name: type(model)(presets.by_name(name)).config for name in names}
     changes = {name: model.config.changes(start) for name, start in starts.items()}
     preset = min(changes, key=lambda name: len(changes[name]))
     return {

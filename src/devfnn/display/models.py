@@ -9,7 +9,17 @@ import rich.table
 
 from devfnn.display.streams import number
 from devfnn.display.tables import Cell, facts_table, literal, text_table
-from devfnn.formatting import NO_VALUE, change_text, count, listed, percent, size, standing, worth
+from devfnn.formatting import (
+    NO_VALUE,
+    change_text,
+    count,
+    listed,
+    percent,
+    plural,
+    size,
+    standing,
+    worth,
+)
 from devfnn.model.rules import Rule
 
 MOST_FEATURES = 30
@@ -30,6 +40,26 @@ def model_tables(about: Mapping[str, Any]) -> Iterator[rich.console.RenderableTy
         yield _features_table(about["features"])
     if about["layers"]:
         yield _layers_table(about["layers"])
+
+
+def fleet_table(about: Mapping[str, Any]) -> rich.table.Table:
+    """A fleet, as `devfnn inspect` describes it in plain data."""
+    classes = [str(label) for label in about["classes"]]
+    rows, rules, changed = about["rows"], about["rules"], about["changed"]
+    n_used = sum(n > 0 for n in rows)
+    facts = {
+        "fleet": f"{plural(len(rows), 'model')}, preset {about['preset']}",
+        "parameters changed": ", ".join(itertools.starmap(change_text, changed.items())) or "none",
+        "learned": f"{sum(rows):,} rows by {n_used:,} of them, {sum(about['labels_used']):,} "
+        "labels used",
+        "rows of a model": f"{min(rows):,} to {max(rows):,}",
+        "drifts": f"{sum(about['drifts']):,}, in {sum(n > 0 for n in about['drifts']):,} of them",
+        "features": f"{len(about['features']):,}: {listed(about['features'])}",
+        "classes": f"{len(classes):,}: {listed(classes)}",
+        "rules of a model": f"{min(rules):,} to {max(rules):,}",
+        "size": f"{size(about['bytes'])} of arrays, {size(about['file_bytes'])} on disk",
+    }
+    return facts_table(about["file"], facts)
 
 
 def _facts(about: Mapping[str, Any]) -> dict[str, str]:

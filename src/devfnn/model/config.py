@@ -8,11 +8,12 @@ with several forms have a class for each form.
 
 import dataclasses
 import math
-from collections.abc import Container, Hashable, Mapping
+from collections.abc import Container, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
-from devfnn.errors import InputError
+from devfnn.errors import InputError, shown
 from devfnn.model.layers import KIND_MODULES, KINDS
+from devfnn.model.names import check_room, check_text, label_size, plain_label
 from devfnn.parameters import Section, check_names, check_parameters, choice, number
 
 # ---- layers
@@ -50,10 +51,11 @@ class Layer(Section):
             object.__setattr__(self, "inputs", tuple(self.inputs))
         super().__post_init__()
         if not isinstance(self.name, str):
-            raise InputError(f"the name of a layer must be a text, not {self.name!r}")
+            raise InputError(f"the name of a layer must be a text, not {shown(self.name)}")
+        check_text(self.name, "the name of a layer")
         object.__setattr__(self, "name", self.name or self.kind)
         if self.kind not in KINDS:
-            raise InputError(f"a layer is one of {', '.join(KINDS)}, not {self.kind!r}")
+            raise InputError(f"a layer is one of {', '.join(KINDS)}, not {shown(self.kind)}")
         own = next(module.TAKES for module in KIND_MODULES if self.kind in module.KINDS)
         has = f"has {', '.join(sorted(own))}" if own else f"is set in the section {self.kind!r}"
         for field in dataclasses.fields(self)[2:]:
@@ -265,6 +267,9 @@ class Resting(Section):
     max_steps: int = number(64, 1, 10**6, "steps that it rests at most")
 
 
+MOST_LAYERS = 100
+"""Layers of a configuration; kept and added ones come on top."""
+
 DEAR_KINDS = ("clouds", "boosted", "neighbours", "surface")
 """Kinds of layers that may rest: those that may cost more than all others together."""
 
@@ -360,6 +365,7 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
         object.__setattr__(self, "layers", tuple(self.layers))
         if not self.layers or not all(isinstance(layer, Layer) for layer in self.layers):
             raise InputError("layers must be one or more of Layer")
+        _check_count(self.layers)
         for name, kinds in SECTIONS.items():
             needs = NEEDED_BY.get(name, ())
             is_needed = not needs or self.has(*needs)
@@ -368,7 +374,7 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
             section = getattr(self, name)
             may_lack = not is_needed or name not in ("labels", "voting", *_ESSENTIAL)
             if not (isinstance(section, kinds) or (section is None and may_lack)):
-                raise InputError(f"{name} must be one of {_names(kinds)}, not {section!r}")
+                raise InputError(f"{name} must be one of {_names(kinds)}, not {shown(section)}")
             if section is not None and not is_needed:
                 raise InputError(
                     f"{name} is set, but the network has no such layer; add {_any_of(needs)} to "
@@ -510,7 +516,14 @@ class Config(_SectionsOfKinds):  # type: ignore[misc, valid-type]
         if not isinstance(data, dict) or not isinstance(data.get("layers"), list):
             raise InputError("a configuration is an object with a list of layers")
         check_names(Config, data)
+        _check_count(data["layers"])
         return _made({name: _as_section(name, value) for name, value in data.items()}, {})
+
+
+def _check_count(layers: Sequence[Any]) -> None:
+    """Refuse lists of layers without end."""
+    if len(layers) > MOST_LAYERS:
+        raise InputError(f"{len(layers):,} layers; a network has at most {MOST_LAYERS}")
 
 
 def _made(values: dict[str, Any], changes: dict[str, Any]) -> Config:
@@ -540,17 +553,29 @@ def _class_weights(given: Any) -> Any:
         is_sound = False
     if not is_sound:
         forms = "'balanced', None and '{label: weight}'"
-        raise InputError(f"class_weights must be one of {forms}, not {given!r}")
+        raise InputError(f"class_weights must be one of {forms}, not {shown(given)}")
     for label, weight in found.items():
-        if not isinstance(label, str | int | float) or label != label:
-            raise InputError(f"class_weights are for text or numbers as labels, not {label!r}")
+        _check_weighted(label)
         is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
         if not is_number or not LEAST_CLASS_WEIGHT <= weight <= LARGEST_CLASS_WEIGHT:
             between = f"{LEAST_CLASS_WEIGHT:g} and {LARGEST_CLASS_WEIGHT:g}"
             raise InputError(
-                f"the weight of class {label!r} must be between {between}, not {weight!r}"
+                f"the weight of class {label!r} must be between {between}, not {shown(weight)}"
             )
-    return tuple((label, float(weight)) for label, weight in found.items())
+    pairs = tuple((plain_label(label, 0), float(weight)) for label, weight in found.items())
+    check_room(sum(label_size(label) for label, _ in pairs), "labels of class_weights")
+    return pairs
+
+
+def _check_weighted(label: Any) -> None:
+    """Refuse labels that JSON does not know, and those that no model has."""
+    is_finite = isinstance(label, str | int) or (isinstance(label, float) and math.isfinite(label))
+    try:
+        is_sound = is_finite and plain_label(label, 0) == label
+    except InputError:
+        is_sound = False
+    if not is_sound:
+        raise InputError(f"class_weights are for text or numbers as labels, not {shown(label)}")
 
 
 def _plain(value: Any) -> Any:
@@ -617,7 +642,8 @@ def _check_together(config: Config) -> None:
     for place, layer in enumerate(config.layers):
         message = f"inputs of layer {place} must be numbers of layers before it"
         known, own = range(place), layer.inputs if isinstance(layer.inputs, tuple) else ()
-        problems[message] = any(each not in known or isinstance(each, bool) for each in own)
+        is_known = all(each in known and not isinstance(each, bool) for each in own)
+        problems[message] = not is_known or len(own) > place
     for message, is_wrong in problems.items():
         if is_wrong:
             raise InputError(message)

@@ -19,6 +19,7 @@ from devfnn.model.config import Config
 from devfnn.model.explanation import Explanation, plain
 from devfnn.model.history import History, Logbook
 from devfnn.model.label_budget import budget_size, in_budget
+from devfnn.model.names import announced, checked_names, checked_positions
 from devfnn.model.network import Network
 from devfnn.model.queries import Query, queries_of
 from devfnn.model.rows import Rows
@@ -26,7 +27,6 @@ from devfnn.model.rules import Rule
 from devfnn.model.single_rows import SingleRows, as_row
 from devfnn.model.validation import (
     Labels,
-    announced,
     as_labelled,
     as_labels,
     as_rows,
@@ -80,7 +80,7 @@ class DEVFNN(HasAccess):
         classes: Iterable[Hashable] = (),
     ) -> None:
         self.config = config if config is not None else Config()
-        names = [str(name) for name in feature_names] if feature_names is not None else None
+        names = checked_names(feature_names) if feature_names is not None else None
         if names is not None and len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise InputError(f"feature {twice!r} is named more than once")
@@ -111,7 +111,7 @@ class DEVFNN(HasAccess):
     @positions.setter
     @changes
     def positions(self, positions: Mapping[str, Position]) -> None:
-        self._positions = dict(positions)
+        self._positions = checked_positions(positions)
 
     @property
     def classes(self) -> list[Hashable]:
@@ -230,7 +230,7 @@ class DEVFNN(HasAccess):
         positions
             How far sources have come with these rows; see `positions`.
         """
-        self._positions = self._positions | dict(positions or {})
+        self._positions = checked_positions(positions or {}, self._positions)
         if chosen is None and self.config.labels.budget < 1.0:
             chosen = self._picked(X, weights)
         rows, labelled, fresh = self._checked(X, y, weights, chosen)
@@ -264,7 +264,7 @@ class DEVFNN(HasAccess):
         positions: Mapping[str, Position] | None = None,
     ) -> list[Event]:
         """The same, bit for bit, as `learn_one` in a loop over the rows."""
-        self._positions = self._positions | dict(positions or {})
+        self._positions = checked_positions(positions or {}, self._positions)
         rows, labelled, fresh = self._checked(X, y, weights, chosen)
         if chosen is None and self.config.is_budgeted and (fresh or self._reads_labels):
             return self._learn_sparingly(rows, [*self._labels.classes, *fresh])
@@ -322,7 +322,8 @@ class DEVFNN(HasAccess):
         Needs `missing="skip"`, since a row without a feature must be allowed.
         """
         network = self._known()
-        known, fresh = self.feature_names, [str(name) for name in names]
+        known = self.feature_names
+        fresh = checked_names(names, known)
         if self.config.missing != "skip":
             raise InputError('features may appear later only with missing="skip"')
         if repeated := sorted({name for name in fresh if [*known, *fresh].count(name) > 1}):
@@ -620,7 +621,8 @@ class DEVFNN(HasAccess):
         first, row = len(self._labels), self._network.n_rows
         self._logbook.begin(row)
         if fresh:
-            self._labels = Labels([*self._labels.classes, *fresh])
+            self._labels = self._labels.copy()
+            self._labels.add(fresh)
         events = [ClassAdded(row, str(label), i) for i, label in enumerate(fresh, first)]
         return self._network, [*events]
 
@@ -641,11 +643,14 @@ class DEVFNN(HasAccess):
         save(self, path)
 
     @classmethod
-    def load(cls, path: Any) -> "DEVFNN":
-        """Read a model that `save` wrote; a file of another class is refused."""
+    def load(cls, path: Any, **limits: int) -> "DEVFNN":
+        """Read a model that `save` wrote; a file of another class is refused.
+
+        Limits are `max_bytes` and `max_memory`, as of `devfnn.load`.
+        """
         from devfnn.storage import load
 
-        model = load(path)
+        model = load(path, **limits)
         if not isinstance(model, cls):
             raise StorageError(f"{path}: holds a {type(model).__name__}, not a {cls.__name__}")
         return model
@@ -657,9 +662,9 @@ class DEVFNN(HasAccess):
         return dump(self)
 
     def __setstate__(self, state: bytes) -> None:
-        from devfnn.storage import parse
+        from devfnn.storage import UNLIMITED, parse
 
-        self.__dict__.update(parse(state, max_bytes=len(state)).__dict__)
+        self.__dict__.update(parse(state, **UNLIMITED).__dict__)
 
 
 def _called(classes: Sequence[Hashable], class_names: ClassNames | None) -> list[Hashable]:

@@ -7,20 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from devfnn import formatting
 from devfnn.arrays import Floats, Ints
-from devfnn.errors import InputError
+from devfnn.errors import InputError, shown
 from devfnn.kernels.state import CLOUDS, OFFERED, STEPS, Batch, State
 from devfnn.model.class_weights import weighted
 from devfnn.model.compiling import ensure_compiled
 from devfnn.model.config import SWIFT_LAYERS, Config
 from devfnn.model.devfnn import DEVFNN
+from devfnn.model.names import announced
 from devfnn.model.network import LINES_PER_CALL, Network, event_buffer
 from devfnn.model.rows import Rows
-from devfnn.model.state import modules_of
-from devfnn.model.validation import Labels, announced, as_labels, as_rows, as_weights, draws_of
+from devfnn.model.state import Sizes, first_sizes, modules_of, state_memory
+from devfnn.model.validation import Labels, as_labels, as_rows, as_weights, draws_of
 
 if TYPE_CHECKING:
     from devfnn.kernels.fleets import Groups
+
+
+ADDRESSABLE = 2**47
+"""Bytes that a processor can tell apart."""
 
 
 class Fleet:
@@ -76,15 +82,16 @@ class Fleet:
     ) -> None:
         from devfnn.kernels.fleets import Counts
 
-        self.config = _fleet_config(config if config is not None else Config(layers=SWIFT_LAYERS))
+        self.config = fleet_config(config if config is not None else Config(layers=SWIFT_LAYERS))
         sizes: dict[str, Any] = {"n_models": n_models, "n_features": n_features}
         for name, value in sizes.items():
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-                raise InputError(f"{name} must be a whole number from 1, not {value!r}")
+                raise InputError(f"{name} must be a whole number from 1, not {shown(value)}")
         self._labels = Labels(_checked_classes(classes))
         self._names = DEVFNN(self.config, feature_names)._names
         if self._names is not None and len(self._names) != n_features:
-            raise InputError(f"{len(self._names)} feature names for {n_features} features")
+            raise InputError(f"{len(self._names)} feature names for {shown(n_features)} features")
+        _check_size(n_models, first_sizes(n_features, len(self._labels), self.config), self.config)
         self._common = Network.empty(n_features, len(self._labels), self.config)
         state = self._common.state
         self._states = _mapped(state, lambda array: np.repeat(array[None], n_models, axis=0))
@@ -144,6 +151,21 @@ class Fleet:
         """Size of the arrays of all models in bytes."""
         parts = [part for part in (*self._states, self._counts) if part is not None]
         return sum(array.nbytes for part in parts for array in part)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fleet as plain data, for JSON: what it is, and counts of every model."""
+        return {
+            "class": "Fleet",
+            "config": self.config.to_dict(),
+            "features": self.feature_names,
+            "classes": [formatting.label_to_json(label) for label in self.classes],
+            "models": self.n_models,
+            "rows": self.n_rows.tolist(),
+            "labels_used": self.n_labels_used.tolist(),
+            "drifts": self.n_drifts.tolist(),
+            "rules": self.n_rules.tolist(),
+            "bytes": self.nbytes,
+        }
 
     def model(self, index: int) -> DEVFNN:
         """A copy of one model, to look at, to save, or to go on with.
@@ -258,6 +280,32 @@ class Fleet:
         """The network of one model, as views."""
         return _mapped(self._states, lambda array: array[index])
 
+    # ---- storing
+
+    def save(self, path: Any) -> None:
+        """Write the fleet to a file, atomically; see `devfnn.storage`."""
+        from devfnn.storage.fleets import save_fleet
+
+        save_fleet(self, path)
+
+    @classmethod
+    def load(cls, path: Any, **limits: int) -> "Fleet":
+        """Read a fleet that `save` wrote; it goes on bit for bit. Limits are those of `load`."""
+        from devfnn.storage.fleets import load_fleet
+
+        return load_fleet(path, **limits)
+
+    def __getstate__(self) -> bytes:
+        from devfnn.storage.fleets import dump_fleet
+
+        return dump_fleet(self)
+
+    def __setstate__(self, state: bytes) -> None:
+        from devfnn.storage import UNLIMITED
+        from devfnn.storage.fleets import parse_fleet
+
+        self.__dict__.update(parse_fleet(state, **UNLIMITED).__dict__)
+
 
 def _mapped(state: State, change: Callable[[Any], Any]) -> State:
     """A state with every array changed."""
@@ -288,7 +336,9 @@ def as_ids(ids: Any, n_rows: int, n_models: int) -> Ints:
         raise InputError("ids must be whole numbers, one for each row") from None
     if array.shape != (n_rows,):
         raise InputError(f"ids must be one number for each of {n_rows} rows, not {array.shape}")
-    if n_rows and array.dtype.kind not in "iu":
+    if not n_rows:
+        return np.zeros(0, np.int64)
+    if array.dtype.kind not in "iu":
         raise InputError(f"ids must be whole numbers, not {array.dtype}")
     is_unknown = (array < 0) | (array >= n_models)
     if is_unknown.any():
@@ -298,7 +348,7 @@ def as_ids(ids: Any, n_rows: int, n_models: int) -> Ints:
     return array.astype(np.int64)
 
 
-def _fleet_config(config: Config) -> Config:
+def fleet_config(config: Config) -> Config:
     """The same without merging and joining, silently; raises InputError for what else cannot be."""
     if config.has("gaussian"):
         raise InputError("a fleet is of lines, curves, boxes and clouds, without gaussian layers")
@@ -311,6 +361,13 @@ def _fleet_config(config: Config) -> Config:
     config = config.replace(merging=None)
     may_join = config.boxes is not None and config.boxes.splitting
     return config.replace(boxes__joining=False) if may_join else config
+
+
+def _check_size(n_models: int, sizes: Sizes, config: Config) -> None:
+    """Refuse a fleet that fits into no memory."""
+    n_bytes = int(n_models) * state_memory(sizes, config)
+    if n_bytes > ADDRESSABLE:
+        raise InputError(f"such a fleet would take {shown(n_bytes)} bytes; have fewer models")
 
 
 def _checked_classes(classes: Iterable[Hashable]) -> list[Hashable]:

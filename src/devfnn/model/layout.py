@@ -12,6 +12,7 @@ Axes are letters (see `kernels/state.py`) or numbers:
 """
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -48,6 +49,10 @@ class Field(NamedTuple):
     def shape(self, lengths: Mapping[str, int]) -> tuple[int, ...]:
         """Shape for these lengths of axes."""
         return tuple(int(a) if a.isdigit() else lengths[a] for a in self.axes.split())
+
+    def n_bytes(self, lengths: Mapping[str, int]) -> int:
+        """Size in bytes, without making it."""
+        return math.prod(self.shape(lengths)) * self.dtype.itemsize
 
 
 Layout = Mapping[str, Field]

@@ -206,11 +206,15 @@ STACKED_WORK_LAYOUT = {
 }
 
 
+def _work_lengths(size: dict[str, int]) -> dict[str, int]:
+    """Lengths of the axes of working memory, from those of the state."""
+    return size | {"i+m": size["i"] + size["m"], "p|s": max(size["p"], size["s"])}
+
+
 @functools.lru_cache(maxsize=256)
 def work_for(lengths: tuple[tuple[str, int], ...], thread: int) -> Work:
     """Working memory of kernels, for lengths of the axes."""
-    size = dict(lengths)
-    size |= {"i+m": size["i"] + size["m"], "p|s": max(size["p"], size["s"])}
+    size = _work_lengths(dict(lengths))
     own = GaussianWork(**make(GAUSSIAN_WORK_LAYOUT, size)) if size["G"] else None
     return Work(
         **make(WORK_LAYOUT, size),
@@ -219,6 +223,22 @@ def work_for(lengths: tuple[tuple[str, int], ...], thread: int) -> Work:
         neighbours=NeighbourWork(**make(NEIGHBOUR_WORK_LAYOUT, size)),
         stacked=StackedWork(**make(STACKED_WORK_LAYOUT, size)),
     )
+
+
+def state_memory(sizes: Sizes, config: Config) -> int:
+    """Bytes of the arrays that `empty_state` makes, without making them."""
+    lengths = sizes.lengths(config)
+    own = (module.LAYOUT for module in compiled_modules(config))
+    layouts = (LAYERS_LAYOUT, PROGRESS_LAYOUT, *own)
+    return sum(field.n_bytes(lengths) for layout in layouts for field in layout.values())
+
+
+def work_memory(sizes: Sizes, config: Config) -> int:
+    """Bytes of the working memory of one thread."""
+    size = _work_lengths(sizes.lengths(config))
+    layouts = (WORK_LAYOUT, BOOSTED_WORK_LAYOUT, NEIGHBOUR_WORK_LAYOUT, STACKED_WORK_LAYOUT)
+    own = GAUSSIAN_WORK_LAYOUT if size["G"] else {}
+    return sum(field.n_bytes(size) for layout in (*layouts, own) for field in layout.values())
 
 
 # ---- larger arrays

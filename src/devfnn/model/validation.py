@@ -9,6 +9,7 @@ import numpy as np
 from devfnn.arrays import Floats, Ints
 from devfnn.errors import InputError
 from devfnn.kernels.state import ASKED_FOR, OFFERED, UNLABELLED
+from devfnn.model.names import check_room, checked_names, label_size, plain_label
 
 LARGEST_WEIGHT = 1e6
 """A heavier row would wipe out all the others."""
@@ -24,7 +25,7 @@ def as_rows(X: Any, names: Sequence[str] | None, n_features: int | None, missing
     "refuse" does not.
     """
     if hasattr(X, "columns"):
-        given = [str(column) for column in X.columns]
+        given = checked_names(X.columns)
         X = _in_order(X, given, names if names is not None else given)
     rows = _as_floats(X, "features", "encode categories first")
     if rows.ndim != 2:
@@ -42,6 +43,10 @@ def as_rows(X: Any, names: Sequence[str] | None, n_features: int | None, missing
 
 def _as_floats(X: Any, what: str, hint: str) -> Floats:
     """Numbers as float64; strings and other things are refused, not guessed."""
+    if isinstance(X, np.ma.MaskedArray) and X.dtype.kind in "fiub":
+        X = np.ma.filled(
+            X.astype(np.float64), np.nan
+        )  # else what is masked would be taken as it is
     try:
         raw = np.asarray(X)
     except ValueError as error:
@@ -51,7 +56,8 @@ def _as_floats(X: Any, what: str, hint: str) -> Floats:
     if raw.dtype.kind not in "fiubO":
         raise InputError(f"{what} must be numbers, not {raw.dtype}; {hint}")
     try:
-        return np.require(raw, np.float64, ("C", "A", "W"))  # the arrays kernels know
+        with np.errstate(over="ignore", invalid="ignore"):  # what becomes infinite is refused
+            return np.require(raw, np.float64, ("C", "A", "W"))  # the arrays kernels know
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{what} must be numbers: {error}") from None
 
@@ -128,6 +134,8 @@ def as_weights(weights: Any, n_rows: int) -> Floats:
 
 def as_labels(y: Any, n_rows: int) -> list[Any]:
     """Labels as a list, one for each row."""
+    if isinstance(y, np.ndarray) and y.dtype.kind in "mM":  # its list may be of plain numbers
+        raise InputError("labels must not be dates or times; give them as text")
     try:
         labels = y.tolist() if hasattr(y, "tolist") else list(y)
     except TypeError:
@@ -145,7 +153,10 @@ def as_labelled(chosen: Any, n_rows: int) -> Ints:
         return np.full(n_rows, OFFERED, np.int64)
     if isinstance(chosen, bool):
         return np.full(n_rows, ASKED_FOR if chosen else UNLABELLED, np.int64)
-    mask = np.asarray(chosen)
+    try:
+        mask = np.asarray(chosen)
+    except ValueError:  # rows of different lengths
+        mask = np.empty(0)
     if mask.shape != (n_rows,) or mask.dtype != np.bool_:
         raise InputError(f"chosen must be True or a mask of {n_rows} rows")
     labelled: Ints = np.where(mask, ASKED_FOR, UNLABELLED).astype(np.int64)
@@ -158,9 +169,16 @@ class Labels:
     def __init__(self, classes: Iterable[Hashable] = ()) -> None:
         self.classes: list[Hashable] = list(classes)
         self._index = {label: index for index, label in enumerate(self.classes)}
+        self._stored = sum(map(label_size, self.classes))
 
     def __len__(self) -> int:
         return len(self.classes)
+
+    def copy(self) -> "Labels":
+        """The same, to be added to apart from this."""
+        own = Labels()
+        own.classes, own._index, own._stored = [*self.classes], {**self._index}, self._stored
+        return own
 
     def index_of(self, label: Hashable) -> int | None:
         """Class index of a label, None if it was never seen."""
@@ -173,15 +191,17 @@ class Labels:
             return np.fromiter(map(index.__getitem__, labels), np.int64, len(labels)), []
         except (KeyError, TypeError):
             known = dict(index)
-        plain = [plain_label(label, row) for row, label in enumerate(labels)]
-        codes = [known.setdefault(label, len(known)) for label in plain]
-        return np.array(codes, np.int64), list(known)[len(index) :]
+        codes = [_code_of(label, row, known) for row, label in enumerate(labels)]
+        fresh = list(known)[len(index) :]
+        check_room(self._stored + sum(map(label_size, fresh)), "classes")
+        return np.array(codes, np.int64), fresh
 
     def add(self, fresh: Iterable[Hashable]) -> None:
         """Number new labels."""
         for label in fresh:
             self._index[label] = len(self.classes)
             self.classes.append(label)
+            self._stored += label_size(label)
 
     def decode(self, codes: Ints) -> "np.ndarray[Any, np.dtype[Any]]":
         """Labels of class indices, in an array of their own type if they share one."""
@@ -201,34 +221,13 @@ class Labels:
         return objects
 
 
-def plain_label(label: Any, row: int) -> Hashable:
-    """A label as a plain Python value; missing and unhashable ones are refused."""
-    plain = label.item() if isinstance(label, np.generic) else label
+def _code_of(label: Any, row: int, known: dict[Hashable, int]) -> int:
+    """The class index of a label, which `known` has from then on; only a new one is checked."""
     try:
-        hash(plain)
-    except TypeError:
-        raise InputError(
-            f"the label of row {row} is a {type(plain).__name__}, which cannot name a class"
-        ) from None
-    try:
-        is_missing = plain is None or bool(plain != plain)  # NaN, of any type, is not itself
-    except TypeError:  # pandas' NA is neither
-        is_missing = True
-    if is_missing:
-        raise InputError(f"the label of row {row} is missing; leave such rows out")
-    result: Hashable = plain
-    return result
-
-
-def announced(classes: Iterable[Hashable]) -> list[Hashable]:
-    """Labels that are known in advance, each once."""
-    if isinstance(classes, str | bytes) or not isinstance(classes, Iterable):
-        raise InputError(f"classes must be a sequence of labels, not {classes!r}")
-    labels = [plain_label(label, place) for place, label in enumerate(classes)]
-    if len(set(labels)) < len(labels):
-        twice = next(label for label in labels if labels.count(label) > 1)
-        raise InputError(f"class {twice!r} is there more than once")
-    return labels
+        code = known.get(label)
+    except TypeError:  # it is no label, and the error says so
+        code = None
+    return known.setdefault(plain_label(label, row), len(known)) if code is None else code
 
 
 def exploration_draws(seed: int, first: int, count: int) -> Floats:

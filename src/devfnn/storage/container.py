@@ -18,8 +18,9 @@ from devfnn.errors import StorageError
 METADATA_KEY = "devfnn"
 """The one metadata key: with more than one, safetensors would write them in any order."""
 
-MAX_HEADER_BYTES = 2 * 2**20
-"""Longest header; room for the names of some 40 000 features."""
+MAX_HEADER_BYTES = 32 * 2**20
+"""Longest header. All that a model takes fits: `model/names.py` bounds names and classes, and a
+thousand events with the longest of them take half of it."""
 
 DTYPES: dict[str, "np.dtype[Any]"] = {
     "F64": np.dtype("<f8"),
@@ -60,9 +61,9 @@ def write_container(arrays: Mapping[str, Array], metadata: str) -> bytes:
     """A safetensors file with one metadata entry."""
     from safetensors.numpy import save
 
+    n_bytes = len(json.dumps(metadata)) + 200 * len(arrays)
     require(
-        len(metadata) + 200 * len(arrays) <= MAX_HEADER_BYTES // 2,
-        "the names of features and classes are too long to be saved",
+        n_bytes <= MAX_HEADER_BYTES, "the names of features and classes are too long to be saved"
     )
     return save(dict(arrays), metadata={METADATA_KEY: metadata})
 

@@ -1,11 +1,12 @@
 """A model as bytes and in files. A file is replaced at once or not at all."""
 
+import contextlib
 import hashlib
 import io
 import os
 import stat
-from collections.abc import Mapping
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,14 +23,60 @@ from devfnn.storage.header import (
     read_checksummed,
     to_text,
 )
-from devfnn.storage.layout import arrays_of, check_network, check_shapes, network_of
+from devfnn.storage.layout import (
+    arrays_of,
+    check_network,
+    check_shapes,
+    memory_of,
+    network_of,
+)
 from devfnn.storage.upgrades import upgrade
 
 MAX_BYTES = 2**30
 """Files larger than this are refused unless the caller allows more."""
 
+MAX_MEMORY = 2**31
+"""So are models that take more memory than this, or than two files of the size allowed."""
+
+UNLIMITED = {"max_bytes": 2**62, "max_memory": 2**62}
+"""For pickles: whoever reads one trusts it."""
+
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """Errors that data of other types and forms raise when they are read."""
+
+Model = TypeVar("Model")
+
+
+class Limits(NamedTuple):
+    """How large a file may be, and what is made of it; checked before anything large is made."""
+
+    max_bytes: int = MAX_BYTES
+    max_memory: int | None = None
+
+    def check_file(self, n_bytes: int) -> None:
+        """Refuse a file that is too large."""
+        require(
+            n_bytes <= self.max_bytes,
+            f"the file has {n_bytes} bytes, more than the limit of {self.max_bytes}; "
+            "pass a larger max_bytes if it comes from a source you trust",
+        )
+
+    def check_memory(self, n_bytes: int) -> None:
+        """Refuse a model whose arrays would be too large."""
+        most = max(MAX_MEMORY, 2 * self.max_bytes) if self.max_memory is None else self.max_memory
+        require(
+            n_bytes <= most,
+            f"the model would take {n_bytes} bytes of memory, more than the limit of {most}; "
+            "pass a larger max_memory if it comes from a source you trust",
+        )
+
+
+class Content(NamedTuple):
+    """What is in a file, whole by its checksum, in the form of this format."""
+
+    data: dict[str, Any]
+    tensors: dict[str, Array]
+    limits: Limits
 
 
 def dump(model: DEVFNN) -> bytes:
@@ -53,30 +100,48 @@ def dump(model: DEVFNN) -> bytes:
     if network is not None:
         require(network.config == model.config, "the network has another configuration")
         check_network(network)
-        for name, array in arrays_of(network).items():  # in the file: whole and little-endian
-            plain = np.ascontiguousarray(array, DTYPES[CODES[array.dtype]])
-            tensors[name] = plain.reshape(array.shape)
-    data = encode_header(model)
-    data["sha256"] = _checksum(data, tensors)
+        tensors = arrays_of(network)
+    return signed(encode_header(model), tensors)
+
+
+def signed(data: dict[str, Any], arrays: Mapping[str, Array]) -> bytes:
+    """A header and arrays as a file, with their checksum."""
+    tensors = {}
+    for name, array in arrays.items():  # in the file: whole and little-endian
+        plain = np.ascontiguousarray(array, DTYPES[CODES[array.dtype]])
+        tensors[name] = plain.reshape(array.shape)
+    data["sha256"] = checksum_of(data, tensors)
     return container.write_container(tensors, to_text(data))
 
 
-def parse(data: bytes, *, max_bytes: int = MAX_BYTES) -> DEVFNN:
+def parse(data: bytes, *, max_bytes: int = MAX_BYTES, max_memory: int | None = None) -> DEVFNN:
     """The model that `dump` turned into bytes; `load` says more."""
-    return read_model(io.BytesIO(data), len(data), max_bytes)
+    return read_as(model_in, io.BytesIO(data), len(data), Limits(max_bytes, max_memory))
 
 
 def read_model(stream: BinaryIO, size: int, max_bytes: int) -> DEVFNN:
-    """The model in a stream of `size` bytes; no array is made that is larger than the file."""
-    require(
-        size <= max_bytes,
-        f"the file has {size} bytes, more than the limit of {max_bytes}; "
-        "pass a larger max_bytes if it comes from a source you trust",
-    )
+    """The model in a stream of `size` bytes."""
+    return read_as(model_in, stream, size, Limits(max_bytes))
+
+
+def read_as(make: Callable[[Content], Model], stream: BinaryIO, size: int, limits: Limits) -> Model:
+    """What is made of the content of a stream; no array of it is larger than the file."""
+    limits.check_file(size)
     text, entries = container.read_header(stream, size)
     data, checksum = read_checksummed(text)
+    with malformed_refused():
+        tensors = container.read_tensors(stream, entries)
+        is_whole = checksum == checksum_of(data, tensors)
+        require(is_whole, "the file is damaged: its content does not match its checksum")
+        upgrade(data, tensors)
+        return make(Content(data, tensors, limits))
+
+
+@contextlib.contextmanager
+def malformed_refused() -> Iterator[None]:
+    """Turn errors that come from data of other types and forms into a StorageError."""
     try:
-        return _model(stream, entries, data, checksum)
+        yield
     except StorageError:
         raise
     except MALFORMED as error:
@@ -84,15 +149,12 @@ def read_model(stream: BinaryIO, size: int, max_bytes: int) -> DEVFNN:
         raise StorageError(f"the header is malformed ({problem})") from None
 
 
-def _model(
-    stream: BinaryIO, entries: Mapping[str, container.Entry], data: dict[str, Any], checksum: str
-) -> DEVFNN:
-    """The model of a header, with tensors from the stream."""
-    tensors = container.read_tensors(stream, entries)
-    is_whole = checksum == _checksum(data, tensors)
-    require(is_whole, "the file is damaged: its content does not match its checksum")
-    upgrade(data, tensors)
+def model_in(content: Content) -> DEVFNN:
+    """The model of a header and tensors."""
+    data, tensors, limits = content
+    require(data["class"] != "Fleet", "the file holds a Fleet; read it with Fleet.load")
     model, sizes = decode_header(data)
+    limits.check_memory(memory_of(model, sizes))
     found = {name: (CODES[array.dtype], array.shape) for name, array in tensors.items()}
     check_shapes(found, sizes, model.config)
     if sizes is not None:
@@ -102,7 +164,7 @@ def _model(
     return model
 
 
-def _checksum(data: dict[str, Any], tensors: Mapping[str, Array]) -> str:
+def checksum_of(data: dict[str, Any], tensors: Mapping[str, Array]) -> str:
     """SHA-256 over the header and the names and bytes of all tensors."""
     digest = hashlib.sha256(to_text(data).encode())
     for name in sorted(tensors):
@@ -127,7 +189,9 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
         raise StorageError(f"cannot write {os.fspath(path)}: {error.strerror or error}") from error
 
 
-def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> DEVFNN:
+def load(
+    path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES, max_memory: int | None = None
+) -> DEVFNN:
     """Read a model from a file. Nothing in the file is run or imported, whoever wrote it.
 
     Parameters
@@ -136,17 +200,28 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> DEVFNN:
         A file written by `save`.
     max_bytes
         Refuse larger files.
+    max_memory
+        Refuse a model whose arrays would take more bytes, before they are made; of one that has
+        learned nothing, those that a row of its features would make. Twice `max_bytes` if not
+        given, and at least 2 GiB.
 
     Returns
     -------
     DEVFNN
         A DEVFNN or GClass that goes on learning bit for bit as the saved one would have. Raises
         StorageError for a file that is not a sound model, and OSError (FileNotFoundError, ...) for
-        one that cannot be read.
+        one that cannot be read. For a file of a fleet there is `Fleet.load`.
     """
+    return load_as(model_in, path, Limits(max_bytes, max_memory))
+
+
+def load_as(
+    make: Callable[[Content], Model], path: str | os.PathLike[str], limits: Limits
+) -> Model:
+    """What is made of the content of a file; a StorageError names it."""
     try:
         require(stat.S_ISREG(os.stat(path).st_mode), "not a regular file")
         with open(path, "rb") as stream:
-            return read_model(stream, os.fstat(stream.fileno()).st_size, max_bytes)
+            return read_as(make, stream, os.fstat(stream.fileno()).st_size, limits)
     except StorageError as error:
         raise StorageError(f"{os.fspath(path)}: {error}") from None

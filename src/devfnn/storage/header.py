@@ -6,7 +6,6 @@ made, and it must write the header that was read: what has another name, type or
 
 import json
 import math
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from devfnn.model.devfnn import DEVFNN
 from devfnn.model.gclass import GClass
 from devfnn.model.history import Logbook
 from devfnn.model.label_budget import budget_size
+from devfnn.model.names import decode_label, encode_label
 from devfnn.model.queries import REASONS, Query
 from devfnn.storage.container import is_count, read_json, require
 from devfnn.storage.layout import (
@@ -41,30 +41,14 @@ READERS = {3: "devfnn 0.1.0"}
 KINDS: dict[str, type[DEVFNN]] = {"DEVFNN": DEVFNN, "GClass": GClass}
 """The classes that can be stored; a file can name no other."""
 
-MAX_POSITIONS = 1000
-"""Most sources that a model knows its position in."""
-
-MAX_SOURCE_NAME = 4096
-"""Most characters of the name of a source; a path has fewer."""
-
-MAX_LABEL_DEPTH = 8
-"""How deep tuples in labels may be nested."""
-
 
 def encode_header(model: DEVFNN) -> dict[str, Any]:
     """The header of a model as JSON data, the same for the same model."""
-    from devfnn import __version__
-
     network, budget = model._network, model._early_budget
     logbook, log = model._logbook, model._query_log
-    positions = _encode_positions(model.positions)
-    return {
-        "format": FORMAT,
-        "library": __version__,
-        "class": type(model).__name__,
-        "config": _encode_config(model.config),
+    return first_fields(type(model).__name__, model.config) | {
         "feature_names": model._names,
-        "classes": [_encode_label(label) for label in model._labels.classes],
+        "classes": [encode_label(label) for label in model._labels.classes],
         "shape": sizes_of(network)._asdict() if network is not None else None,
         "late": list(model._late),
         "counters": counters_of(network) if network is not None else {},
@@ -76,10 +60,23 @@ def encode_header(model: DEVFNN) -> dict[str, Any]:
             "queries": [list(query) for query in log.newest],
             "budget": None if budget is None else budget.tolist(),
         },
-    } | ({"positions": positions} if positions else {})  # as before there were any
+        "positions": {name: list(each) for name, each in model.positions.items()},
+    }
 
 
-def _encode_config(config: Config) -> dict[str, Any]:
+def first_fields(kind: str, config: Config) -> dict[str, Any]:
+    """What every header has: which format it is of, what it is of, and its parameters."""
+    from devfnn import __version__
+
+    return {
+        "format": FORMAT,
+        "library": __version__,
+        "class": kind,
+        "config": encode_config(config),
+    }
+
+
+def encode_config(config: Config) -> dict[str, Any]:
     """All parameters; class weights only if there are some, as before there were any."""
     data = config.to_dict()
     if data["class_weights"] is None:
@@ -116,10 +113,10 @@ def decode_header(data: dict[str, Any]) -> tuple[DEVFNN, StoredSizes | None]:
     """
     kind, config = data["class"], Config.from_dict(data["config"])
     require(kind in KINDS, f"the file holds a {kind!r}, which is not known here")
-    model = KINDS[kind](config, data["feature_names"], map(_decode_label, data["classes"]))
+    model = KINDS[kind](config, data["feature_names"], map(decode_label, data["classes"]))
     require(model.config == config, f"the configuration is not one of a {kind}")
     _decode_notes(data["notes"], model)
-    model.positions = {name: Position(*each) for name, each in data.get("positions", {}).items()}
+    model.positions = {name: Position(*each) for name, each in data["positions"].items()}
     if data["shape"] is None:
         return model, None
     model._late = tuple(data["late"])
@@ -133,8 +130,12 @@ def decode_header(data: dict[str, Any]) -> tuple[DEVFNN, StoredSizes | None]:
 
 def check_same(model: DEVFNN, data: dict[str, Any]) -> None:
     """Refuse a header that is not the one this model has, but for parameters that cannot act."""
-    own = encode_header(model)
-    for path in idle_parameters(model.config):
+    check_fields(encode_header(model), data, model.config)
+
+
+def check_fields(own: dict[str, Any], data: dict[str, Any], config: Config) -> None:
+    """Refuse a header that is not this one, but for parameters that cannot act, and the library."""
+    for path in idle_parameters(config):
         section, _, name = path.partition("__")
         if name in data["config"][section]:
             own["config"][section][name] = data["config"][section][name]
@@ -143,58 +144,6 @@ def check_same(model: DEVFNN, data: dict[str, Any]) -> None:
     for name in sorted(own.keys() - {"library"}):
         is_same = to_text(own[name]) == to_text(data[name])
         require(is_same, f"{name!r} in the header is not what a model has")
-
-
-# ---- labels
-
-
-def _encode_label(label: Any, depth: int = 0) -> list[Any]:
-    """A label with its type, so that it comes back as it was."""
-    kind, value = type(label), label
-    if kind is int:
-        require(label.bit_length() <= 4096, "a label is too large a number to be stored")
-    elif kind is float or kind is bytes:
-        require(label == label, "a label that is NaN cannot be stored")
-        value = label.hex()
-    elif kind is tuple:
-        require(depth < MAX_LABEL_DEPTH, "a label is nested too deeply to be stored")
-        value = [_encode_label(item, depth + 1) for item in label]
-    else:
-        require(
-            kind is bool or kind is str,
-            f"a label is a {kind.__name__}; only models whose labels are int, float, bool, str, "
-            "bytes or tuples of these can be stored",
-        )
-    return [kind.__name__, value]
-
-
-def _decode_label(data: Any) -> Hashable:
-    """A label from such a pair."""
-    kind, value = data
-    if kind == "tuple":
-        return tuple(map(_decode_label, value))
-    read: dict[str, Any] = {"float": float.fromhex, "bytes": bytes.fromhex}
-    label: Hashable = ({"bool": bool, "str": str, "int": int} | read)[kind](value)
-    return label
-
-
-# ---- how far a model has come
-
-
-def _encode_positions(positions: Any) -> dict[str, list[int]]:
-    """Positions in sources by their names, checked: a program sets them."""
-    require(
-        isinstance(positions, dict) and len(positions) <= MAX_POSITIONS,
-        f"positions are a dict of at most {MAX_POSITIONS:,} sources",
-    )
-    for name, each in positions.items():
-        is_sound = isinstance(name, str) and len(name) <= MAX_SOURCE_NAME
-        is_sound = is_sound and isinstance(each, tuple) and len(each) == len(Position._fields)
-        require(
-            is_sound and all(map(is_count, each)),
-            f"the position {name!r:.80} is not the name of a source, with a Position of counts",
-        )
-    return {name: list(each) for name, each in positions.items()}
 
 
 # ---- what a model noted about itself

@@ -28,7 +28,15 @@ from devfnn.model.mechanisms import feature_mask, merging
 from devfnn.model.network import Network
 from devfnn.model.rows import Gathered, Rows
 from devfnn.model.scaling import OnlineScaler
-from devfnn.model.state import STATE_LAYOUTS, Sizes, empty_state, first_sizes, modules_of
+from devfnn.model.state import (
+    STATE_LAYOUTS,
+    Sizes,
+    empty_state,
+    first_sizes,
+    modules_of,
+    state_memory,
+    work_memory,
+)
 from devfnn.model.validation import LARGEST
 from devfnn.storage.container import CODES, Array, is_count, require
 
@@ -274,6 +282,17 @@ def state_bytes(network: Network | None) -> int:
     return sum(array.nbytes for array in arrays_of(network).values()) if network else 0
 
 
+def memory_of(model: DEVFNN, sizes: StoredSizes | None) -> int:
+    """Bytes of all arrays that a model needs, working memory too, before one of them is made.
+
+    What has learned nothing is measured by the features and classes that it knows.
+    """
+    n_features, n_classes = len(model._names or "x"), max(len(model._labels), 1)
+    columns = n_features + model.config.lags * n_classes
+    known = sizes.sizes if sizes else first_sizes(columns, n_classes, model.config)
+    return state_memory(known, model.config) + work_memory(known, model.config)
+
+
 # ---- whether numbers can be those of a model; used before saving and after loading
 
 
@@ -285,7 +304,14 @@ def check_shapes(
     found: Mapping[str, tuple[str, tuple[int, ...]]], sizes: StoredSizes | None, config: Config
 ) -> None:
     """The tensors of a file must be exactly those that a network of these sizes has."""
-    fields = expected_fields(sizes, config) if sizes is not None else {}
+    check_shapes_of(found, expected_fields(sizes, config) if sizes is not None else {})
+
+
+def check_shapes_of(
+    found: Mapping[str, tuple[str, tuple[int, ...]]],
+    fields: Mapping[str, tuple[Field, tuple[int, ...]]],
+) -> None:
+    """The tensors of a file must be exactly these."""
     for name in sorted(fields.keys() - found.keys()):
         raise StorageError(f"tensor {name!r} is missing")
     for name in sorted(found.keys() - fields.keys()):
@@ -304,13 +330,18 @@ def check_network(network: Network) -> None:
     found = {name: (CODES[array.dtype], array.shape) for name, array in arrays.items()}
     check_shapes(found, sizes_of(network), network.config)
     for name, (field, _) in _fields_of(network).items():
-        _check_values(name, arrays[name], field, network.config.missing == "skip")
+        check_values(name, arrays[name], field, network.config.missing == "skip")
+    check_together(network)
+
+
+def check_together(network: Network) -> None:
+    """Refuse arrays that contradict each other."""
     for holds, message in _problems(network):
         require(bool(holds), message)
     check_budget(network.budget)
 
 
-def _check_values(name: str, array: Array, field: Field, may_lack: bool) -> None:
+def check_values(name: str, array: Array, field: Field, may_lack: bool) -> None:
     """The values of one array, each on its own."""
     if array.dtype.kind == "b":
         is_flag = array.size == 0 or int(array.reshape(-1).view(np.uint8).max()) <= 1

@@ -18,7 +18,8 @@ Tensors = dict[str, Array]
 
 
 def _from_6(data: Data, tensors: Tensors) -> None:
-    """Ranges did not watch values far away: nothing of that kind has been seen yet."""
+    """Ranges did not watch values far away, and there were no positions: none were seen yet."""
+    data["positions"] = {}
     if data["shape"] is None:
         return
     lengths = {"n": data["shape"]["features"], "first": 0}
