@@ -21,7 +21,7 @@ from devfnn.display.streams import show_bad_rows
 from devfnn.display.tables import facts_table, literal, text_table
 from devfnn.errors import DataError, InputError
 from devfnn.evaluation import ChunkResult, iter_prequential
-from devfnn.evaluation.results import mean
+from devfnn.evaluation.course import Course
 from devfnn.formatting import NO_VALUE, count, distinct, label_to_json, listed, percent
 from devfnn.model import presets
 from devfnn.model.compiling import ensure_compiled
@@ -293,10 +293,10 @@ def learn(
         before = _counts(model)
         hint = " To learn without it: --set missing=skip." if new else ""
         chunks = inputs.checked_chunks(stream, stream.feature_names, settings, model.config, hint)
-        lines: list[dict[str, Any]] = []
+        course = Course()
 
         def add(chunk: ChunkResult) -> None:
-            line = {
+            line: dict[str, Any] = {
                 "rows": chunk.n_rows,
                 "accuracy": chunk.accuracy,
                 "rules": model.n_rules,
@@ -304,38 +304,40 @@ def learn(
                 "labels_used": model.n_labels_used,
                 "events": dict(collections.Counter(event.kind for event in chunk.events)),
             }
-            lines.append(line)
+            if not course:
+                table.add_row(line)
+            course.append(chunk)
+            result.add_item("chunks", line)
+            table.add_row((line | {"events": _counted(line["events"])}).values())
             show(chunk.n_rows)
 
         with rows_bar(output.progress, "learning", stream.n_rows) as show:
             is_whole = until_ctrl_c(chunks, add, functools.partial(iter_prequential, model))
-        if not lines:
+        if not course:
             raise DataError(f"{name} has no rows") if is_whole else KeyboardInterrupt
         after = _counts(model)
-        events = sum((collections.Counter(line["events"]) for line in lines), collections.Counter())
         found: dict[str, Any] = {
             "stream": name,
             "model": str(model_file),
             "output": str(target),
             "is_interrupted": not is_whole,
             "skip": skip,
-            "rows": lines[-1]["rows"],
-            "accuracy_mean": mean([line["accuracy"] for line in lines]),
+            "rows": course[-1].n_rows,
+            "accuracy_mean": course.mean("accuracy"),
             "labels_used": after["labels used"] - before["labels used"],
-            "events": dict(events),
+            "events": dict(course.event_counts),
             "before": {what.replace(" ", "_"): number for what, number in before.items()},
             "after": {what.replace(" ", "_"): number for what, number in after.items()},
         }
         if not found["labels_used"]:
             raise DataError(f"nothing was learned: no row of {name} has a label to learn")
         inputs.save_model(model, target)
-        result.write_json(found | {"chunks": lines})
-        table.write_table(line | {"events": _counted(line["events"])} for line in lines)
+        result.write_json(found)
     facts = {
         "rows": count(found["rows"]),
         "accuracy, mean over chunks": percent(found["accuracy_mean"]),
         "labels used": count(found["labels_used"]),
-        "events": _counted(events) or NO_VALUE,
+        "events": _counted(course.event_counts) or NO_VALUE,
     }
     output.screen.print(facts_table(f"{name}, learned by {target}", facts))
     sizes = [(what, count(before[what]), count(end)) for what, end in after.items()]
