@@ -18,7 +18,7 @@ from devfnn.cli.output import Output, OutputFile, check_replaceable, command, fi
 from devfnn.display.live import rows_bar
 from devfnn.display.models import model_tables, rules_table
 from devfnn.display.streams import show_bad_rows
-from devfnn.display.tables import facts_table, literal, text_table
+from devfnn.display.tables import facts_table, text_table
 from devfnn.errors import DataError, InputError
 from devfnn.evaluation import ChunkResult, iter_prequential
 from devfnn.evaluation.course import Course
@@ -249,10 +249,7 @@ class _Predictions:
 
 
 def _cell(label: Hashable) -> str:
-    """A label in a table; on a terminal, without control characters."""
-    if label is None:
-        return ""
-    return literal(str(label)).plain if sys.stdout.isatty() else str(label)
+    return "" if label is None else str(label)
 
 
 # ---- learn

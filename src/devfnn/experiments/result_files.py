@@ -28,6 +28,8 @@ def read_either(path: Path) -> Result:
     DataError if the file cannot be read, is no JSON, is cut short, or holds something else.
     """
     name = os.fspath(path)
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe or a device may have no end
+        raise DataError(f"{name}: not a regular file")
     with refusing_malformed(name, passes=()):
         text = pathlib.Path(path).read_text(encoding="utf-8-sig")
         data: Any = json.loads(text, parse_constant=lambda _: None)
