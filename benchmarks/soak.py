@@ -23,7 +23,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
-from soak_rows import ROWS, Chunk, Life
+from soak_rows import ROUND, ROWS, Chunk, Life
 
 from devfnn import DEVFNN, Config
 from devfnn.errors import StorageError
@@ -52,8 +52,8 @@ tenth, when all classes have come; less accuracy in a concept."""
 LEAST_SECONDS = 1.0
 """A tenth that takes less processor time than this is no measure of speed."""
 
-FEWEST_ROWS = 5000
-"""Rows of a tenth, or of a concept in it, below which size and accuracy are not compared."""
+SETTLED = 40
+"""Chunks of a tenth, below which sizes are not compared: all is still new."""
 
 ROOM = 20e6
 """Bytes by which the memory of the process may grow for reasons of its own."""
@@ -156,12 +156,13 @@ class Soak:
         early, late = self.tenths[1], self.tenths[-1]
         if early.seconds > LEAST_SECONDS and late.seconds > SLOWER * early.seconds:
             yield f"slower: {late.seconds:.1f} s for a tenth, {early.seconds:.1f} s before"
-        if self.life.n_chunks * ROWS >= 10 * FEWEST_ROWS and late.n_bytes > LARGER * early.n_bytes:
+        is_settled = self.life.n_chunks >= 10 * SETTLED
+        if is_settled and late.n_bytes > LARGER * early.n_bytes:
             yield f"larger: {late.n_bytes:,} bytes, {early.n_bytes:,} before"
         if late.resident > LARGER * early.resident + ROOM:
             yield f"the process grew: {late.resident:,} bytes, {early.resident:,} before"
         for concept, (before, after) in enumerate(zip(early.hits, late.hits, strict=True)):
-            if min(before[1], after[1]) < FEWEST_ROWS:
+            if self.life.n_chunks < 10 * ROUND:  # else tenths differ in what went wrong
                 continue
             if after[0] / after[1] < before[0] / before[1] - WORSE:
                 shares = f"{after[0] / after[1]:.4f}, {before[0] / before[1]:.4f} before"

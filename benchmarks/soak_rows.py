@@ -22,8 +22,11 @@ THRESHOLDS = (8.0, 9.0, 7.0, 9.5)
 LONGEST_CONCEPT, NEW_CLASSES, BAND = 50, 4, 0.4
 """Chunks of a concept; classes that appear in time, each in so wide a band of the third feature."""
 
-GARBAGE = 97
-"""Chunks from one glitch to the next."""
+GARBAGE, KINDS = 97, 4
+"""Chunks from one glitch to the next, and kinds of glitches."""
+
+ROUND = GARBAGE * KINDS
+"""Chunks after which glitches begin again."""
 
 Labels = npt.NDArray[Any]
 
@@ -95,10 +98,9 @@ def _spoil(X: Floats, index: int, rng: np.random.Generator) -> bool:
     """Let rows be as sensors send them; returns whether something is wrong with them."""
     kind, place = divmod(index, GARBAGE)
     if place == 0 and index:
-        codes = (-9999.0, 1e12, 1e30, np.inf)
-        code = codes[kind % len(codes)]
+        code = (-9999.0, 1e12, 1e30, np.inf)[kind % KINDS]
         X[:3, kind % 3] = code if np.isfinite(code) else 1e6 * rng.normal(size=3)
-    has_other_unit = kind % 4 == 3 and 20 <= place < 40
+    has_other_unit = kind % KINDS == 3 and 20 <= place < 40
     if has_other_unit:
         X[:, kind % 2] = 1.8 * X[:, kind % 2] + 32.0
     return place == 0 or has_other_unit
