@@ -117,7 +117,7 @@ results: install  ## the tables of results/: Table 1 of the paper, ablations; ta
 reading: install  ## speed of generators, and of a 1 GB CSV file against pyarrow's reader
 	$(BIN)/python benchmarks/reading.py $(ARGS)
 
-soak: install  ## ten million rows that try to break the arithmetic
+soak: install  ## ten million rows of drift, glitches and new classes; overnight: make soak ARGS="--rows 100000000"
 	$(BIN)/python benchmarks/soak.py $(ARGS)
 
 fuzz: install  ## a million mutants of files and 100,000 hostile calls; ARGS="--mutants 1000 --seed 3"

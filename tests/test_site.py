@@ -43,7 +43,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """The site, built strictly in a folder of its own, with empty figures."""
     folder = tmp_path_factory.mktemp("site")
     shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("figures"))
-    for name in ("mkdocs.yml", "ARCHITECTURE.md", "CHANGELOG.md"):
+    for name in ("mkdocs.yml", "ARCHITECTURE.md", "CHANGELOG.md", "SECURITY.md"):
         shutil.copy(ROOT / name, folder)
     (folder / "src").symlink_to(ROOT / "src")
     (folder / "docs" / "figures").mkdir()

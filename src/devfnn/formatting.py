@@ -12,6 +12,19 @@ NO_VALUE = "-"
 """Stands for what was not measured."""
 
 
+def printable(text: str, keeps: str = "") -> str:
+    """Text that does nothing to a terminal: control characters and the like are told, not sent.
+
+    So are line ends, and characters that turn the direction of writing. keeps: letters left alone
+
+    >>> print(printable("speed \\x1b[2J"), printable("a\\nb"), printable("a\\u202eb"))
+    speed \\x1b[2J a\\nb a\\u202eb
+    """
+    return "".join(
+        each if each.isprintable() or each in keeps else repr(each)[1:-1] for each in text
+    )
+
+
 def percent(share: float | None, digits: int = 2) -> str:
     """A share in percent. With less than two digits, almost none and almost all are bounds.
 

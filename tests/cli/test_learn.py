@@ -1,5 +1,6 @@
 """`devfnn learn`: a model goes on where it stood, or stays as it was."""
 
+import collections
 import csv
 import functools
 import json
@@ -11,6 +12,7 @@ import pytest
 from cli.shown import shown
 from devfnn import DEVFNN, Config
 from devfnn.cli import inputs
+from devfnn.evaluation import ChunkResult, course
 from devfnn.events import DriftFound
 from devfnn.storage import dump
 from devfnn.streams import sea
@@ -51,6 +53,24 @@ def test_a_model_goes_on_where_it_stood(invoke, file):
     assert result.exit_code == 0, result.output
     assert dump(DEVFNN.load(file)) == dump(taught(sea().take(3500)))
     assert "rows learned 2,000 3,500" in shown(result)
+
+
+def test_what_is_learned_without_end_is_written_as_it_comes(invoke, tmp_path, monkeypatch):
+    monkeypatch.setattr(course, "MOST_POINTS", 4)
+    table, report = tmp_path / "out.csv", tmp_path / "out.json"
+    options = ("--new", "--rows", 1000, "--chunk-rows", 50, "--csv", table, "--json", report)
+    kept = []
+    end = course.Course.append
+    monkeypatch.setattr(course.Course, "append", lambda own, one: (end(own, one), kept.append(own)))
+    result = invoke(tmp_path / "new.model", "sea", *options, "--set", "window=none")
+    assert result.exit_code == 0, result.output
+    data = json.loads(report.read_text())
+    assert len(data["chunks"]) == len(table.read_text().splitlines()) - 1 == 20
+    assert len(kept[-1]) == 3
+    known = [chunk["accuracy"] for chunk in data["chunks"] if chunk["accuracy"] is not None]
+    assert data["accuracy_mean"] == pytest.approx(np.mean(known))
+    counts = [collections.Counter(chunk["events"]) for chunk in data["chunks"]]
+    assert data["events"] == sum(counts, collections.Counter())
 
 
 def test_the_result_is_written_by_chunks(invoke, file, tmp_path):
@@ -119,14 +139,10 @@ def test_quiet_shows_nothing(invoke, file):
 
 
 def test_events_are_counted(invoke, file, tmp_path, monkeypatch):
-    class Result:
-        n_rows, accuracy = 500, 0.5
-        events = (DriftFound(500, 0.1, 0.3, 0.1, 50),)
-
     def prequential(model, chunks):
         chunk = next(chunks)
         model.learn(chunk.X, chunk.y)
-        yield Result
+        yield ChunkResult(0, 500, 500, 250, 500, (DriftFound(500, 0.1, 0.3, 0.1, 50),), 0.1, 0.1)
 
     monkeypatch.setattr("devfnn.cli.learn.iter_prequential", prequential)
     result = invoke(file, "sea", "--json", tmp_path / "x.json", "--csv", tmp_path / "x.csv")

@@ -173,7 +173,7 @@ def test_chunks_of_another_length_are_the_same_rows(invoke, rows, model):
 
 def test_positions_that_a_program_keeps_stay(invoke, rows, model):
     known = DEVFNN(feature_names=["a", "b"])
-    known.positions["a queue"] = Position(17)
+    known.positions = {"a queue": Position(17)}
     known.save(model)
     assert invoke(model, rows, "--resume").exit_code == 0
     assert DEVFNN.load(model).positions["a queue"] == Position(17)

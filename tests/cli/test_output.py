@@ -106,6 +106,24 @@ def test_a_table_is_there_after_the_work(tmp_path):
     assert list(tmp_path.iterdir()) == [file]
 
 
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+x", "-x", "@x", "\tx", "\r=x", "\uff1d1", "-1-1", "=cmd|' /C"]
+)
+def test_what_a_spreadsheet_would_compute_is_a_text_in_a_table(tmp_path, text):
+    with text_file(tmp_path / "table.csv") as table:
+        table.add_row([text])
+    with (tmp_path / "table.csv").open(newline="", encoding="utf-8") as lines:
+        assert list(csv.reader(lines)) == [[f"'{text}"]]
+
+
+@pytest.mark.parametrize("value", ["-1.5", "+2", "-1e-9", "-inf", "-", "a=b", "x", "", -1.5, None])
+def test_numbers_and_other_texts_are_written_as_they_are(tmp_path, value):
+    with text_file(tmp_path / "table.csv") as table:
+        table.add_row([value, "end"])
+    with (tmp_path / "table.csv").open(newline="", encoding="utf-8") as lines:
+        assert list(csv.reader(lines)) == [["" if value is None else str(value), "end"]]
+
+
 def test_what_utf_8_cannot_hold_is_written_by_its_code(tmp_path):
     with text_file(tmp_path / "table.csv") as table:
         table.add_row(["\ud800"])

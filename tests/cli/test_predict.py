@@ -217,15 +217,22 @@ def test_ctrl_c_keeps_what_was_predicted(invoke, file, tmp_path, monkeypatch):
     assert json.loads(report.read_text())["is_interrupted"] is True
 
 
-def test_labels_command_no_terminal(model, monkeypatch):
-    from devfnn.cli.saved_models import _cell
-
-    assert _cell("\x1b[2J") == "\x1b[2J"
-    monkeypatch.setattr(
-        "sys.stdout", type("Terminal", (io.StringIO,), {"isatty": lambda _: True})()
-    )
-    assert _cell("\x1b[2J") == "\\x1b[2J"
-    assert _cell(None) == ""
+def test_labels_like_formulas_are_texts_in_a_table_and_exact_in_json(invoke, tmp_path):
+    labels = ["=HYPERLINK(1)", "-1", "@home", "+up"]
+    model = DEVFNN(feature_names=["a", "b"])
+    X = np.eye(2)[[0, 1] * 20] + np.arange(40)[:, None]
+    model.learn(X, np.array(labels * 10))
+    model.save(tmp_path / "x.model")
+    rows = "\n".join(f"{a},{b},{label}" for (a, b), label in zip(X, labels * 10, strict=True))
+    (tmp_path / "rows.csv").write_text(f"a,b,kind\n{rows}\n")
+    table, report = tmp_path / "out.csv", tmp_path / "out.json"
+    files = ("--label", "kind", "--csv", table, "--json", report)
+    result = invoke(tmp_path / "x.model", tmp_path / "rows.csv", *files)
+    assert result.exit_code == 0, result.output
+    found = {line["label"] for line in rows_of(table.read_text())}
+    assert found == {"'=HYPERLINK(1)", "-1", "'@home", "'+up"}
+    found = {line["label"] for line in json.loads(report.read_text())["predictions"]}
+    assert found == set(labels)
 
 
 @pytest.mark.parametrize(

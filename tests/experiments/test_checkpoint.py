@@ -13,7 +13,7 @@ import pytest
 from safetensors.numpy import save
 
 from devfnn.errors import DataError, InputError
-from devfnn.evaluation import Procedure
+from devfnn.evaluation import Procedure, course
 from devfnn.experiments import Checkpoint, Run, RunSettings, StreamSettings, resume
 from devfnn.experiments.checkpoint import (
     FIRST_LINE,
@@ -104,6 +104,18 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_result(path, chosen):
             next(following)
         following.close()
     assert resumed(chosen, path) == finished(chosen)
+
+
+def test_a_run_with_more_chunks_than_points_goes_on_to_the_same_result(path, monkeypatch):
+    monkeypatch.setattr(course, "MOST_POINTS", 4)
+    monkeypatch.setattr(course, "MOST_EVENTS", 3)
+    chosen = settings({"rows": 2300, "options": {"rows_per_concept": 300}}, preset="swift")
+    expected = finished(chosen)
+    assert expected["chunks_per_point"] == 8
+    assert expected["events_dropped"] > 0
+    for n_chunks in (3, 4, 5, 12, 20):
+        stopped(chosen, path, n_chunks)
+        assert resumed(chosen, path) == expected
 
 
 def test_a_run_may_be_stopped_again_and_again(path):

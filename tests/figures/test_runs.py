@@ -67,6 +67,12 @@ def test_accuracy_is_drawn_for_each_chunk_and_over_the_latest():
     assert lines["latest 10 chunks"].get_linewidth() > 2 * lines["each chunk"].get_linewidth()
 
 
+def test_points_of_a_long_run_are_called_what_they_are():
+    long = made.result(chunks_per_point=16)
+    assert "each 16 chunks" in drawn(rate_over_time(long))
+    assert training_samples_over_time(long).get_ylabel() == "training samples\nper 16 chunks"
+
+
 def test_without_a_window_only_chunks_are_drawn():
     assert legend_texts(rate_over_time(made.result(windowed=None)))[:2] == [
         "each chunk",

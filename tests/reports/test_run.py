@@ -198,6 +198,14 @@ def test_a_run_of_one_chunk_says_that_nothing_was_predicted(undrawn):
     assert "Nothing was measured" in page.section("Measures")
 
 
+def test_a_long_run_says_what_its_points_and_events_are(undrawn):
+    long = made_result(n_chunks=12) | {"chunks_per_point": 16, "events_dropped": 70_000}
+    page = Page(run_report(long))
+    assert "chunks are told 16 at a time" in page.text
+    assert "The mean is over 16 chunks at a time" in page.section("Measures")
+    assert "its 70,000 oldest events are counted" in page.section("Events")
+
+
 def test_an_interrupted_run_says_so(undrawn):
     assert "The run was interrupted" in Page(run_report(BARE | {"is_complete": False})).text
 

@@ -15,7 +15,7 @@ import typer
 from devfnn.cli import inputs
 from devfnn.cli.errors import interrupted, until_ctrl_c
 from devfnn.cli.option_parsing import form
-from devfnn.cli.output import Output, command
+from devfnn.cli.output import Output, check_replaceable, command
 from devfnn.display import streams as display
 from devfnn.display.live import rows_bar
 from devfnn.display.tables import facts_table, text_table
@@ -217,6 +217,7 @@ def export(
         if file.suffix.lower() not in (".parquet", ".pq", "") or file.name == "-":
             better = file.with_name(f"{file.stem.strip('-') or name}.parquet")
             raise InputError(f"export writes Parquet: call the file {better}, not {file}")
+        check_replaceable(file)
         stream = inputs.opened(chosen.settings(rows=rows), output.progress)
         with rows_bar(output.progress, "writing", stream.n_rows) as progress:
             n_rows = export_parquet(stream, file, label=label_name, progress=progress)

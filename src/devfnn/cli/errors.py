@@ -1,6 +1,7 @@
 """Errors as messages and exit codes, and Ctrl-C where it does no harm."""
 
 import contextlib
+import errno
 import logging
 import re
 import signal
@@ -11,6 +12,7 @@ from typing import Any
 import typer
 
 from devfnn.errors import DataError, InputError
+from devfnn.formatting import printable
 from devfnn.streams import stream
 from devfnn.streams.files.options import ReadOptions
 from devfnn.streams.generators.drifting import StreamOptions
@@ -26,17 +28,45 @@ def shown_errors() -> Iterator[None]:
     """Bad values end with exit code 2, data that cannot be read with 1, Ctrl-C with 130."""
     logger = logging.getLogger(stream.__name__)
     before, logger.disabled = logger.disabled, True  # commands show bad rows themselves
+    warnings, shown_here = logging.getLogger("devfnn"), _Warnings(logging.WARNING)
+    warnings.addHandler(shown_here)
     try:
         yield
     except InputError as error:
         raise typer.BadParameter(in_shell_words(str(error))) from None
     except DataError as error:
-        typer.secho(f"Error: {in_shell_words(str(error))}", fg="red", err=True)
+        shown = printable(in_shell_words(str(error)))
+        typer.secho(f"Error: {shown}", fg="red", err=True)
+        raise typer.Exit(1) from None
+    except OSError as error:
+        if error.errno in (None, errno.EPIPE):  # a closed pipe is no error of ours
+            raise
+        named = repr(error.filename or "a file")
+        typer.secho(f"Error: cannot use {named}: {error.strerror}", fg="red", err=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         raise interrupted() from None
     finally:
         logger.disabled = before
+        warnings.removeHandler(shown_here)
+
+
+class _Warnings(logging.Handler):
+    """Shows what the library logs, names of files and columns among it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        typer.echo(printable(record.getMessage()), err=True)
+
+
+@contextlib.contextmanager
+def printable_messages() -> Iterator[None]:
+    """Messages about wrong arguments, which may be names of files, do nothing to a terminal."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(message := getattr(error, "message", None), str):
+            error.message = printable(message)  # type: ignore[attr-defined]
+        raise
 
 
 def in_shell_words(message: str) -> str:

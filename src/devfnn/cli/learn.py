@@ -15,13 +15,13 @@ import devfnn
 from devfnn.cli import inputs
 from devfnn.cli.errors import interrupted, until_ctrl_c
 from devfnn.cli.option_parsing import parse_parameters
-from devfnn.cli.output import Output, check_replaceable, command, file_option
+from devfnn.cli.output import Output, OutputFile, check_replaceable, command, file_option
 from devfnn.display.live import rows_bar
 from devfnn.display.streams import show_bad_rows
 from devfnn.display.tables import facts_table, text_table
 from devfnn.errors import DataError, InputError, StorageError
 from devfnn.evaluation import ChunkResult, iter_prequential
-from devfnn.evaluation.results import mean
+from devfnn.evaluation.course import Course
 from devfnn.experiments.keeping import Keeper
 from devfnn.experiments.settings import StreamSettings, difference
 from devfnn.formatting import NO_VALUE, count, percent
@@ -30,6 +30,9 @@ from devfnn.storage import dump
 from devfnn.streams.files.content import STANDARD_INPUT
 from devfnn.streams.stream import Stream
 from devfnn.types import Chunk, Position
+
+Line = dict[str, Any]
+"""What is told of a chunk."""
 
 
 @dataclasses.dataclass
@@ -115,7 +118,7 @@ def learn(
             every = 5.0 if resuming.save_every is None else resuming.save_every
             keeper = Keeper(target, every, output.warn)
         with rows_bar(output.progress, "learning", learning.n_rows_left) as show:
-            is_whole = learning.learn(chunks, show, keeper)
+            is_whole = learning.learn(chunks, _written(result, table, show), keeper)
         learning.check(name, is_whole)
         found: dict[str, Any] = {
             "stream": name,
@@ -124,12 +127,10 @@ def learn(
             "skip": skip,
         }
         found |= {"is_interrupted": not is_whole} | learning.found()
-        if learning.lines:
+        if learning.course:
             inputs.save_model(model, target)
-        lines = learning.lines
-        result.write_json(found | {"chunks": lines})
-        table.write_table(line | {"events": _counted(line["events"])} for line in lines)
-    if not lines:
+        result.write_json(found if learning.course else found | {"chunks": []})
+    if not learning.course:
         output.say(f"All {learning.start.rows:,} rows of {source} were learned before.")
         return
     _show(output, found, learning)
@@ -141,6 +142,24 @@ def learn(
         raise interrupted()
 
 
+def _written(
+    result: OutputFile, table: OutputFile, show: Callable[[int], object]
+) -> Callable[[Line], None]:
+    """What is done with the line of each chunk: written at once, so that none is kept."""
+    is_first = True
+
+    def write(line: Line) -> None:
+        nonlocal is_first
+        if is_first:
+            table.add_row(line)
+        is_first = False
+        result.add_item("chunks", line)
+        table.add_row((line | {"events": _counted(line["events"])}).values())
+        show(line["rows"])
+
+    return write
+
+
 class _Learning:
     """A model on its way through a stream, and what it says of every chunk."""
 
@@ -148,9 +167,8 @@ class _Learning:
         self.model, self._source = model, source
         self.start = model.positions.get(source, Position()) if source is not None else Position()
         """How far the model was in its source."""
-        self.lines: list[dict[str, Any]] = []
+        self.course = Course()
         self.before = _counts(model)
-        self.events: collections.Counter[str] = collections.Counter()
         self.n_rows_left: int | None = None
         self._position, self._n_begun = self.start, 0
 
@@ -165,13 +183,12 @@ class _Learning:
         return inputs.checked_chunks(rest, rest.feature_names, settings, config, hint)
 
     def learn(
-        self, chunks: Iterable[Chunk], show: Callable[[int], object], keeper: Keeper | None
+        self, chunks: Iterable[Chunk], tell: Callable[[Line], object], keeper: Keeper | None
     ) -> bool:
         """Learn until the end or Ctrl-C, and save now and then; returns whether it is the end."""
 
         def add(result: ChunkResult) -> None:
-            self._add(result)
-            show(result.n_rows)
+            tell(self._added(result))
             if keeper is not None and keeper.is_due:
                 self._keep(keeper)
 
@@ -181,7 +198,7 @@ class _Learning:
         try:
             return until_ctrl_c(chunks, add, through)
         except (InputError, DataError):  # what was learned before a bad row is kept
-            if keeper is not None and self.lines:
+            if keeper is not None and self.course:
                 self._keep(keeper)
             raise
 
@@ -192,23 +209,20 @@ class _Learning:
                 self._position = self._position.after(chunk.X, chunk.y)
             yield chunk
 
-    def _add(self, result: ChunkResult) -> None:
-        """Note a chunk that was learned."""
+    def _added(self, result: ChunkResult) -> Line:
+        """Note a chunk that was learned; returns what is told of it."""
         model = self.model
-        events = collections.Counter(event.kind for event in result.events)
-        self.events += events
-        self.lines.append(
-            {
-                "rows": result.n_rows,
-                "accuracy": result.accuracy,
-                "rules": model.n_rules,
-                "layers": model.n_live_layers,
-                "labels_used": model.n_labels_used,
-                "events": dict(events),
-            }
-        )
+        self.course.append(result)
         if self._source is not None:
             model.positions = model.positions | {self._source: self._position}
+        return {
+            "rows": result.n_rows,
+            "accuracy": result.accuracy,
+            "rules": model.n_rules,
+            "layers": model.n_live_layers,
+            "labels_used": model.n_labels_used,
+            "events": dict(collections.Counter(event.kind for event in result.events)),
+        }
 
     def _keep(self, keeper: Keeper) -> None:
         """Save the model with its position, once something of the source was learned."""
@@ -220,7 +234,7 @@ class _Learning:
 
     def check(self, name: str, is_whole: bool) -> None:
         """Refuse to save a model that has learned nothing, or half a chunk."""
-        n_rows = self.lines[-1]["rows"] if self.lines else 0
+        n_rows = self.n_rows
         if not is_whole and (not n_rows or n_rows < self._n_begun):  # Ctrl-C was pressed twice
             raise KeyboardInterrupt
         if not self.start.rows:
@@ -230,21 +244,25 @@ class _Learning:
                 raise DataError(f"nothing was learned: no row of {name} has a label to learn")
 
     @property
+    def n_rows(self) -> int:
+        """Rows learned on its way."""
+        return self.course[-1].n_rows if self.course else 0
+
+    @property
     def n_labels_used(self) -> int:
         """Labels that the model was trained with on its way."""
         return self.model.n_labels_used - self.before["labels used"]
 
     def found(self) -> dict[str, Any]:
         """What was learned, as plain data."""
-        n_rows = self.lines[-1]["rows"] if self.lines else 0
         sizes = {"before": self.before, "after": _counts(self.model)}
         return {
             "source": self._source,
             "rows_before": self.start.rows,
-            "rows": n_rows,
-            "accuracy_mean": mean([line["accuracy"] for line in self.lines]),
+            "rows": self.n_rows,
+            "accuracy_mean": self.course.mean("accuracy"),
             "labels_used": self.n_labels_used,
-            "events": dict(self.events),
+            "events": dict(self.course.event_counts),
         } | {
             when: {what.replace(" ", "_"): number for what, number in counts.items()}
             for when, counts in sizes.items()

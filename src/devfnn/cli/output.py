@@ -9,6 +9,7 @@ import io
 import json
 import os
 import pathlib
+import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TextIO
 
@@ -19,11 +20,15 @@ from devfnn.cli.errors import shown_errors
 from devfnn.display.tables import literal
 from devfnn.errors import DataError, InputError
 from devfnn.files import Draft, InUseError, locked
+from devfnn.formatting import printable
 
 File = pathlib.Path | None
 
 TEXT: Any = {"encoding": "utf-8", "errors": "backslashreplace", "newline": ""}
 """How text is written."""
+
+FORMULAS = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
+"""What formulas of spreadsheets begin with, here and in East Asia, where they may be wide."""
 
 
 def file_option(text: str, *names: str) -> Any:
@@ -36,7 +41,11 @@ class Output:
     """The consoles of a command, and the files of its result."""
 
     json_file: File = file_option("Write the result here.", "--json")
-    csv_path: File = file_option("Write the result as a table here.", "--csv")
+    csv_path: File = file_option(
+        "Write the result as a table here; texts that a spreadsheet would take for formulas get an "
+        "apostrophe in front, in JSON they are as they are.",
+        "--csv",
+    )
     quiet: bool = typer.Option(False, "--quiet", help="Show nothing but errors.")
 
     def __post_init__(self) -> None:
@@ -84,12 +93,12 @@ class Output:
         self, inputs: Mapping[str, pathlib.Path | str] | None = None, **others: File
     ) -> None:
         """Refuse to write to a file that is read, or twice to the same file."""
-        read = {pathlib.Path(path).resolve(): name for name, path in (inputs or {}).items()}
-        seen = {path: name for path, name in read.items() if path.is_file()}
+        read = {resolved(path): name for name, path in (inputs or {}).items()}
+        seen = {path: name for path, name in read.items() if os.path.isfile(path)}
         for name, path in (others | {"json": self.json_file, "csv": self.csv_path}).items():
             if path is None or _is_device(path):  # which takes whatever comes
                 continue
-            target = path.resolve()
+            target = resolved(path)
             if target in seen:
                 raise InputError(f"{seen[target]} and --{name} are the same file, {str(path)!r}")
             seen[target] = f"--{name}"
@@ -128,7 +137,9 @@ class OutputFile:
 
     def __init__(self, file: TextIO | None = None, path: File = None) -> None:
         self._file, self._path, self._has_list = file, path, False
-        self._rows = csv.writer(self, lineterminator="\n")
+        self._is_terminal = path is None and file is not None and file.isatty()
+        lines = types.SimpleNamespace(write=self._write_line)
+        self._rows = csv.writer(lines, lineterminator="\r\n")  # so that cells with \r are quoted
         self.is_wanted = file is not None
 
     def write(self, text: str) -> None:
@@ -149,8 +160,18 @@ class OutputFile:
         self.write("\n  ],\n" + text.removeprefix("{\n") if self._has_list else text)
 
     def add_row(self, row: Iterable[Any]) -> None:
-        """Write the next row of a table, names of columns first; None leaves a cell empty."""
-        self._rows.writerow(row)
+        """Write the next row of a table, names of columns first; None leaves a cell empty.
+
+        Texts that a spreadsheet would take for formulas get an apostrophe; on a terminal, control
+        characters are told.
+        """
+        cells = (no_formula(each) if isinstance(each, str) else each for each in row)
+        if self._is_terminal:
+            cells = (printable(each) if isinstance(each, str) else each for each in cells)
+        self._rows.writerow(cells)
+
+    def _write_line(self, line: str) -> None:
+        self.write(line.removesuffix("\r\n") + "\n")
 
     def write_table(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Write a table: the names in the first row, and the values of all."""
@@ -158,6 +179,21 @@ class OutputFile:
             if place == 0:
                 self.add_row(row)
             self.add_row(row.values())
+
+
+def no_formula(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula: texts like one begin with an apostrophe.
+
+    >>> no_formula("=1+2"), no_formula("@home"), no_formula("-1.5"), no_formula("no-show")
+    ("'=1+2", "'@home", '-1.5', 'no-show')
+    """
+    if len(text) < 2 or text[0] not in FORMULAS:
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
 
 
 @contextlib.contextmanager
@@ -192,6 +228,13 @@ def check_replaceable(path: pathlib.Path) -> None:
     _draft_of(path).discard()
 
 
+def resolved(path: pathlib.Path | str) -> pathlib.Path:
+    """The file that a path leads to; of links that lead nowhere, the path itself."""
+    if "\0" in str(path):
+        raise InputError(f"{str(path)!r} cannot be the name of a file: it holds a zero byte")
+    return pathlib.Path(os.path.realpath(path))
+
+
 def _is_device(path: pathlib.Path) -> bool:
     """Whether there is something that is no file: a pipe, a device, a folder."""
     return os.path.exists(path) and not os.path.isfile(path)
@@ -199,6 +242,8 @@ def _is_device(path: pathlib.Path) -> bool:
 
 def _draft_of(path: pathlib.Path) -> Draft:
     """The next content of a file, if it may be written."""
+    if os.path.islink(resolved(path)):
+        raise InputError(f"{str(path)!r} is a link that leads to itself")
     if not os.path.isdir(path.parent):
         raise InputError(f"the folder of {str(path)!r} does not exist")
     if os.path.exists(path) and not os.access(path, os.W_OK):

@@ -67,7 +67,8 @@ def run(
     """Run a model over a stream, predicting every chunk before it is learned.
 
     Ctrl-C ends the run and shows its result so far. With --checkpoint it can be continued later,
-    with --resume, to the same result; also after a crash. The CSV file has a line for each chunk.
+    with --resume, to the same result; also after a crash. The CSV file has a line for each chunk,
+    and of a run with more than 4,000 chunks for several.
     """
     name, written = chosen.name, {"report": report, "save": save, "checkpoint": checkpoint}
     with contextlib.ExitStack() as stack:
@@ -184,7 +185,7 @@ def _finished(ongoing: Run, point: Checkpoint | None, console: rich.console.Cons
     results = ongoing if point is None else point.follow(ongoing)
     name = _name(ongoing.settings)
     n_rows = ongoing.stream.n_rows
-    shown = watched(results, n_rows, console, name=name, before=list(ongoing.results))
+    shown = watched(results, n_rows, console, name=name, before=ongoing.results.points.copy())
     try:
         with contextlib.closing(shown):  # type: ignore[type-var]
             for _ in shown:
@@ -243,14 +244,22 @@ def _show(ongoing: Run, result: dict[str, Any], screen: rich.console.Console) ->
         if result["drift_detection"] is not None:
             screen.print(detection_line(result["drift_detection"]))
     show_bad_rows(ongoing.stream, screen)
+    screen.print(" ".join(_notes(ongoing, result)))
+    for caution in result["cautions"]:
+        screen.print(literal(caution, "bold"))
+
+
+def _notes(ongoing: Run, result: dict[str, Any]) -> list[str]:
+    """How the run was made, in sentences."""
     notes = [f"Chunks of {result['chunk_rows']:,} rows, scaling: {result['scaling']}."]
     if result["scaling"] == "dataset":
         notes.append("Scaling by the range of the whole stream looks ahead, as the paper does.")
+    if "chunks_per_point" in result:
+        n_chunks = result["chunks_per_point"]
+        notes.append(f"The run is long: results by chunks are told {n_chunks:,} at a time.")
     if ongoing.n_left_out:
         notes.append(f"{ongoing.n_left_out:,} rows at the end do not fill a chunk: left out.")
-    if settings.takes_config:
+    if ongoing.settings.takes_config:
         ready = f"{result['seconds_ready']:.1f} s"
         notes.append(f"Compiling or loading the kernels took {ready}, not counted above.")
-    screen.print(" ".join(notes))
-    for caution in result["cautions"]:
-        screen.print(literal(caution, "bold"))
+    return notes

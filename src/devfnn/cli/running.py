@@ -15,7 +15,7 @@ import typer.core
 from rich.logging import RichHandler
 
 from devfnn.cli import inputs
-from devfnn.cli.errors import interrupted
+from devfnn.cli.errors import interrupted, printable_messages
 from devfnn.cli.output import Output, check_replaceable
 from devfnn.display.live import grid_bar
 from devfnn.errors import InputError
@@ -196,9 +196,15 @@ class Commands(typer.core.TyperGroup):
     ) -> Any:
         """Keep the words, for results and to continue."""
         typed = list(args)
-        context = super().make_context(info_name, args, parent, **extra)
+        with printable_messages():
+            context = super().make_context(info_name, args, parent, **extra)
         context.meta[TYPED] = typed
         return context
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        with printable_messages():
+            return super().invoke(ctx)
 
 
 def typed_command(context: typer.Context, *flags: str) -> str:

@@ -16,7 +16,7 @@ from devfnn.cli.output import Output, OutputFile, check_replaceable, command, fi
 from devfnn.display.live import rows_bar
 from devfnn.display.models import fleet_table, model_tables, rules_table
 from devfnn.display.streams import show_bad_rows
-from devfnn.display.tables import facts_table, literal
+from devfnn.display.tables import facts_table
 from devfnn.errors import DataError
 from devfnn.formatting import count, distinct, label_to_json, listed, percent
 from devfnn.model import presets
@@ -264,7 +264,4 @@ class _Predictions:
 
 
 def _cell(label: Hashable) -> str:
-    """A label in a table; on a terminal, without control characters."""
-    if label is None:
-        return ""
-    return literal(str(label)).plain if sys.stdout.isatty() else str(label)
+    return "" if label is None else str(label)

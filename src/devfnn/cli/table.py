@@ -2,6 +2,7 @@
 
 import itertools
 import pathlib
+import sys
 from typing import Any, Literal
 
 import typer
@@ -17,6 +18,7 @@ from devfnn.experiments.grid import Cell
 from devfnn.experiments.rendering import Table
 from devfnn.experiments.result_files import read_results, refusing_malformed
 from devfnn.experiments.tables import ablation_table, paper_table, peer_table
+from devfnn.formatting import printable
 
 Format = Literal["markdown", "latex"]
 
@@ -108,7 +110,8 @@ def _show(made: Table, text: str, written_as: Format | None, output: Output) -> 
         for note in made.notes:
             output.screen.print(literal(note, "dim"))
     elif not output.quiet:
-        typer.echo(text, nl=False)
+        is_shown = sys.stdout.isatty()
+        typer.echo(printable(text, keeps="\n") if is_shown else text, nl=False)
 
 
 def _cells(

@@ -112,7 +112,7 @@ class _Run:
         self.n_rows = self._n_correct = self._n_scored = 0
         self._recent: collections.deque[ChunkResult] = collections.deque(maxlen=RECENT_CHUNKS)
         self._seconds = 0.0
-        self._drifts: list[int] = []
+        self._last_drift: int | None = None
         for result in before:
             self.update(result)
         self._started, self._n_rows_before = time.monotonic(), self.n_rows
@@ -124,7 +124,7 @@ class _Run:
         self._n_scored += result.n_scored
         self.n_rows = result.n_rows
         self._seconds += result.seconds_predict + result.seconds_learn
-        self._drifts += drifts_found(result)
+        self._last_drift = max(drifts_found(result), default=self._last_drift)
 
     def facts(self) -> dict[str, str]:
         """Accuracy, size and speed so far."""
@@ -136,7 +136,7 @@ class _Run:
             "rows/s": count(_ratio(self.n_rows, self._seconds)),
             "layers": count(self._recent[-1].n_layers if self._recent else None),
             "rules": count(self._recent[-1].n_rules if self._recent else None),
-            "last drift": count(self._drifts[-1] if self._drifts else None),
+            "last drift": count(self._last_drift),
         }
 
     def standings(self) -> tuple[Standing, ...]:

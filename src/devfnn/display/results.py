@@ -8,15 +8,19 @@ import rich.table
 
 from devfnn.display.tables import facts_table, literal, simple_table, text_table
 from devfnn.evaluation import ChunkResult
+from devfnn.evaluation.course import Course
 from devfnn.evaluation.measures import LOWER_IS_BETTER, SHARES
 from devfnn.evaluation.ranking import Ranking
 from devfnn.evaluation.results import OVER_CHUNKS
 from devfnn.events import DriftFound
 from devfnn.experiments.rendering import Column, Table
-from devfnn.formatting import NO_VALUE, count, percent, size
+from devfnn.formatting import NO_VALUE, count, listed, percent, size
 
 MOST_CONCEPTS = 40
 """Lines of the table of drifts."""
+
+MOST_FOUND = 100
+"""Rows at which drift was found that are listed of a concept."""
 
 MOST_CLASSES = 20
 """Lines of the table of classes."""
@@ -78,12 +82,12 @@ def drift_table(
     results: Iterable[ChunkResult], true_positions: Sequence[int], n_rows: int
 ) -> rich.table.Table:
     """For every known concept: where it begins, and at which rows drift was found during it."""
-    found = [row for result in results for row in drifts_found(result)]
+    found = Course.of(results).alarms
     starts = [0, *(position for position in true_positions if position < n_rows)]
     lines = []
     for start, end in itertools.islice(itertools.pairwise([*starts, n_rows]), MOST_CONCEPTS):
-        rows = ", ".join(count(row) for row in found if start < row <= end)
-        lines.append((count(start), rows or NO_VALUE))
+        rows = [count(row) for row in found if start < row <= end]
+        lines.append((count(start), listed(rows, MOST_FOUND) or NO_VALUE))
     if len(starts) > MOST_CONCEPTS:
         n_more = sum(row > starts[MOST_CONCEPTS] for row in found)
         lines.append((f"{len(starts) - MOST_CONCEPTS:,} more", f"{n_more:,} more"))

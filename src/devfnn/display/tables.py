@@ -7,6 +7,8 @@ import rich.box
 import rich.table
 import rich.text
 
+from devfnn.formatting import printable
+
 Cell = str | rich.text.Text | None
 
 NUMBER = re.compile(r"-?|([<>+] )?[+-]?[\d.,]+(e[+-]\d+)?( (%|bytes|[kMG]B))?( \(.*\))?")
@@ -19,8 +21,7 @@ def literal(text: str, style: str = "") -> rich.text.Text:
     >>> literal("speed [m/s] \\x1b[2J").plain
     'speed [m/s] \\\\x1b[2J'
     """
-    shown = (each if each.isprintable() or each == "\n" else repr(each)[1:-1] for each in text)
-    return rich.text.Text("".join(shown), style=style)
+    return rich.text.Text(printable(text, keeps="\n"), style=style)
 
 
 def simple_table(name: str = "", show_header: bool = True) -> rich.table.Table:

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from devfnn.arrays import Floats, Ints
 from devfnn.errors import InputError
+from devfnn.evaluation.course import ChunkResult
 from devfnn.evaluation.learners import adapted, must_know_classes
 from devfnn.evaluation.procedure import Batch, Procedure, Step, skipped, turns
-from devfnn.evaluation.results import ChunkResult
 from devfnn.evaluation.scoring import ChunkPredictions, Scorer, Scores
 from devfnn.events import ClassAdded, Event, RuleBorn, RuleRecalled, RuleSplit
 from devfnn.types import Chunk, Standing

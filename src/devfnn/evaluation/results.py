@@ -1,6 +1,5 @@
-"""What a run measured: chunk by chunk, in a few numbers, and all of it as plain data."""
+"""What a run measured: in a few numbers, and all of it as plain data."""
 
-import collections
 import dataclasses
 import itertools
 import statistics
@@ -9,57 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from devfnn.evaluation.course import OF_TALLIES, ChunkResult, Course
 from devfnn.evaluation.measures import MEASURES, PER_CLASS, Tally, added, calibration, measures
-from devfnn.events import Event
 from devfnn.types import Standing
 
 NO_PREDICTION = "no prediction"
 """The name of the class that stands for rows without a prediction."""
 
-OVER_CHUNKS = ("paper_precision", "paper_recall")
+OVER_CHUNKS = OF_TALLIES
 """Measures that are means over chunks, as in the paper's Table 1; others are over all rows."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ChunkResult:
-    """One chunk, predicted and then learned. None stands for what was not measured."""
-
-    index: int
-    chunk_rows: int
-    n_rows: int
-    """Rows so far, this chunk included."""
-    n_correct: int | None
-    """Rows predicted right; None if none was scored, as in the first chunk, which only trains."""
-    n_scored: int
-    """Rows that were predicted and whose labels are known."""
-    events: tuple[Event, ...]
-    """What learning the chunk changed in the structure of the model, by rows of the stream."""
-    seconds_predict: float
-    seconds_learn: float
-    n_rules: int | None = None
-    n_layers: int | None = None
-    """Layers that vote after learning."""
-    n_labels: int | None = None
-    """Labels the model has used so far in this run, or was given if it does not count them."""
-    n_layers_total: int | None = None
-    """Layers, those that were merged included."""
-    n_parameters: int | None = None
-    """Numbers that define the live rules."""
-    n_bytes: int | None = None
-    voting_weights: tuple[float, ...] | None = None
-    feature_mask: tuple[bool, ...] | None = None
-    """Which features are in use."""
-    standings: tuple[Standing, ...] | None = None
-    """What every layer does, counts, is worth and costs; read now and then while all vote."""
-    tally: Tally | None = dataclasses.field(default=None, compare=False)
-    """Sums from which all measures are computed; None if no row was scored."""
-    auc_windowed: float | None = None
-    """Area under the curve over the last chunks."""
-
-    @property
-    def accuracy(self) -> float | None:
-        """Share of the scored rows predicted right."""
-        return None if self.n_correct is None else self.n_correct / self.n_scored
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -93,22 +50,21 @@ class Summary:
     @classmethod
     def of(cls, results: Iterable[ChunkResult]) -> "Summary":
         """Summarise the results of a run, or of a part of it."""
-        chunks = list(results)
-        accuracies = [chunk.accuracy for chunk in chunks]
+        chunks = Course.of(results)
         n_correct = sum(chunk.n_correct or 0 for chunk in chunks)
         n_rows = sum(chunk.chunk_rows for chunk in chunks)
         seconds = sum(chunk.seconds_predict + chunk.seconds_learn for chunk in chunks)
         return cls(
-            n_chunks=len(chunks),
+            n_chunks=chunks.n_chunks,
             n_rows=n_rows,
             accuracy=_ratio(n_correct, sum(chunk.n_scored for chunk in chunks)),
-            accuracy_mean=mean(accuracies),
-            accuracy_std=deviation(accuracies),
-            rules_mean=mean([chunk.n_rules for chunk in chunks]),
-            layers_mean=mean([chunk.n_layers for chunk in chunks]),
+            accuracy_mean=chunks.mean("accuracy"),
+            accuracy_std=chunks.deviation("accuracy"),
+            rules_mean=chunks.mean("rules"),
+            layers_mean=chunks.mean("layers"),
             n_labels=chunks[-1].n_labels if chunks else None,
             rows_per_second=_ratio(n_rows, seconds),
-            events=dict(collections.Counter(e.kind for chunk in chunks for e in chunk.events)),
+            events=dict(chunks.event_counts),
         )
 
 
@@ -156,7 +112,7 @@ def drift_detection(alarms: Sequence[int], positions: Iterable[int], n_rows: int
 
 
 def run_record(
-    results: Sequence[ChunkResult],
+    results: Iterable[ChunkResult],
     *,
     classes: Sequence[Hashable],
     class_names: Sequence[str] = (),
@@ -166,15 +122,18 @@ def run_record(
     """All that was measured in a run: what `devfnn run --json` writes, less its settings.
 
     Classes are in the order of their codes, and the area is that of all rows, as they are in
-    `Prequential.scorer`.
+    `Prequential.scorer`. Of a run with more chunks than `course.MOST_POINTS`, `per_chunk` and
+    `windowed` have a value for so many chunks as `chunks_per_point` says, and the log the newest
+    events; `events_dropped` are counted, but not in it.
     """
+    results = Course.of(results, window_chunks)
     summary = Summary.of(results)
     tallies = (each.tally for each in results if each.tally is not None)
     total = added(tallies, auc, n_classes=len(classes))
     per_chunk = _per_chunk(results)
     more = [NO_PREDICTION if label is None else str(label) for label in classes]
     names = [*class_names, *more[len(class_names) :]]
-    overall = measures(total) | {name: mean(per_chunk[name]) for name in OVER_CHUNKS}
+    overall = measures(total) | {name: results.mean(name) for name in OVER_CHUNKS}
     overall["accuracy_overall"] = overall.pop("accuracy")
     return {
         "classes": [plain(label) for label in classes],
@@ -190,8 +149,8 @@ def run_record(
         "calibration": calibration(total),
         "rules_mean": summary.rules_mean,
         "layers_mean": summary.layers_mean,
-        "layers_total_mean": mean(per_chunk["layers_total"]),
-        "parameters_mean": mean(per_chunk["parameters"]),
+        "layers_total_mean": results.mean("layers_total"),
+        "parameters_mean": results.mean("parameters"),
         "labels_used": summary.n_labels,
         "label_fraction": _ratio(summary.n_labels, summary.n_rows),
         "seconds_predict": sum(each.seconds_predict for each in results),
@@ -199,30 +158,46 @@ def run_record(
         "rows_per_second": summary.rows_per_second,
         "events": summary.events,
         "event_log": [
-            event.to_dict() | {"chunk": each.index, "explanation": event.explanation}
-            for each in results
-            for event in each.events
+            event.to_dict() | {"chunk": chunk, "explanation": event.explanation}
+            for chunk, event in results.log
         ],
         "per_chunk": per_chunk,
-        "windowed": _windowed(results, window_chunks),
+        "windowed": _windowed(results),
+    } | _thinned(results)
+
+
+def _thinned(results: Course) -> dict[str, Any]:
+    """How much a long run was thinned; nothing of an ordinary one."""
+    if results.chunks_per_point == 1:
+        return {}
+    return {
+        "chunks_per_point": results.chunks_per_point,
+        "events_dropped": results.n_events_dropped,
     }
 
 
-def drift_record(results: Sequence[ChunkResult], positions: Sequence[int]) -> dict[str, Any] | None:
-    """How well drift was found in a run; None where it is not known where the stream drifts."""
-    if not results or not positions:
+def drift_record(results: Iterable[ChunkResult], positions: Sequence[int]) -> dict[str, Any] | None:
+    """How well drift was found in a run; None where it is not known where the stream drifts.
+
+    Of a long run, from the oldest drift on whose row is kept.
+    """
+    course = Course.of(results)
+    if not course or not positions:
         return None
-    events = (event for result in results for event in result.events)
-    alarms = [event.row for event in events if event.kind == "DriftFound"]
-    return drift_detection(alarms, positions, results[-1].n_rows)
+    is_whole = course.event_counts["DriftFound"] == len(course.alarms)
+    since = 0 if is_whole else course.alarms[0]
+    known = [position for position in positions if position >= since]
+    return drift_detection(list(course.alarms), known, course[-1].n_rows)
 
 
-def _per_chunk(results: Sequence[ChunkResult]) -> dict[str, list[Any]]:
-    """Measures and sizes of every chunk."""
+def _per_chunk(results: Course) -> dict[str, list[Any]]:
+    """Measures and sizes of every chunk, or of every point of a long run."""
     of_chunks = [{} if each.tally is None else measures(each.tally) for each in results]
     labels = [each.n_labels or 0 for each in results]
+    n_chunks = {"chunks": [each.n_chunks for each in results]}
     return {
         "rows": [each.n_rows for each in results],
+        **(n_chunks if results.chunks_per_point > 1 else {}),
         "chunk_rows": [each.chunk_rows for each in results],
         **{name: [chunk.get(name) for chunk in of_chunks] for name in MEASURES},
         "rules": [each.n_rules for each in results],
@@ -245,17 +220,11 @@ def _states(standings: Sequence[Standing]) -> list[str | None]:
     return [states.get(layer) for layer in range(max(states) + 1)]
 
 
-def _windowed(results: Sequence[ChunkResult], window_chunks: int) -> dict[str, Any]:
+def _windowed(results: Course) -> dict[str, Any]:
     """Measures over the last scored chunks; None where a chunk was not scored."""
-    values: list[dict[str, float | None]] = []
-    window: collections.deque[Tally] = collections.deque(maxlen=window_chunks)
-    for each in results:
-        values.append({})
-        if each.tally is not None:
-            window.append(each.tally)
-            values[-1] = measures(added(window, each.auc_windowed))
+    values = results.windowed()
     of_measures = {name: [value.get(name) for value in values] for name in MEASURES}
-    return {"chunks": window_chunks} | of_measures
+    return {"chunks": results.window.maxlen} | of_measures
 
 
 def _per_class(total: Tally, classes: Sequence[Any], names: Sequence[str]) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from devfnn.errors import DataError, InputError, StorageError
 from devfnn.evaluation import ChunkResult, Prequential
+from devfnn.evaluation.course import Course
 from devfnn.evaluation.measures import Tally
 from devfnn.events import Event
 from devfnn.experiments.keeping import Keeper
@@ -48,15 +49,15 @@ class Checkpoint(Keeper):
         """The results of a run, stored now and then, and when it ends or is stopped."""
         check_can_be_stored(run)
         run.source.expected = run.source.expected or (0, 0)
-        n_known = len(run.results)
+        n_known = run.results.n_chunks
         try:
             for result in run:
                 yield result
                 if self.is_due:
                     self.write(run)
         finally:
-            is_whole = run.loop.is_between_chunks and len(run.results) == run.loop.n_chunks
-            has_news = len(run.results) > n_known  # else the rows may be others, and be refused
+            is_whole = run.loop.is_between_chunks and run.results.n_chunks == run.loop.n_chunks
+            has_news = run.results.n_chunks > n_known  # else the rows may be others, and be refused
             if has_news and is_whole:  # else Ctrl-C was pressed twice within a chunk
                 self.write(run)
 
@@ -82,6 +83,7 @@ def packed(run: Run) -> bytes:
             dataclasses.asdict(each) | {"events": [event.to_dict() for event in each.events]}
             for each in run.results
         ],
+        "thinned": _thinned(run.results),
     }
     text = json.dumps(about, default=lambda array: array.tolist())
     tensors = {f"scores.{name}": array for name, array in arrays.items()}
@@ -116,7 +118,7 @@ def resume(run: Run, path: pathlib.Path) -> None:
         loop = Prequential(model, run.source, run.settings.procedure)
         scores = {name.removeprefix("scores."): array for name, array in tensors.items()}
         loop.restore(about["loop"], scores)
-        results = [_from_plain(each) for each in about["results"]]
+        results = _course(about, run.settings.procedure.window_chunks)
         n_chunks, fingerprint = map(int, about["fingerprint"])
     run.model, run.loop, run.results = model, loop, results
     run.source.expected = (n_chunks, fingerprint)
@@ -143,6 +145,35 @@ def check_can_be_stored(run: Run) -> None:
         )
 
 
+def _thinned(course: Course) -> dict[str, Any] | None:
+    """What a long run keeps beside its points; None of others, whose chunks say it all."""
+    if course.chunks_per_point == 1:
+        return None
+    return {
+        "n_chunks": course.n_chunks,
+        "chunks_per_point": course.chunks_per_point,
+        "log": [[chunk, event.to_dict()] for chunk, event in course.log],
+        "event_counts": course.event_counts,
+        "alarms": list(course.alarms),
+        "window": [dataclasses.asdict(each) for each in course.window],
+    }
+
+
+def _course(about: dict[str, Any], window_chunks: int) -> Course:
+    """The results of a run as they were."""
+    points, thinned = [_from_plain(each) for each in about["results"]], about["thinned"]
+    course = Course.of([] if thinned else points, window_chunks)
+    if thinned:
+        course.points = points
+        course.n_chunks = int(thinned["n_chunks"])
+        course.chunks_per_point = int(thinned["chunks_per_point"])
+        course.log.extend((chunk, Event.from_dict(event)) for chunk, event in thinned["log"])
+        course.event_counts.update(thinned["event_counts"])
+        course.alarms.extend(thinned["alarms"])
+        course.window.extend(map(_tally, thinned["window"]))
+    return course
+
+
 def _from_plain(data: dict[str, Any]) -> ChunkResult:
     events = tuple(Event.from_dict(each) for each in data["events"])
     tuples = {
@@ -150,8 +181,10 @@ def _from_plain(data: dict[str, Any]) -> ChunkResult:
         for name in ("voting_weights", "feature_mask")
     }
     standings = tuple(Standing(*each) for each in data.get("standings") or ()) or None
-    tally: Any = data["tally"]
-    if tally is not None:
-        arrays = {name: np.array(v) for name, v in tally.items() if isinstance(v, list)}
-        tally = Tally(**tally | arrays)
+    tally = None if data["tally"] is None else _tally(data["tally"])
     return ChunkResult(**data | tuples | {"events": events, "tally": tally, "standings": standings})
+
+
+def _tally(data: dict[str, Any]) -> Tally:
+    arrays = {name: np.array(value) for name, value in data.items() if isinstance(value, list)}
+    return Tally(**data | arrays)

@@ -64,6 +64,8 @@ def read_either(path: Path) -> Result:
     else.
     """
     name = os.fspath(path)
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe or a device may have no end
+        raise DataError(f"{name}: not a regular file")
     with refusing_malformed(name, passes=()):
         text = pathlib.Path(path).read_text(encoding="utf-8-sig")
         hooks: dict[str, Any] = {"parse_constant": _nothing, "parse_float": _finite}

@@ -14,6 +14,7 @@ from devfnn.baselines.registry import MODELS
 from devfnn.errors import DataError, InputError
 from devfnn.evaluation import ChunkResult, Prequential, Procedure
 from devfnn.evaluation.classes import cautions
+from devfnn.evaluation.course import Course
 from devfnn.evaluation.results import drift_record, run_record
 from devfnn.experiments.result_files import FORMAT
 from devfnn.experiments.settings import Progress, RunSettings, StreamSettings, versions
@@ -55,7 +56,7 @@ class Run:
         if MODELS[settings.model].needs_classes:
             self.stream = self.stream.with_all_classes()
         self.model: Any = settings.make_model(self.stream)
-        self.results: list[ChunkResult] = []
+        self.results = Course(settings.procedure.window_chunks)
         self.is_complete = False
         is_scaled_first = settings.scaling_name == "dataset"
         self._scaled = scaled_by_range(self.stream) if is_scaled_first else self.stream
@@ -123,7 +124,7 @@ def evaluate(
         )
     loop = Prequential(model, stream, procedure)
     _get_ready(model)
-    results = list(loop)
+    results = Course.of(loop, loop.procedure.window_chunks)
     config = model.config if isinstance(model, DEVFNN) else None
     about = {
         "stream": name,
@@ -139,7 +140,7 @@ def evaluate(
     return about | _measured(loop, results, stream)
 
 
-def _measured(loop: Prequential, results: Sequence[ChunkResult], stream: Stream) -> dict[str, Any]:
+def _measured(loop: Prequential, results: Course, stream: Stream) -> dict[str, Any]:
     if not results:
         raise DataError("a stream without rows gives no result")
     model, is_devfnn = loop.model, isinstance(loop.model, DEVFNN)
@@ -149,7 +150,6 @@ def _measured(loop: Prequential, results: Sequence[ChunkResult], stream: Stream)
         classes=loop.scorer.codes.labels,
         class_names=stream.class_names,
         auc=loop.scorer.auc,
-        window_chunks=loop.procedure.window_chunks,
     )
     positions = positions_before(stream.drift_positions, record["rows"])
     found = {

@@ -77,7 +77,9 @@ def rate_over_time(result: Result, ax: Axes | None = None) -> Axes:
     has_window = "accuracy" in (result.get("windowed") or {})
     ax = timeline.row_axes(result, ax, 3.0)
     colour = style.SKY if has_window else style.BLUE
-    ax.plot(ends, accuracy, color=colour, linewidth=0.7, label="each chunk")
+    n_chunks = result.get("chunks_per_point")
+    each = f"each {n_chunks} chunks" if n_chunks else "each chunk"
+    ax.plot(ends, accuracy, color=colour, linewidth=0.7, label=each)
     if has_window:
         windowed = curve(result, "accuracy", "windowed")
         name = f"latest {result['windowed'].get('chunks', '')} chunks".replace("  ", " ")
@@ -127,7 +129,9 @@ def training_samples_over_time(result: Result, ax: Axes | None = None) -> Axes:
         outline = ax.stairs(rows, edges, baseline=None, color=style.GREY, linewidth=0.9)
         outline.set(linestyle=":", label="rows of the chunk")
     timeline.set_count_axis(ax, np.append(labels, rows))
-    ax.set_ylabel("training samples\nper chunk")
+    n_chunks = result.get("chunks_per_point")
+    per = f"per {n_chunks} chunks" if n_chunks else "per chunk"
+    ax.set_ylabel(f"training samples\n{per}")
     legend_above(ax)
     return ax
 

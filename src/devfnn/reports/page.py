@@ -1,5 +1,6 @@
 """HTML pages that need no other file: sections of text, tables and figures, and values as text."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -9,7 +10,10 @@ from markupsafe import Markup
 from devfnn.errors import InputError
 from devfnn.figures import as_svg
 from devfnn.figures.style import new_figure, styled
-from devfnn.formatting import NO_VALUE, flat_names
+from devfnn.formatting import NO_VALUE, flat_names, printable
+
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""Control characters, and those that turn the direction of writing: told in a page, not held."""
 
 WIDE, HALF = 10.5, 5.1
 """Widths of figures in inches: of the whole page, and of half of it."""
@@ -27,6 +31,7 @@ def rendered(sections: Mapping[str, Iterable[Part]], **content: Any) -> str:
     pages = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
     style = Markup(loader.get_source(pages, "page.css")[0])
     page = pages.get_template("page.html").render(content, sections=sections, style=style)
+    page = _UNSEEN.sub(lambda found: printable(found[0]), page)
     return f"{page}\n".encode("utf-8", "replace").decode("utf-8")  # no lone surrogates
 
 

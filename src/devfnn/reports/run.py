@@ -106,6 +106,11 @@ def _remarks(result: Result) -> Iterator[str]:
     yield from cautions(result)
     if result.get("is_complete") is False:
         yield "The run was interrupted: this page is about the rows up to then."
+    if n_chunks := result.get("chunks_per_point"):
+        yield (
+            f"The run is long: chunks are told {count(n_chunks)} at a time, by their sums and by "
+            "what was at their end. Measures over all rows and windows are exact all the same."
+        )
     if result.get("rows_left_out"):
         n_left = count(result["rows_left_out"])
         yield f"{n_left} rows at the end do not fill a chunk and were left out."
@@ -229,7 +234,9 @@ def _measures(result: Result) -> Iterator[page.Part]:
         return
     n_window = (result.get("windowed") or {}).get("chunks")
     window = f", the last window holds the last {count(n_window)} chunks" if n_window else ""
-    yield f"Rows are predicted before they are learned. The mean is over chunks{window}."
+    n_chunks = result.get("chunks_per_point")
+    over = f"{count(n_chunks)} chunks at a time" if n_chunks else "chunks"
+    yield f"Rows are predicted before they are learned. The mean is over {over}{window}."
     rows = []
     for each in values:
         key = each["measure"]
@@ -306,6 +313,8 @@ def _events(result: Result) -> Iterator[page.Part]:
         return
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     yield ", ".join(f"{event_name(kind)} {count(number)}" for kind, number in ordered)
+    if n_dropped := result.get("events_dropped"):
+        yield f"The run is long: its {count(n_dropped)} oldest events are counted, but not kept."
     rows = [
         (
             count(event.get("row")),

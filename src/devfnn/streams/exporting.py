@@ -44,6 +44,8 @@ def export_parquet(
     path = pathlib.Path(file)
     if not path.parent.is_dir():
         raise InputError(f"the folder of {str(path)!r} does not exist")
+    if os.path.exists(path) and not os.path.isfile(path):  # a device or a pipe would be lost
+        raise InputError(f"{str(path)!r} is no file, so it cannot be replaced by one")
     n_rows = 0
     chunks = cut_by_rows(stream.blocks(), GROUP_ROWS)
     first = next(chunks, Chunk(np.empty((0, len(stream.feature_names))), np.empty(0, np.int64)))
