@@ -28,7 +28,7 @@ def shown_errors() -> Iterator[None]:
     """Bad values end with exit code 2, data that cannot be read with 1, Ctrl-C with 130."""
     logger = logging.getLogger(stream.__name__)
     before, logger.disabled = logger.disabled, True  # commands show bad rows themselves
-    warnings, shown_here = logging.getLogger("devfnn"), _Warnings(logging.WARNING)
+    warnings, shown_here = logging.getLogger("devfnn.streams"), _Warnings(logging.WARNING)
     warnings.addHandler(shown_here)
     try:
         yield
@@ -52,7 +52,7 @@ def shown_errors() -> Iterator[None]:
 
 
 class _Warnings(logging.Handler):
-    """Shows what the library logs, names of files and columns among it."""
+    """Shows what is logged of streams, names of files and columns among it."""
 
     def emit(self, record: logging.LogRecord) -> None:
         typer.echo(printable(record.getMessage()), err=True)
