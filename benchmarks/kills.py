@@ -269,6 +269,11 @@ class SavedFleet(Saved):
     def learn(self, model: Any, chunk: Chunk) -> None:
         model.learn(np.arange(len(chunk.y)) % 4, chunk.X, chunk.y)
 
+    def outcome(self) -> Any:
+        fleet, rows = self.opened(), next(iter(sea(CHUNK_ROWS, seed=1)))
+        answers = fleet.predict_proba(np.arange(len(rows.y)) % 4, rows.X)
+        return answers.tobytes(), fleet.n_rows.tolist()
+
 
 class Compared(Scenario):
     """`devfnn compare`, over two processes."""
@@ -421,6 +426,9 @@ def get_ready() -> None:
         for chunk in sea(600).chunks(rows=300):
             model.learn(chunk.X, chunk.y)
             model.predict(chunk.X)
+    if SavedFleet in SCENARIOS:
+        first = next(iter(sea(300)))
+        Fleet(4, 3, [0, 1], SMALL).learn(np.arange(300) % 4, first.X, first.y)
     Keeper.is_due = property(lambda _: True)  # type: ignore[assignment, misc]
     context = multiprocessing.get_context("fork")
     parent = multiprocessing.parent_process
