@@ -39,6 +39,7 @@ from rich.table import Table
 
 import devfnn
 from devfnn import DEVFNN, presets
+from devfnn.files import write_whole
 from devfnn.kernels import network as kernels
 from devfnn.kernels._jit import held
 from devfnn.kernels.state import Batch, Params, State, Work
@@ -324,7 +325,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     worst = max(row["ratios"][YARDSTICKS[0]] for row in found)
     console.print(f"At most {worst:.2f} times the loop {YARDSTICKS[0]!r}; {WITHIN} is allowed.")
     options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps({"within": WITHIN, "streams": found}, indent=1) + "\n")
+    text = json.dumps({"within": WITHIN, "streams": found}, indent=1)
+    write_whole(options.json, f"{text}\n".encode())
     console.print(f"Written to {options.json}")
 
 

@@ -54,6 +54,7 @@ from devfnn.display.live import grid_bar
 from devfnn.errors import DataError
 from devfnn.experiments.grid import Outcome
 from devfnn.experiments.settings import versions
+from devfnn.files import write_whole
 
 QUICK_ROWS = 2000
 WHOLE = pathlib.Path("results/record")
@@ -277,8 +278,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.print(f"Not all was run as it should be, so {COMMITTED} stays as it is.")
     if options.rivals and is_usual(options) and options.rows is None:
         keep_rivals(cells, summaries, RIVALS)
-    (options.output / "record.json").write_text(json.dumps(everything, indent=1) + "\n")
-    options.text.write_text(report(streams, summaries, found, about), encoding="utf-8")
+    write_whole(options.output / "record.json", f"{json.dumps(everything, indent=1)}\n".encode())
+    write_whole(options.text, report(streams, summaries, found, about).encode())
     show(streams, summaries, found)
     n_new = sum(not each.was_there and each.result is not None for each in outcomes)
     summary = f"{n_new} of {len(cells)} runs were made now, {len(kept)} are kept."

@@ -37,6 +37,7 @@ from devfnn.errors import DataError
 from devfnn.evaluation.ranking import holm, signed_rank_p
 from devfnn.evaluation.results import deviation, mean
 from devfnn.experiments.grid import Cell, Outcome, run_grid
+from devfnn.files import write_whole
 
 PROTOCOL = 1
 """Raise it when the way of measuring changes, so that everything is run again."""
@@ -171,7 +172,7 @@ def _check_same_learner(cell: Cell, runs: pathlib.Path) -> None:
 def _note(path: pathlib.Path) -> None:
     """Keep when and on what machine a run was made."""
     now = datetime.datetime.now(datetime.UTC).date().isoformat()
-    path.write_text(json.dumps({"date": now, "cpu": cpu_model()}) + "\n", encoding="utf-8")
+    write_whole(path, f"{json.dumps({'date': now, 'cpu': cpu_model()})}\n".encode())
 
 
 def noted(folder: pathlib.Path, cell: Cell) -> dict[str, str]:
@@ -297,7 +298,7 @@ def keep_rivals(
     streams = [*file_names(), *(stream.name for stream in record_streams(None))]
     order = itertools.product(streams, systems)
     lines = [json.dumps(runs[place]) for place in order if place in runs]
-    path.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
+    write_whole(path, ("[\n" + ",\n".join(lines) + "\n]\n").encode())
 
 
 def _short(value: Any) -> Any:

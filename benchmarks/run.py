@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from devfnn.files import write_whole
 from devfnn.model import presets
 from devfnn.model.compiling import ensure_compiled
 from streams import FOLDS, data_folder
@@ -112,7 +113,7 @@ def main() -> None:
         results["accuracy"] = run_accuracy()
         if results["accuracy"]:
             show_accuracy(results["accuracy"])
-    arguments.json.write_text(json.dumps(results, indent=1))
+    write_whole(arguments.json, json.dumps(results, indent=1).encode())
     console.print(f"Written to {arguments.json}")
 
 

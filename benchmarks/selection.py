@@ -19,6 +19,7 @@ from rich.table import Table
 
 from devfnn import DEVFNN, Config, GClass
 from devfnn.evaluation import Summary, iter_prequential
+from devfnn.files import write_whole
 from devfnn.types import Chunk
 from streams import FOLDS, data_folder, file_chunks
 
@@ -83,7 +84,7 @@ def main() -> None:
     for row in rows:
         table.add_row(row["candidate"], *(f"{row[key]:.2f}" for key in ("mean", *streams)))
     console.print(table)
-    arguments.json.write_text(json.dumps(rows, indent=1))
+    write_whole(arguments.json, json.dumps(rows, indent=1).encode())
 
 
 if __name__ == "__main__":

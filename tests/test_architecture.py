@@ -212,3 +212,33 @@ def test_a_kernel_file_imports_nothing_of_the_package_but_kernels(source):
         for name in names:
             is_own = name.startswith("devfnn.kernels") or name == "devfnn.arrays"
             assert name.split(".")[0] != "devfnn" or is_own
+
+
+# A file that is written is a draft first, locked while its writer lives: files.py does it for all.
+
+WRITERS = {
+    "files.py",
+    "cli/output.py",  # pipes and devices, which nothing can replace
+    "kernels/_jit.py",  # compiled code, in a folder of its own
+}
+
+
+def opens_to_write(node: ast.Call) -> bool:
+    """Whether a call opens a file for writing, or writes it at once."""
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
+    if name in ("write_text", "write_bytes", "mkstemp"):
+        return True
+    modes = [*node.args, *(each.value for each in node.keywords if each.arg == "mode")]
+    texts = [each.value for each in modes if isinstance(each, ast.Constant)]
+    letters = [text for text in texts if isinstance(text, str) and set(text) <= set("rwxabt+")]
+    return name == "open" and any(set(text) & set("wxa+") for text in letters)
+
+
+def test_files_are_written_in_one_place():
+    found = {
+        name_of(source)
+        for source in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(source.read_text()))
+        if isinstance(node, ast.Call) and opens_to_write(node)
+    }
+    assert found == WRITERS

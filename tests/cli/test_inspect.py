@@ -12,6 +12,7 @@ from devfnn import DEVFNN, Config, Fleet, presets
 from devfnn.model.gclass import GClass
 from devfnn.model.rules import Rule
 from devfnn.streams import sea
+from devfnn.types import Position
 
 SMALL = {"swift": {"boxes__max_rules": 5}, "stacked": {"gaussian__max_rules": 5}}
 FIRST_KEPT = len(presets.swift().layers)
@@ -255,6 +256,17 @@ def test_a_missing_model_is_refused(invoke, tmp_path):
     assert "cannot read" in shown(result)
     assert invoke(tmp_path).exit_code == 2
     assert invoke(tmp_path / "no.model", "--rules", -1).exit_code == 2
+
+
+def test_how_far_a_model_has_come_is_shown(invoke, tmp_path):
+    model = DEVFNN(feature_names=["a"])
+    model.learn([[0.1], [0.9]] * 50, ["low", "high"] * 50)
+    model.positions = {"log.csv": Position(1200), "a queue": Position(7)}
+    model.save(tmp_path / "m.devfnn")
+    result = invoke(tmp_path / "m.devfnn", "--json", tmp_path / "x.json")
+    assert "Learned of log.csv: 1,200 rows" in result.stdout
+    data = json.loads((tmp_path / "x.json").read_text())
+    assert data["positions"] == {"log.csv": 1200, "a queue": 7}
 
 
 # ---- fleets

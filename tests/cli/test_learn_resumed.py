@@ -315,6 +315,18 @@ def test_what_does_not_go_together_is_said(invoke, rows, model, monkeypatch, arg
     assert model.read_bytes() == before
 
 
+def test_a_source_that_the_model_has_no_room_for_is_refused_before_the_work(invoke, rows, model):
+    known = DEVFNN(feature_names=["a", "b"])
+    known.positions = {str(number): Position(1) for number in range(1000)}
+    known.save(model)
+    for options, message in (((), "at most 1,000 sources"), (("--source", "x" * 5000), "the name")):
+        result = invoke(model, rows, "--resume", *options)
+        assert result.exit_code == 2, result.output
+        assert message in shown(result)
+        known.positions = {}
+        known.save(model)
+
+
 # ---- one process at a time
 
 

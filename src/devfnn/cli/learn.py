@@ -170,6 +170,12 @@ class _Learning:
         self.course = Course()
         self.before = _counts(model)
         self.n_rows_left: int | None = None
+        if source is not None:
+            model.positions[source] = self.start
+        try:
+            dump(model)
+        except StorageError as error:  # now, not after the work
+            raise InputError(str(error)) from None
         self._position, self._n_begun = self.start, 0
 
     def chunks(self, stream: Stream, settings: StreamSettings, hint: str) -> Iterator[Chunk]:

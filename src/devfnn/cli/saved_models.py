@@ -53,6 +53,8 @@ def inspect(
         _write_rules(table, found, model.classes)
     for part in model_tables(about):
         output.screen.print(part)
+    for name, n_rows in about["positions"].items():
+        output.say(f"Learned of {name}: {n_rows:,} rows")
     if found:
         output.screen.print(rules_table(found, rules))
 
@@ -86,6 +88,7 @@ def _about(model: devfnn.DEVFNN | devfnn.Fleet, path: pathlib.Path) -> dict[str,
         "file_bytes": path.stat().st_size,
         "preset": preset,
         "changed": changes[preset],
+        "positions": {name: each.rows for name, each in model.positions.items()},
     }
 
 
