@@ -503,7 +503,7 @@ def call_fleet(fleet: Fleet, rng: random.Random) -> Any:
 
 def ids_for(rng: random.Random, k: int) -> Any:
     """Ids of models, some of them wrong."""
-    ids = [rng.randrange(3) for _ in range(k)]
+    ids = [rng.randrange(2) for _ in range(k)]
     odd: list[Any] = ids[:]
     if odd:
         odd[rng.randrange(k)] = rng.choice((-1, 3, 10**30, 2**63, *ODD_OBJECTS, 1.0, np.nan))

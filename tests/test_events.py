@@ -157,7 +157,12 @@ GOOD = {"kind": "LayerAdded", "row": 1, "layer": 2, "n_inputs": 3, "trained_rows
         {"kind": "FeatureOff", "row": 1, "feature": 3, "score": 0.1, "threshold": 0.2},
         {"kind": "FeatureOff", "row": 1, "feature": "x", "score": "0.1", "threshold": 0.2},
         {"kind": "FeatureOff", "row": 1, "feature": "x", "score": None, "threshold": 0.2},
+        {"kind": "FeatureOff", "row": 1, "feature": "x", "score": 10**400, "threshold": 0.2},
+        {"kind": "FeatureOff", "row": 1, "feature": "\ud800", "score": 0.1, "threshold": 0.2},
+        {"kind": "FeatureOff", "row": 10**4000, "feature": "x", "score": 0.1, "threshold": 0.2},
+        GOOD | {"row": -(2**63)},
     ],
+    ids=range(31),
 )
 def test_what_is_no_event_is_refused(hostile: Any) -> None:
     with pytest.raises(ValueError, match=r"no event|fields|cannot be"):

@@ -19,6 +19,17 @@ _KINDS: "dict[str, type[Event]]" = {}
 """All events by name."""
 
 
+_LARGEST = 2**63
+"""Bound of whole numbers; beyond some size they cannot be shown as others."""
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value can be shown: no flag, no number without end, text of whole characters."""
+    if isinstance(value, str):
+        return not any("\ud800" <= each <= "\udfff" for each in value)
+    return not isinstance(value, bool) and (isinstance(value, float) or abs(value) < _LARGEST)
+
+
 @dataclass_transform(frozen_default=True)
 @dataclasses.dataclass(frozen=True)
 class Event:
@@ -63,7 +74,7 @@ class Event:
             raise ValueError(f"{name} has the fields {', '.join(types)}, and no others")
         for field, accepted in types.items():
             value = data[field]
-            if isinstance(value, bool) or not isinstance(value, _ACCEPTED[accepted]):
+            if not isinstance(value, _ACCEPTED[accepted]) or not _is_plain(value):
                 raise ValueError(f"{field} of {name} cannot be {value!r}")
         return kind(**{field: data[field] for field in types})
 

@@ -185,7 +185,13 @@ def test_what_pandas_has_where_there_is_nothing_is_missing():
         ({"a": 1.0, "new": 1.0}, None, 1.0, "label .* is missing"),
         ({"a": 1.0, "new": 1.0}, 1, -1.0, "weights must lie"),
         ({"a": 1.0, "b": 1.0, "c": 1.0}, [1], 1.0, "cannot name a class"),
+        ({"a": 1.0, "new": 1.0}, object(), 1.0, "cannot name a class"),
+        ({"a": 1.0, "new": 1.0}, "x" * 2000, 1.0, "at most 1,000 characters"),
+        ({"a": 1.0, "x" * 2000: 1.0}, 1, 1.0, "name of a feature must be valid text"),
+        ({"a": 1.0, "\ud800": 1.0}, 1, 1.0, "name of a feature must be valid text"),
+        ({"a": 1.0, 10**5000: 1.0}, 1, 1.0, "name of a feature is no text"),
     ],
+    ids=range(38),
 )
 def test_a_refused_row_changes_nothing(x, y, w, message):
     model = learned(*rows(100))
@@ -193,6 +199,11 @@ def test_a_refused_row_changes_nothing(x, y, w, message):
     with pytest.raises(InputError, match=message):
         model.learn_one(x, y, w=w)
     assert pickle.dumps(model) == before
+
+
+def test_a_row_with_any_key_can_be_debugged():
+    shown = learned(*rows(100)).debug_one({"a": 1.0, 10**5000: 1.0})
+    assert "a value of type int: never seen, ignored" in shown
 
 
 def test_of_a_row_of_weight_0_the_label_is_not_looked_at():

@@ -485,6 +485,11 @@ def test_text_that_is_no_description_is_refused_whatever_its_checksum(whole, pat
     refuse(path, changed(whole, about=np.frombuffer(text, np.uint8)))
 
 
+def test_a_key_that_is_there_twice_is_refused_whatever_the_checksum(whole, path):
+    text = _unpacked(whole)["about"].tobytes().replace(b'"loop":', b'"loop":{},"loop":', 1)
+    refuse(path, changed(whole, about=np.frombuffer(text, np.uint8)), "a key occurs twice")
+
+
 @pytest.mark.parametrize("name", ["about", "model", "scores.ring", "scores.last"])
 def test_arrays_that_are_missing_or_cut_are_refused_whatever_the_checksum(whole, path, name):
     refuse(path, changed(whole, **{name: None}))

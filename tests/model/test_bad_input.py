@@ -294,6 +294,25 @@ def test_labels_of_mixed_type_are_classes_of_their_own(network: str, verb: str) 
     assert model.classes == before
 
 
+@pytest.mark.parametrize("value", ["1e400", "-1e400", "1e101"])
+def test_numbers_too_long_for_a_model_are_infinite_ones(value: str) -> None:
+    """Without the warning that NumPy has for what becomes infinite."""
+    model = known("swift")
+    rows = X[:2].astype(np.longdouble)
+    rows[0, 1] = np.longdouble(value)
+    for each in (rows, rows.astype(object)):
+        refused(model, lambda each=each: model.learn(each, [0, 1]), "row 0, feature 1 is infinite")
+        refused(model, lambda each=each: model.predict(each), "row 0, feature 1 is infinite")
+
+
+@pytest.mark.parametrize("verb", ["learn", "learn_rows"])
+def test_a_mask_that_is_none_is_refused(verb: str) -> None:
+    model = known("swift")
+    for chosen in ([[True], [True, False]], [1, 0], "yes", [True], [[True, False]]):
+        call = functools.partial(getattr(model, verb), X[:2], [0, 1], chosen=chosen)
+        refused(model, call, "chosen must be True or a mask of 2 rows")
+
+
 @each_network
 def test_a_fresh_model_refuses_to_predict(network: str) -> None:
     for verb in ("predict", "predict_proba"):

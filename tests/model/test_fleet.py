@@ -374,6 +374,7 @@ def test_no_rows_and_rows_of_weight_0_change_nothing(fleet):
     assert everything(fleet) == before
     assert fleet.predict_proba([], np.empty((0, 3))).shape == (0, 3)
     assert fleet.predict([], np.empty((0, 3))).shape == (0,)
+    fleet.learn(np.array([], "M8[s]"), np.empty((0, 3)), [])  # nothing, of whatever type
 
 
 @pytest.mark.parametrize("index", [2, -1, 1.0, "a", None, [0]])
@@ -402,6 +403,13 @@ REFUSED: dict[str, tuple[tuple[Any, ...], str]] = {
     "missing": ((2, 3, ["a", None]), "is missing"),
     "few names": ((2, 3, CLASSES, None, ["u"]), "1 feature names for 3 features"),
     "same names": ((2, 3, CLASSES, None, ["u", "u", "v"]), "'u' is named more than once"),
+    "no dimension": ((2, 3, np.array("a")), "classes must be a sequence of labels"),
+    "models without end": ((10**30, 3, CLASSES), r"such a fleet would take \d+ bytes"),
+    "features without end": ((2, 10**30, CLASSES), r"such a fleet would take \d+ bytes"),
+    "a number without end": (
+        (2, 10**5000, CLASSES, None, ["u"]),
+        "1 feature names for a value of type int features",
+    ),
 }
 
 

@@ -13,7 +13,17 @@ from devfnn.model import presets
 from devfnn.model.state import empty_state, state_memory, work_for, work_memory
 from devfnn.storage import dump, parse
 from devfnn.storage.files import MAX_MEMORY
-from storage.stored import STORIES, Change, both, forged, joined, put, refused, rivals_file
+from storage.stored import (
+    OLD_FILES,
+    STORIES,
+    Change,
+    both,
+    forged,
+    joined,
+    put,
+    refused,
+    rivals_file,
+)
 
 ABSURD: dict[str, Change] = {
     "a window": both(
@@ -51,6 +61,27 @@ def test_a_small_file_of_absurd_sizes_is_refused_before_anything_is_made(name: s
         assert tracemalloc.get_traced_memory()[1] < 2**20 + 20 * len(data)
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("features", [10**6, 10**12, 2**61])
+def test_a_file_of_an_old_format_is_measured_before_it_is_brought_to_this_one(
+    features: int,
+) -> None:
+    """What was not in such files is made from the header's sizes."""
+    old = next(path for path in OLD_FILES if path.stem == "swift").read_bytes()
+    data = forged(put("shape", "features", value=features), of=old)
+    with pytest.raises(StorageError, match="bytes of memory"):
+        parse(data, max_memory=10**9)
+
+
+def test_memory_that_is_not_there_is_a_word_about_the_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("devfnn.storage.container.read_tensors", fail)
+    refused(rivals_file(), "there is not enough memory")
 
 
 @pytest.mark.parametrize("count", [101, 10**5])

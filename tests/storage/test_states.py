@@ -1,5 +1,6 @@
 """Lines, boxes and clouds: kernels trust indices, so each must be one that a model can have."""
 
+import json
 from typing import Any
 
 import numpy as np
@@ -291,3 +292,14 @@ def test_class_shares_may_be_none_or_all_and_are_rounded(shares: tuple[float, ..
 
 def test_rows_may_be_worth_the_least_that_there_is() -> None:
     parse(forged(poke("progress/signals", LEAST_ROW_WEIGHT, INDEPENDENCE), of=rivals_file()))
+
+
+@pytest.mark.parametrize("name", ["pool/class_counts", "pool/weights", "clouds/masses"])
+def test_numbers_are_of_a_size_whose_square_is_finite(name: str) -> None:
+    for value in (1e151, np.finfo(float).max):
+        refused(forged(poke(name, value, slice(None)), of=rivals_file()), f"{name} holds")
+    model = parse(forged(poke(name, 1e150, slice(None)), of=rivals_file()))
+    assert model.describe() and model.rules_table()
+    assert all(rule.text() for rule in model.rules())
+    assert json.dumps(model.to_dict(), allow_nan=False)
+    assert model.history().text() and model.standings()

@@ -88,8 +88,12 @@ def _about(model: devfnn.DEVFNN | devfnn.Fleet, path: pathlib.Path) -> dict[str,
         "file_bytes": path.stat().st_size,
         "preset": preset,
         "changed": changes[preset],
-        "positions": {name: each.rows for name, each in model.positions.items()},
-    }
+    } | ({} if isinstance(model, devfnn.Fleet) else {"positions": _positions(model)})
+
+
+def _positions(model: devfnn.DEVFNN) -> dict[str, int]:
+    """Rows that were learned of each source."""
+    return {name: each.rows for name, each in model.positions.items()}
 
 
 def _write_rules(table: OutputFile, rules: Sequence[Rule], classes: Sequence[Hashable]) -> None:

@@ -27,6 +27,7 @@ from devfnn.experiments.running import Run
 from devfnn.experiments.settings import difference
 from devfnn.model.devfnn import DEVFNN
 from devfnn.storage import dump, parse
+from devfnn.storage.container import unique_keys
 from devfnn.types import Standing
 
 FIRST_LINE = b"devfnn checkpoint 2\n"
@@ -103,7 +104,7 @@ def resume(run: Run, path: pathlib.Path) -> None:
     mine = run.settings.to_dict() | {"features": list(run.stream.feature_names)}
     with refusing_malformed(path, passes=()):
         tensors = _unpacked(path.read_bytes())
-        about = json.loads(tensors["about"].tobytes())
+        about = json.loads(tensors["about"].tobytes(), object_pairs_hook=unique_keys)
         found = difference(mine, about["settings"] | {"features": about["features"]})
     if found is not None:
         name, here, there = found

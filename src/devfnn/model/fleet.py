@@ -40,7 +40,8 @@ class Fleet:
     Joining of rules and merging of layers (`boxes.joining`, `merging`) do not run in a fleet, and
     there are neither a feature mask nor lags nor balanced class weights nor events; `n_drifts`
     counts drifts. All else does: splits, clouds, drift, kept layers and their recall, active
-    learning, memory that adapts. Everything runs in one thread.
+    learning, memory that adapts. Everything runs in one thread. `save` writes it to a file, which
+    `Fleet.load` reads; a single model is saved by `fleet.model(3).save(path)`.
 
     Parameters
     ----------

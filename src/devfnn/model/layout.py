@@ -30,13 +30,17 @@ LARGEST_COUNT = 2**62
 """Largest legal count; one more row must not overflow."""
 
 
+LARGEST_NUMBER = 1e150
+"""Largest legal size of a number that is bounded: its square, and sums of squares, are finite."""
+
+
 class Field(NamedTuple):
     """One array."""
 
     axes: str  # letters and numbers, separated by blanks
     fill: float | int | bool  # what an empty one holds; says by its type which numbers these are
-    low: float | None = None  # the least value; None: 0 for whole numbers, else any
-    high: float | None = None  # the largest value; None: any
+    low: float | None = None  # the least value; None: 0 for whole numbers, else as for `high`
+    high: float | None = None  # the largest value; None: `LARGEST_NUMBER`
     stored: str = ""  # type in fewer bytes than usual: f4, i4, u1
     unbounded: bool = False  # whether infinity is a value
     gaps: Literal["", "missing", "any"] = ""  # whether NaN is a value: of rows with missing values

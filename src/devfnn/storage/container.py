@@ -99,7 +99,7 @@ def read_json(text: str | bytes) -> Any:
     hooks: dict[str, Any] = {"parse_constant": _finite, "parse_float": _finite}
     try:
         plain = text if isinstance(text, str) else text.decode("utf-8")
-        return json.loads(plain, object_pairs_hook=_unique, **hooks)
+        return json.loads(plain, object_pairs_hook=unique_keys, **hooks)
     except StorageError:
         raise
     except RecursionError:
@@ -108,7 +108,7 @@ def read_json(text: str | bytes) -> Any:
         raise StorageError(f"not a devfnn model: the header is not JSON ({error})") from None
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object whose keys differ."""
     result = dict(pairs)
     require(len(result) == len(pairs), "a key occurs twice in the header")
@@ -128,29 +128,21 @@ def is_count(value: Any) -> bool:
 
 def _entry(name: str, about: Any) -> Entry:
     """One tensor entry; its size in bytes must be what type and shape say."""
-    require(
-        isinstance(about, dict) and about.keys() == {"dtype", "shape", "data_offsets"},
-        f"the header describes tensor {name!r} in an unknown way",
-    )
+    if not isinstance(about, dict) or about.keys() != {"dtype", "shape", "data_offsets"}:
+        raise StorageError(f"the header describes tensor {name!r} in an unknown way")
     code, shape, offsets = about["dtype"], about["shape"], about["data_offsets"]
-    require(
-        isinstance(code, str) and code in DTYPES,
-        f"tensor {name!r} has type {code!r}; a model has {', '.join(DTYPES)}",
-    )
-    require(
-        isinstance(shape, list) and len(shape) <= 8 and all(is_count(n) for n in shape),
-        f"tensor {name!r} has an impossible shape",
-    )
-    require(
-        isinstance(offsets, list) and len(offsets) == 2 and all(is_count(n) for n in offsets),
-        f"tensor {name!r} has impossible offsets",
-    )
+    if not isinstance(code, str) or code not in DTYPES:
+        known = ", ".join(DTYPES)
+        raise StorageError(f"tensor {name!r} has type {code!r}; a model has {known}")
+    if not isinstance(shape, list) or len(shape) > 8 or not all(map(is_count, shape)):
+        raise StorageError(f"tensor {name!r} has an impossible shape")
+    if not isinstance(offsets, list) or len(offsets) != 2 or not all(map(is_count, offsets)):
+        raise StorageError(f"tensor {name!r} has impossible offsets")
     begin, end = offsets
     n_bytes = math.prod(shape) * DTYPES[code].itemsize  # whole numbers of Python: no overflow
-    require(
-        end - begin == n_bytes,
-        f"tensor {name!r} has {end - begin} bytes, but its shape asks for {n_bytes}",
-    )
+    if end - begin != n_bytes:
+        problem = f"has {end - begin} bytes, but its shape asks for {n_bytes}"
+        raise StorageError(f"tensor {name!r} {problem}")
     return Entry(code, tuple(shape), begin, end)
 
 

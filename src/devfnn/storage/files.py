@@ -133,7 +133,7 @@ def read_as(make: Callable[[Content], Model], stream: BinaryIO, size: int, limit
         tensors = container.read_tensors(stream, entries)
         is_whole = checksum == checksum_of(data, tensors)
         require(is_whole, "the file is damaged: its content does not match its checksum")
-        upgrade(data, tensors)
+        upgrade(data, tensors, limits.check_memory)
         return make(Content(data, tensors, limits))
 
 
@@ -144,6 +144,8 @@ def malformed_refused() -> Iterator[None]:
         yield
     except StorageError:
         raise
+    except MemoryError:
+        raise StorageError("there is not enough memory for what is in the file") from None
     except MALFORMED as error:
         problem = f"{type(error).__name__}: {error}"
         raise StorageError(f"the header is malformed ({problem})") from None

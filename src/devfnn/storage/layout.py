@@ -23,7 +23,7 @@ from devfnn.model.class_weights import MOST_COUNTED
 from devfnn.model.config import DEAR_KINDS, AddLayers, ByCompression, Config, KeepLayers
 from devfnn.model.devfnn import DEVFNN
 from devfnn.model.layers import KINDS
-from devfnn.model.layout import LARGEST_COUNT, Field
+from devfnn.model.layout import LARGEST_COUNT, LARGEST_NUMBER, Field
 from devfnn.model.mechanisms import feature_mask, merging
 from devfnn.model.network import Network
 from devfnn.model.rows import Gathered, Rows
@@ -354,8 +354,10 @@ def check_values(name: str, array: Array, field: Field, may_lack: bool) -> None:
             legal |= np.isnan(array) if may_lack or field.gaps == "any" else False
         require(bool(legal.all()), f"{name} holds NaN or infinity")
     whole = array.dtype.kind in "iu"
-    low = field.low if field.low is not None else (0 if whole else -np.inf)
-    high = field.high if field.high is not None else (LARGEST_COUNT if whole else np.inf)
+    is_any = field.unbounded or array.dtype.itemsize == 4  # single numbers are never that large
+    most = LARGEST_COUNT if whole else np.inf if is_any else LARGEST_NUMBER
+    low = field.low if field.low is not None else (0 if whole else -most)
+    high = field.high if field.high is not None else most
     outside = (array < low) | (array > high)  # NaN, where it is legal, is in no range
     if outside.any():
         raise StorageError(f"{name} holds {array[outside][0]}, which cannot be")
