@@ -90,14 +90,20 @@ def watch_sleeper(value, j, ranges):
 
 
 @part()
+def may_be_code(value):
+    """Whether a value can stand for a missing one: whole numbers do, but 0 is mostly none."""
+    return value == np.floor(value) and value != 0.0
+
+
+@part()
 def watch_far(value, j, ranges):
     """Take in a value far from its range; True when it may be time to follow it."""
     ranges.far_share[j] += FAR_RATE * (1.0 - ranges.far_share[j])
     ranges.far_run[j] += 1
     if value != ranges.code[j]:
         ranges.code[j] = value
-        ranges.repeats[j] = 1
-    else:
+        ranges.repeats[j] = 1 if may_be_code(value) else 0
+    elif ranges.repeats[j] > 0:
         ranges.repeats[j] += 1
     is_code = ranges.repeats[j] >= CODE_ROWS or value == ranges.told[j]
     return not is_code and ranges.far_share[j] > FAR_SHARE

@@ -48,6 +48,10 @@ NARROW, SMALL = 1.0 / 128.0, 1.0 / 16.0
 """Share of a range that the newest rows fill where they are in another unit, and where they may
 be."""
 
+SCALED_LIKE = 1.0
+"""How far from where a smaller unit would put them, in their own widths, the newest rows may begin:
+the first of them, near 0, may have stretched the range already."""
+
 SMALL_LOOKS = 20
 """For how many looks at the newest rows they stay in the same part before they are taken for it."""
 
@@ -73,7 +77,7 @@ def without_codes(values: Floats) -> Floats:
     >>> without_codes(np.array([*range(10), -9999.0, -9999.0, -9999.0, 8.5])).tolist()
     [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 8.5]
     """
-    from devfnn.kernels.scaling import FAR
+    from devfnn.kernels.scaling import FAR, may_be_code
 
     values = values[~np.isnan(values)]
     distinct, counts = np.unique(values, return_counts=True)
@@ -82,7 +86,8 @@ def without_codes(values: Floats) -> Floats:
         below, above = distinct[first + 1] - distinct[first], distinct[last] - distinct[last - 1]
         end = last if above > below else first
         others = distinct[last] - distinct[first] - max(below, above)
-        if max(below, above) <= FAR * others or counts[end] < REPEATED:
+        is_code = counts[end] >= REPEATED and may_be_code(distinct[end])
+        if max(below, above) <= FAR * others or not is_code:
             break
         first, last = (first, last - 1) if end == last else (first + 1, last)
     is_kept = np.isin(values, distinct[first : last + 1])
@@ -329,9 +334,8 @@ class OnlineScaler:
         for feature in np.flatnonzero(may_be).tolist():
             values = without_codes(self.sample[:, feature])
             filled = np.ptp(values) if values.size else 0.0
-            if filled > 0.0 and (
-                self._stays_small(feature, values) or filled < NARROW * self.width[feature]
-            ):
+            is_small = self._stays_small(feature, values) or filled < NARROW * self.width[feature]
+            if filled > 0.0 and is_small and self._is_scaled(feature, values):
                 self._move(feature, *range_of(values))
                 moved.append(feature)
         return moved
@@ -345,6 +349,15 @@ class OnlineScaler:
         self.small[:, feature] = low, high
         self.small_for[feature] = self.small_for[feature] + 1 if is_small else 0
         return bool(self.small_for[feature] >= SMALL_LOOKS)
+
+    def _is_scaled(self, feature: int, values: Floats) -> bool:
+        """Whether values lie where those of the whole range would in a smaller unit.
+
+        Others are in a part of it for a time, as sensors at night are.
+        """
+        low, high = float(values.min()), float(values.max())
+        factor = (high - low) / self.width[feature]
+        return bool(abs(low - factor * self.low[feature]) < SCALED_LIKE * (high - low))
 
     def _stretch(self, feature: int, side: int, level: float) -> None:
         """Widen a range on one side up to a value, and some more."""
