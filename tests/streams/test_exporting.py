@@ -1,6 +1,7 @@
 """Export: what is read back is what was written, and a file is whole or not there."""
 
 import json
+import os
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -131,6 +132,13 @@ def test_what_cannot_be_written_is_refused(tmp_path, stream, label, message):
 def test_a_folder_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         export_parquet(sea(10), tmp_path / "no" / "some.parquet")
+
+
+def test_a_pipe_or_a_device_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="is no file"):
+        export_parquet(sea(10), tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
 
 
 @pytest.mark.usefixtures("small_groups")

@@ -162,7 +162,7 @@ def _thinned(course: Course) -> dict[str, Any] | None:
 
 def _course(about: dict[str, Any], window_chunks: int) -> Course:
     """The results of a run as they were."""
-    points, thinned = [_from_plain(each) for each in about["results"]], about["thinned"]
+    points, thinned = [_from_plain(each) for each in about["results"]], about.get("thinned")
     course = Course.of([] if thinned else points, window_chunks)
     if thinned:
         course.points = points
