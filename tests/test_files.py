@@ -148,6 +148,23 @@ def test_writers_at_once_leave_one_whole_file(tmp_path):
     assert names(tmp_path) == ["file"]
 
 
+def test_content_and_name_are_on_the_disk_in_this_order(tmp_path, monkeypatch):
+    steps, fsync, replace = [], os.fsync, os.replace
+
+    def synced(descriptor):
+        steps.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "content")
+        fsync(descriptor)
+
+    def replaced(draft, target):
+        steps.append("name")
+        replace(draft, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", replaced)
+    write_whole(tmp_path / "file", b"whole")
+    assert steps == ["content", "name", "folder"]
+
+
 # ---- drafts of those that were killed
 
 

@@ -301,6 +301,7 @@ def test_rows_without_labels_leave_nothing_behind(invoke, model, rows):
         (["rows.csv", "--source", "x"], "are for --resume"),
         (["rows.csv", "--save-every", "1"], "are for --resume"),
         (["-", "--resume"], "--resume needs --source NAME for a pipe"),
+        (["/dev/stdin", "--resume"], "--resume needs --source NAME for a pipe"),
         (["rows.csv", "--resume", "--set", "seed=1"], "--set is for a new model"),
         (["rows.csv", "--new", "--resume", "--set", "seed=1"], "has seed = 0, not 1"),
     ],

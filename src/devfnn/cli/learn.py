@@ -62,10 +62,11 @@ class Resuming:
         """What the stream is called, the same when the same is typed again."""
         if not self.is_on or self.source is not None:
             return self.source
-        if settings.name == STANDARD_INPUT:
-            raise InputError("--resume needs --source NAME for a pipe, which has no name")
         if inputs.is_file(settings.name):
-            return os.path.realpath(os.path.expanduser(settings.name))
+            path = os.path.realpath(os.path.expanduser(settings.name))
+            if settings.name == STANDARD_INPUT or not os.path.isfile(path):
+                raise InputError("--resume needs --source NAME for a pipe, which has no name")
+            return path
         return f"{settings.name} {json.dumps(settings.options, sort_keys=True, default=str)}"
 
 
