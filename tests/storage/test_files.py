@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 from safetensors import safe_open
+from safetensors.numpy import load as load_tensors
+from safetensors.numpy import save as save_tensors
 
 from devfnn import DEVFNN, Config, StorageError, load
 from devfnn.events import RangeChanged
 from devfnn.storage import dump, save
 from devfnn.storage.files import read_model
-from storage.stored import Story, small_file
+from storage.stored import STORIES, Story, opened, small_file, text_of
 
 
 def test_other_tools_can_read_the_tensors(tmp_path: pathlib.Path) -> None:
@@ -26,6 +28,13 @@ def test_other_tools_can_read_the_tensors(tmp_path: pathlib.Path) -> None:
         np.testing.assert_array_equal(
             file.get_tensor("pool/weights"), model._known().state.pool.weights
         )
+
+
+@pytest.mark.parametrize("name", ["default", "chunks", "rivals, masked"])
+def test_a_file_is_what_the_library_of_its_format_writes(name: str) -> None:
+    data = dump(STORIES[name].known(9))
+    with_metadata = opened(data)[0]
+    assert save_tensors(load_tensors(data), {"devfnn": text_of(with_metadata)}) == data
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace", "chmod"])

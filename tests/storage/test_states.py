@@ -295,10 +295,10 @@ def test_rows_may_be_worth_the_least_that_there_is() -> None:
 
 
 @pytest.mark.parametrize("name", ["pool/class_counts", "pool/weights", "clouds/masses"])
-def test_numbers_are_of_a_size_whose_square_is_finite(name: str) -> None:
-    for value in (1e151, np.finfo(float).max):
+def test_numbers_are_of_a_size_whose_products_are_finite(name: str) -> None:
+    for value in (1.1e101, np.finfo(float).max):
         refused(forged(poke(name, value, slice(None)), of=rivals_file()), f"{name} holds")
-    model = parse(forged(poke(name, 1e150, slice(None)), of=rivals_file()))
+    model = parse(forged(poke(name, 1e101, slice(None)), of=rivals_file()))
     assert model.describe() and model.rules_table()
     assert all(rule.text() for rule in model.rules())
     assert json.dumps(model.to_dict(), allow_nan=False)

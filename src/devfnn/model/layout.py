@@ -30,8 +30,9 @@ LARGEST_COUNT = 2**62
 """Largest legal count; one more row must not overflow."""
 
 
-LARGEST_NUMBER = 1e150
-"""Largest legal size of a number that is bounded: its square, and sums of squares, are finite."""
+LARGEST_NUMBER = 1e101
+"""Largest legal size of a number that is bounded: products of three, and sums of them, are finite.
+Ranges of features may be as wide as 2e100."""
 
 
 class Field(NamedTuple):

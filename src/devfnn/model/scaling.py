@@ -228,6 +228,7 @@ class OnlineScaler:
         self.n_first += taken
         return start + taken - 1 if self.n_first == after else n_rows
 
+    @np.errstate(over="ignore")  # ratios without end are wild, and nothing is carried over by them
     def remake(self) -> Change:
         """Make the map that is due, and say how the scaled values of the past change with it."""
         from devfnn.kernels.scaling import CLOCK_ESCAPES

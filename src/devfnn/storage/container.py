@@ -1,8 +1,9 @@
 """The outer shell of a file: the safetensors layout, checked before anything large is allocated.
 
 A file is 8 bytes with the length of a JSON header, the header, and the bytes of all tensors without
-gaps. The library `safetensors` writes it; reading is done here, because every length has to be
-checked against the size of the file anyway, and tensors can be read straight into their arrays.
+gaps. It is read here, because every length has to be checked against the size of the file anyway,
+and tensors can be read straight into their arrays; and written here, so that the same state gives
+the same bytes whatever the version of the library `safetensors`, and without a second copy.
 """
 
 import json
@@ -34,6 +35,9 @@ DTYPES: dict[str, "np.dtype[Any]"] = {
 
 CODES = {dtype: code for code, dtype in DTYPES.items()}
 
+ORDER = ("I64", "F64", "F32", "I32", "U8", "BOOL")
+"""Types in the order in which a file holds them; those of a type follow by name."""
+
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -58,14 +62,22 @@ def as_bytes(array: Array) -> Array:
 
 
 def write_container(arrays: Mapping[str, Array], metadata: str) -> bytes:
-    """A safetensors file with one metadata entry."""
-    from safetensors.numpy import save
+    """A safetensors file with one metadata entry; the only copy of the arrays is the file.
 
-    n_bytes = len(json.dumps(metadata)) + 200 * len(arrays)
-    require(
-        n_bytes <= MAX_HEADER_BYTES, "the names of features and classes are too long to be saved"
-    )
-    return save(dict(arrays), metadata={METADATA_KEY: metadata})
+    Byte for byte what the library `safetensors` writes.
+    """
+    in_order = sorted(arrays.items(), key=lambda item: (ORDER.index(CODES[item[1].dtype]), item[0]))
+    header: dict[str, Any] = {"__metadata__": {METADATA_KEY: metadata}}
+    end = 0
+    for name, array in in_order:
+        begin, end = end, end + array.nbytes
+        about = {"dtype": CODES[array.dtype], "shape": array.shape, "data_offsets": (begin, end)}
+        header[name] = about
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    require(len(text) <= MAX_HEADER_BYTES, "the names in the model are too long to be saved")
+    parts = (as_bytes(array).data for _, array in in_order)
+    return b"".join([struct.pack("<Q", len(text)), text, *parts])
 
 
 def read_header(stream: BinaryIO, size: int) -> tuple[str, dict[str, Entry]]:

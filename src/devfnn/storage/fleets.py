@@ -25,6 +25,7 @@ from devfnn.model.state import (
     state_memory,
     work_memory,
 )
+from devfnn.storage import write_whole
 from devfnn.storage.container import CODES, Array, is_count, require
 from devfnn.storage.files import (
     Content,
@@ -33,7 +34,6 @@ from devfnn.storage.files import (
     model_in,
     read_as,
     signed,
-    write_whole,
 )
 from devfnn.storage.header import check_fields, first_fields
 from devfnn.storage.layout import (

@@ -7,6 +7,7 @@ row and at the centre of each rule. Inputs are the features, then the outputs of
 import dataclasses
 import math
 import statistics
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -109,7 +110,7 @@ LAYOUT = {
     "gain_covs": Field("L G q q", 0.0),
     "gain_caps": Field("L q", 1.0, LEAST),
     "densities": Field("L G 3", 0.0),
-    "potentials": Field("L G 2", 0.0),
+    "potentials": Field("L G 2", 0.0, -sys.float_info.max, sys.float_info.max),
     "utilities": Field("L G", 0.0),
     "ages": Field("L G", 0),
     "premise_updates": Field("L G", 0),
