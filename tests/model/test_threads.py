@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from build import count
-from devfnn import DEVFNN, Config, InputError, presets
+from devfnn import DEVFNN, Config, Fleet, InputError, presets
 from devfnn.arrays import Floats, Ints
 from devfnn.model.network import Network
 from devfnn.storage import dump, parse
@@ -214,6 +214,33 @@ def test_threads_one_after_the_other_learn_what_one_does() -> None:
         learn(alone, part, place % 2 == 1)
         at_once(lambda part=part, place=place: learn(shared, part, place % 2 == 1))  # type: ignore[misc]
     assert dump(shared) == dump(alone)
+
+
+def test_calls_of_a_fleet_come_one_after_the_other() -> None:
+    config = presets.swift().replace(rules__max_rules=9, boxes__max_rules=3, growing__max_kept=2)
+    fleet, n_calls = Fleet(4, 2, [0, 1], config), count(60, 4)
+    is_done = threading.Event()
+
+    def write(seed: int) -> None:
+        X, y = rows(50, seed)
+        for _ in range(n_calls):
+            fleet.learn(np.arange(50) % 4, X, y)
+
+    def read() -> None:
+        X, _ = rows(20, 9)
+        while not is_done.is_set():
+            shares = fleet.predict_proba(np.arange(20) % 4, X)
+            np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+            assert fleet.n_rows.sum() % 50 == 0
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        at_once(lambda: write(1), lambda: write(2))
+    finally:
+        is_done.set()
+        reader.join()
+    assert fleet.n_rows.sum() == 2 * 50 * n_calls
 
 
 # ---- calls that fail

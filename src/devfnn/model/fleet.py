@@ -1,9 +1,10 @@
 """Fleet: many small models whose arrays have a leading axis, so that one kernel call serves all."""
 
-import copy
+import functools
 import itertools
+import threading
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -24,9 +25,21 @@ from devfnn.model.validation import Labels, as_labels, as_rows, as_weights, draw
 if TYPE_CHECKING:
     from devfnn.kernels.fleets import Groups
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
 ADDRESSABLE = 2**47
 """Bytes that a processor can tell apart."""
+
+
+def alone(method: Callable[Concatenate["Fleet", P], R]) -> Callable[Concatenate["Fleet", P], R]:
+    """A method that no other thread's call comes between."""
+
+    def call(self: "Fleet", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return functools.update_wrapper(call, method)
 
 
 class Fleet:
@@ -83,6 +96,7 @@ class Fleet:
     ) -> None:
         from devfnn.kernels.fleets import Counts
 
+        self._lock = threading.RLock()
         self.config = fleet_config(config if config is not None else Config(layers=SWIFT_LAYERS))
         sizes: dict[str, Any] = {"n_models": n_models, "n_features": n_features}
         for name, value in sizes.items():
@@ -121,21 +135,25 @@ class Fleet:
         return self._names or [f"x{index}" for index in range(self.n_features)]
 
     @property
+    @alone
     def n_rows(self) -> Ints:
         """Rows offered to every model for learning so far."""
         return self._counts.n_rows.copy()
 
     @property
+    @alone
     def n_labels_used(self) -> Ints:
         """Labels that every model was trained with."""
         return self._counts.n_labels.copy()
 
     @property
+    @alone
     def n_drifts(self) -> Ints:
         """Drifts that every model has found so far."""
         return self._counts.n_drifts.copy()
 
     @property
+    @alone
     def n_rules(self) -> Ints:
         """Active rules of every model."""
         rules: Ints = np.zeros(self.n_models, np.int64)
@@ -153,6 +171,7 @@ class Fleet:
         parts = [part for part in (*self._states, self._counts) if part is not None]
         return sum(array.nbytes for part in parts for array in part)
 
+    @alone
     def to_dict(self) -> dict[str, Any]:
         """The fleet as plain data, for JSON: what it is, and counts of every model."""
         return {
@@ -168,6 +187,7 @@ class Fleet:
             "bytes": self.nbytes,
         }
 
+    @alone
     def model(self, index: int) -> DEVFNN:
         """A copy of one model, to look at, to save, or to go on with.
 
@@ -175,7 +195,7 @@ class Fleet:
         scaling map as it is now. Its history begins here; a fleet keeps none.
         """
         (place,) = as_ids([index], 1, self.n_models).tolist()
-        network = copy.deepcopy(self._common)
+        network = self._common.copy()
         network.state = _mapped(self._state_of(place), np.copy)
         network.n_rows = int(self._counts.n_rows[place])
         network.n_chunks = int(network.state.progress.counts[STEPS])
@@ -187,6 +207,7 @@ class Fleet:
 
     # ---- predict: nothing here changes a model
 
+    @alone
     def predict_proba(self, ids: Any, X: Any) -> Floats:
         """Class probabilities of rows, each by the model its id names."""
         from devfnn.kernels.fleets import predict_groups
@@ -200,12 +221,14 @@ class Fleet:
         predict_groups(self._states, groups, inputs, params, probabilities, work)
         return probabilities
 
+    @alone
     def predict(self, ids: Any, X: Any) -> "np.ndarray[Any, np.dtype[Any]]":
         """Labels of rows, each by the model its id names."""
         return self._labels.decode(self.predict_proba(ids, X).argmax(axis=1))
 
     # ---- learn
 
+    @alone
     def learn(self, ids: Any, X: Any, y: Any, weights: Any = None) -> None:
         """Learn rows of many models, mixed as they come; those of a model count in their order.
 
@@ -283,6 +306,7 @@ class Fleet:
 
     # ---- storing
 
+    @alone
     def save(self, path: Any) -> None:
         """Write the fleet to a file, atomically; see `devfnn.storage`."""
         from devfnn.storage.fleets import save_fleet
@@ -296,6 +320,7 @@ class Fleet:
 
         return load_fleet(path, **limits)
 
+    @alone
     def __getstate__(self) -> bytes:
         from devfnn.storage.fleets import dump_fleet
 

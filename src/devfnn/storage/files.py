@@ -91,17 +91,18 @@ def dump(model: DEVFNN) -> bytes:
     >>> parse(dump(DEVFNN(feature_names=["height", "weight"]))).feature_names
     ['height', 'weight']
     """
-    kind, network = type(model).__name__, model._network
-    require(
-        KINDS.get(kind) is type(model),
-        f"a {kind} cannot be saved, only {' and '.join(KINDS)} themselves",
-    )
-    tensors: dict[str, Array] = {}
-    if network is not None:
-        require(network.config == model.config, "the network has another configuration")
-        check_network(network)
-        tensors = arrays_of(network)
-    return signed(encode_header(model), tensors)
+    with model._access.reading():
+        kind, network = type(model).__name__, model._network
+        require(
+            KINDS.get(kind) is type(model),
+            f"a {kind} cannot be saved, only {' and '.join(KINDS)} themselves",
+        )
+        tensors: dict[str, Array] = {}
+        if network is not None:
+            require(network.config == model.config, "the network has another configuration")
+            check_network(network)
+            tensors = arrays_of(network)
+        return signed(encode_header(model), tensors)
 
 
 def signed(data: dict[str, Any], arrays: Mapping[str, Array]) -> bytes:
