@@ -15,7 +15,7 @@ export DEVFNN_DATA
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: install run test compiled test-plain test-streams test-model test-rest test-most test-kernels check format cover bench flops fleet adapters select record results reading kills soak fuzz docs tutorials build clean help
+.PHONY: install run test compiled test-plain test-streams test-model test-rest test-most test-kernels check format cover bench flops fleet adapters select record results reading kills threads soak fuzz docs tutorials build clean help
 
 install: $(TOOLS)  ## create .venv with the project and its tools, once and when pyproject.toml changes
 
@@ -119,6 +119,9 @@ reading: install  ## speed of generators, and of a 1 GB CSV file against pyarrow
 
 kills: install  ## a thousand kill -9 of processes that run, learn, save and compare: nothing lost, twice or torn
 	$(BIN)/python benchmarks/kills.py $(ARGS)
+
+threads: install  ## a million predictions while classes and features appear, and how fast readers are beside a writer
+	$(BIN)/python benchmarks/threads.py $(ARGS)
 
 soak: install  ## ten million rows of drift, glitches and new classes; overnight: make soak ARGS="--rows 100000000"
 	$(BIN)/python benchmarks/soak.py $(ARGS)

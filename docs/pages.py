@@ -33,6 +33,7 @@ PAGES = (
     "tutorials/libraries.md",
     "explaining.md",
     "labels.md",
+    "production.md",
     "libraries.md",
 )
 """Pages whose code runs."""
