@@ -105,6 +105,13 @@ def test_what_is_worse_in_the_end_is_told(short, last, problem):
     assert problem in " ".join(short._worse_than_before())
 
 
+def test_gaussian_layers_may_take_the_room_they_are_allowed():
+    stack = Soak(DEVFNN(presets.stacked()), Life(10 * ROUND), tenths(n_bytes=15_000_000))
+    assert list(stack._worse_than_before()) == []
+    stack.tenths = tenths(n_bytes=40_000_000)
+    assert "larger: 40,000,000 bytes" in next(stack._worse_than_before())
+
+
 def test_small_changes_are_no_problem(short):
     hits = np.tile([790.0, 1000.0], (4, 1))
     short.tenths = tenths(seconds=12.0, n_bytes=1050, resident=10**9 + 10**6, hits=hits)
