@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from build import count
 from devfnn import DEVFNN, InputError
 
 pytest.importorskip("river", minversion="0.26")
@@ -29,14 +30,14 @@ def whole(kind: str, count: int) -> fuzz.Tally:
 
 
 def test_no_mutant_of_a_file_does_harm() -> None:
-    tally = whole("mutant", 3000)
+    tally = whole("mutant", count(3000, 300))
     assert tally.findings == {}
     outcomes = {outcome for _, outcome in tally.outcomes}
     assert outcomes == {"refused", "the same", "another"}
 
 
 def test_no_hostile_call_changes_a_model_that_refuses_it() -> None:
-    tally = whole("call", 1500)
+    tally = whole("call", count(1500, 100))
     assert tally.findings == {}
     assert {outcome for _, outcome in tally.outcomes} == {"refused", "accepted"}
 

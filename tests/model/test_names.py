@@ -122,13 +122,14 @@ def test_such_labels_have_no_class_weight() -> None:
         (np.bool_(True), True),
         (Word("word"), "word"),
         (Pair(Colour.RED, np.str_("a")), (3, "a")),
+        (Pair(np.int64(3), np.bool_(False)), (3, False)),
         ((True, 1.5, b"a", ("x",)), (True, 1.5, b"a", ("x",))),
         ("x" * MAX_LENGTH, "x" * MAX_LENGTH),
         (2**MAX_LABEL_BITS - 1, 2**MAX_LABEL_BITS - 1),
         (nested(8), nested(8)),
         (float("-inf"), float("-inf")),
     ],
-    ids=range(11),
+    ids=range(12),
 )
 def test_plain_values_are_kept_and_come_back(label: Any, plain: Any) -> None:
     model = DEVFNN(swift())

@@ -137,3 +137,5 @@ def test_an_absent_file_is_told_apart_from_a_bad_one(tmp_path: pathlib.Path) -> 
         load(tmp_path / "absent")
     with pytest.raises(StorageError, match="not a regular file"):
         load(tmp_path)
+    with pytest.raises(StorageError, match="null"):
+        load("\0")

@@ -100,15 +100,12 @@ def stored_size(data: Any) -> int:
 
 def plain_label(label: Any, row: int) -> Hashable:
     """A label as a plain Python value; missing ones and what cannot be stored are refused."""
-    plain = (
-        label.item() if isinstance(label, np.generic) and label.dtype.kind not in "mM" else label
-    )
-    if plain is None or (isinstance(plain, float) and plain != plain) or _is_missing(plain):
+    if label is None or _is_missing(label):
         raise InputError(f"the label of row {row} is missing; leave such rows out")
-    found = _plain(plain, row, 0)
-    if _size(found) > MAX_LENGTH:
+    plain = _plain(label, row, 0)
+    if _size(plain) > MAX_LENGTH:
         raise InputError(f"the label of row {row} is too long: {shown(plain)}")
-    return found
+    return plain
 
 
 def _is_missing(value: Any) -> bool:
@@ -123,6 +120,8 @@ def _is_missing(value: Any) -> bool:
 
 def _plain(label: Any, row: int, depth: int) -> Hashable:
     """A label of the types that can be stored."""
+    if isinstance(label, np.generic) and label.dtype.kind not in "mM":  # else a date as a number
+        label = label.item()
     for kind, make in _PLAIN:
         if isinstance(label, kind):
             plain = label if type(label) is kind else make(label)

@@ -226,5 +226,5 @@ def load_as(
         require(stat.S_ISREG(os.stat(path).st_mode), "not a regular file")
         with open(path, "rb") as stream:
             return read_as(make, stream, os.fstat(stream.fileno()).st_size, limits)
-    except StorageError as error:
+    except ValueError as error:  # also of the system, for a path that none can be
         raise StorageError(f"{os.fspath(path)}: {error}") from None
