@@ -64,7 +64,7 @@ def read_either(path: Path) -> Result:
     else.
     """
     name = os.fspath(path)
-    if os.path.exists(path) and not os.path.isfile(path):  # a pipe or a device may have no end
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):  # without end
         raise DataError(f"{name}: not a regular file")
     with refusing_malformed(name, passes=()):
         text = pathlib.Path(path).read_text(encoding="utf-8-sig")
