@@ -12,6 +12,7 @@ from devfnn.kernels.scaling import (
     OUTSIDE_SHARE,
     SAMPLE_EVERY,
     SAMPLE_ROWS,
+    SMALL,
     WAKING_ROWS,
 )
 from devfnn.model.scaling import (
@@ -19,7 +20,6 @@ from devfnn.model.scaling import (
     EDGE,
     FIRST_MAP,
     SETTLING_ROWS,
-    SMALL,
     Change,
     OnlineScaler,
 )

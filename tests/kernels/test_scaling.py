@@ -16,6 +16,7 @@ from devfnn.kernels.scaling import (
     PATIENCE_ROWS,
     SAMPLE_EVERY,
     SAMPLE_ROWS,
+    SMALL,
     WAKING_ROWS,
     WATCH_RATE,
     scale_rows,
@@ -203,12 +204,25 @@ def test_the_sample_holds_the_newest_rows_and_all_are_looked_at_now_and_then() -
     while (start := int(watch(rows, start, seen.seen))) < len(rows):
         looks.append(start)
         start += 1
-    assert looks == list(range(0, len(rows), LOOK_EVERY))
+    assert looks == list(range(LOOK_EVERY, len(rows), LOOK_EVERY))  # the first has but one row
     kept = [SAMPLE_ROWS * SAMPLE_EVERY + SAMPLE_EVERY * place for place in range(3)]
     np.testing.assert_array_equal(seen.seen.sample[:3, 0], kept)
     np.testing.assert_array_equal(
         seen.seen.sample[3:, 0], rows[3 * SAMPLE_EVERY :: SAMPLE_EVERY, 0][: SAMPLE_ROWS - 3]
     )
+
+
+def test_ranges_are_looked_at_only_where_one_stands_almost_empty(rng: np.random.Generator) -> None:
+    seen, rows = Watch([0.0, 0.0], [1.0, 1.0]), rng.random((4 * LOOK_EVERY, 2))
+    seen.seen.small_for[:] = 3
+    assert int(watch(rows, 0, seen.seen)) == len(rows)
+    assert seen.seen.small_for.tolist() == [0, 0]
+    rows[:, 1] *= 0.5 * SMALL
+    rows[::9, 1] = -9999.0  # codes do not count
+    seen.seen.sample[:], seen.seen.n_watched[0], seen.seen.told[1] = np.nan, 1, -9999.0
+    seen.seen.small_for[:] = 3
+    assert int(watch(rows, 0, seen.seen)) == LOOK_EVERY - 1
+    assert seen.seen.small_for.tolist() == [0, 3]
 
 
 def test_no_rows_are_no_change() -> None:

@@ -176,3 +176,16 @@ def test_a_stack_needs_votes_by_accuracy() -> None:
 def test_without_a_window_its_layers_are_absent() -> None:
     kinds = {layer.kind for layer in SMALL.replace(window=None).layers}
     assert kinds == {"line", "curve", "boxes", "clouds", "surface", "prior", "stacked"}
+
+
+def test_rows_with_gaps_that_came_since_the_last_fit_are_no_neighbours() -> None:
+    """Features are known to have gaps from the next fit on; until then such rows are far away."""
+    X = np.random.default_rng(3).random((300, 3))
+    model, y = DEVFNN(SMALL.replace(missing="skip")), (X[:, 0] > 0.5).astype(int)
+    model.learn(X, y)
+    gappy = X[:3].copy()
+    gappy[:, 0] = np.nan
+    for _ in range(80):  # into the first places of the window, too
+        model.learn_rows(gappy[:1], y[:1])
+        shares = model.predict_proba(X[:5])
+        assert np.isfinite(shares).all()

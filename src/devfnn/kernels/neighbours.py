@@ -21,6 +21,9 @@ STRETCH = 512
 LEAST_DISTANCE = 1e-20
 """Squared, of the last neighbour: all may be the same row."""
 
+BEYOND_OTHERS = 1e38
+"""Squared distance of a row that lacks what others have: farther than all, but a number."""
+
 
 @sum_part()
 def add_distances(values, value, scale, distances):
@@ -64,6 +67,9 @@ def measure_window(window, neighbours, row, count, distances):
         if neighbours.gaps[j] and neighbours.scales[j] > 0.0 and row[j] == row[j]:
             value, scale = np.float32(row[j]), neighbours.scales[j]
             add_known_distances(window.rows[j], count, value, scale, distances)
+    for place in range(count):  # of rows with gaps that came since the features were looked at
+        if distances[place] != distances[place]:
+            distances[place] = BEYOND_OTHERS
 
 
 @part()

@@ -47,7 +47,11 @@ PATIENCE_ROWS = 64
 widens it but once."""
 
 SAMPLE_ROWS, SAMPLE_EVERY, LOOK_EVERY = 128, 4, 128
-"""Rows kept of the newest, every eighth of a thousand; how often ranges are compared to them."""
+"""Rows kept of the newest, every fourth of half a thousand; how often ranges are compared to
+them."""
+
+SMALL = 1.0 / 16.0
+"""Share of a range that the newest rows fill where they may be in another unit."""
 
 WAKING_ROWS = 64
 """Rows that a feature is watched for, from its first change of value on, before it is used: the
@@ -70,6 +74,7 @@ class Ranges(NamedTuple):
     told: Floats  # (n,) the last code that was told; NaN if none
     changed_at: Ints  # (n,) the row, as n_watched counts, when the range changed last; 0: never
     sample: Floats  # (SAMPLE_ROWS, n) of the newest rows
+    small_for: Ints  # (n,) looks at which they filled the same small part of the range
     n_watched: Ints  # (1,)
 
 
@@ -136,6 +141,25 @@ def watch_near(unit, value, j, ranges):
     return is_due
 
 
+@part()
+def is_one_small(ranges):
+    """Whether the newest rows fill but a small part of a range; for others, looks count anew."""
+    found = False
+    for j in range(ranges.low.shape[0]):
+        reach = FAR * ranges.width[j]
+        first, last = ranges.low[j] - reach, ranges.low[j] + ranges.width[j] + reach
+        low, high = last, first
+        for place in range(SAMPLE_ROWS):
+            value = ranges.sample[place, j]
+            if first <= value <= last:  # neither NaN nor far away
+                low, high = min(low, value), max(high, value)
+        if low < high < low + SMALL * ranges.width[j]:
+            found = True
+        else:
+            ranges.small_for[j] = 0
+    return found
+
+
 @kernel()
 def watch(rows, start, ranges):
     """Take in rows; returns the first after which the map may have to change, or their number.
@@ -150,7 +174,7 @@ def watch(rows, start, ranges):
         ranges.n_watched[0] = number + 1
         if number % SAMPLE_EVERY == 0:
             ranges.sample[(number // SAMPLE_EVERY) % SAMPLE_ROWS] = rows[row]
-            is_due = number % LOOK_EVERY == 0
+            is_due = number % LOOK_EVERY == 0 and is_one_small(ranges)
         for j in range(low.shape[0]):
             value = rows[row, j]
             if np.isnan(value):

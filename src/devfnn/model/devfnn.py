@@ -230,7 +230,8 @@ class DEVFNN(HasAccess):
         positions
             How far sources have come with these rows; see `positions`.
         """
-        self._positions = checked_positions(positions or {}, self._positions)
+        if positions is not None:
+            self._positions = checked_positions(positions, self._positions)
         if chosen is None and self.config.labels.budget < 1.0:
             chosen = self._picked(X, weights)
         rows, labelled, fresh = self._checked(X, y, weights, chosen)
@@ -242,8 +243,11 @@ class DEVFNN(HasAccess):
         rows = self._weighted(network, rows, labelled)
         if self.config.lags:
             rows.X = lags.at_once(network, rows.X, self._late)
-        for part in network.parts(len(rows)):
-            events += network.learn_chunk(rows.part(part.start, part.stop), labelled[part], names)
+        n_rows = rows.labels.size
+        for span in network.parts(n_rows):
+            is_whole = span.stop - span.start == n_rows
+            part = rows if is_whole else rows.part(span.start, span.stop)
+            events += network.learn_chunk(part, labelled[span], names)
         if self.config.lags:
             lags.remember(network, rows.labels, labelled)
         self._logbook.note(events, network.n_rows)
@@ -264,7 +268,8 @@ class DEVFNN(HasAccess):
         positions: Mapping[str, Position] | None = None,
     ) -> list[Event]:
         """The same, bit for bit, as `learn_one` in a loop over the rows."""
-        self._positions = checked_positions(positions or {}, self._positions)
+        if positions is not None:
+            self._positions = checked_positions(positions, self._positions)
         rows, labelled, fresh = self._checked(X, y, weights, chosen)
         if chosen is None and self.config.is_budgeted and (fresh or self._reads_labels):
             return self._learn_sparingly(rows, [*self._labels.classes, *fresh])

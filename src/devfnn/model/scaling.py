@@ -44,9 +44,8 @@ EDGE = 0.02
 WIDEN_BY = 0.25
 """Margin added to a widened range, as a share of its new width, so that ranges widen rarely."""
 
-NARROW, SMALL = 1.0 / 128.0, 1.0 / 16.0
-"""Share of a range that the newest rows fill where they are in another unit, and where they may
-be."""
+NARROW = 1.0 / 128.0
+"""Share of a range that the newest rows fill where they are in another unit, beyond doubt."""
 
 SCALED_LIKE = 1.0
 """How far from where a smaller unit would put them, in their own widths, the newest rows may begin:
@@ -322,7 +321,7 @@ class OnlineScaler:
 
     def _narrow(self) -> list[int]:
         """Leave ranges that stand almost empty, but those of clocks; which are left."""
-        from devfnn.kernels.scaling import LOOK_EVERY, SAMPLE_EVERY, SAMPLE_ROWS
+        from devfnn.kernels.scaling import LOOK_EVERY, SAMPLE_EVERY, SAMPLE_ROWS, SMALL
 
         if self.n_watched[0] % LOOK_EVERY != 1:
             return []
@@ -343,6 +342,8 @@ class OnlineScaler:
 
     def _stays_small(self, feature: int, values: Floats) -> bool:
         """Whether the newest rows have filled the same small part of the range for long."""
+        from devfnn.kernels.scaling import SMALL
+
         low, high = float(values.min()), float(values.max())
         if self.small_for[feature]:
             low, high = min(low, self.small[0, feature]), max(high, self.small[1, feature])
