@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import os
 import signal
 import sys
 import threading
@@ -179,6 +180,72 @@ def test_a_state_that_is_being_read_does_not_change() -> None:
     assert model.n_rows == 121
 
 
+def test_the_owner_reads_one_state_whoever_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others read, learn a class and learn rows just when the owner begins to read."""
+    from devfnn.model import access
+
+    model, (X, y) = learned(), rows(40, 7)
+    owner, get_ident, n_calls = threading.get_ident(), threading.get_ident, 0
+
+    def interrupted() -> int:
+        nonlocal n_calls
+        n_calls += 1
+        if get_ident() == owner and n_calls == 1:
+            at_once(lambda: model.predict(X))
+            at_once(lambda: model.learn(X, np.where(y == 1, "new", "newer")))
+        return get_ident()
+
+    monkeypatch.setattr(access.threading, "get_ident", interrupted)
+    view = model._access.view()
+    monkeypatch.undo()
+    assert n_calls > 0
+    assert view.network is not None and view.network.n_rows in (80, 120)
+    n_rows = view.network.n_rows
+    at_once(lambda: model.learn(X, y), lambda: model.learn_one(X[0].tolist(), 1))
+    assert view.network.n_rows == n_rows
+    assert len(view.labels) == view.network.n_classes
+
+
+def test_the_first_writer_of_another_thread_leaves_the_owner_its_state() -> None:
+    """Though a reader of a third thread has come, and waits for the lock."""
+    model, (X, y) = learned(), rows(40, 8)
+    with model._access.reading() as view:
+        assert view is model._access.working
+        model._access._is_shared = True  # the reader has come as far as this
+        at_once(lambda: model.learn(X, y), lambda: model.learn_one(X[0].tolist(), 1))
+        assert view.network is not None and view.network.n_rows == 80
+    assert model.n_rows == 121
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_process_has_a_lock_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, (X, y) = learned(), rows(40, 9)
+    at_once(lambda: model.predict(X))
+    is_inside, may_end = threading.Event(), threading.Event()
+    learn_chunk = Network.learn_chunk
+
+    def slow(self: Network, *args: Any) -> Any:
+        is_inside.set()
+        assert may_end.wait(20.0)
+        return learn_chunk(self, *args)
+
+    monkeypatch.setattr(Network, "learn_chunk", slow)
+    writer = threading.Thread(target=lambda: model.learn(X, y))
+    writer.start()
+    assert is_inside.wait(20.0)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        Network.learn_chunk = learn_chunk  # type: ignore[method-assign]
+        model.learn_one(X[0].tolist(), 1)
+        os._exit(0 if model.n_rows == 81 and len(dump(model)) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    may_end.set()
+    writer.join()
+    assert model.n_rows == 120
+
+
 # ---- writers
 
 
@@ -282,6 +349,51 @@ def test_a_call_that_fails_half_way_changes_nothing(
         each.learn(X, y)
         each.learn_one(X[0], 1)
     assert dump(model) == dump(other)
+
+
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+@pytest.mark.parametrize("name", ["change_map", "close_step"])
+def test_a_row_that_fails_half_way_is_not_learned(
+    name: str, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where ranges change with it, or a structural step follows it."""
+    model, (X, y) = learned(), rows(200, 5)
+    work = getattr(Network, name)
+
+    def failing(self: Network, *args: Any) -> Any:
+        work(self, *args)
+        raise error
+
+    monkeypatch.setattr(Network, name, failing)
+    for x, label in zip((3.0 * X).tolist(), y.tolist(), strict=True):
+        before = model.n_rows
+        try:
+            model.learn_one(x, label)
+        except error:
+            break
+    else:
+        raise AssertionError("neither ranges nor the structure changed")
+    assert model.n_rows == before
+    found = parse(dump(model))
+    monkeypatch.undo()
+    for each in (model, found):
+        each.learn_rows(X, y)
+    assert dump(model) == dump(found)
+
+
+def test_a_model_does_not_learn_what_it_is_just_reading() -> None:
+    model, (X, y) = learned(), rows(10, 3)
+
+    class Rows:
+        """Rows that let the model learn while it looks at them."""
+
+        def __array__(self, *_: object, **__: object) -> Floats:
+            model.learn(X, y)
+            return X
+
+    with pytest.raises(InputError, match="while the same call reads it"):
+        model.predict(Rows())
+    assert model.n_rows == 80
 
 
 def test_ctrl_c_between_two_rows_loses_nothing() -> None:

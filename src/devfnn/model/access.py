@@ -14,12 +14,15 @@ As long as one thread alone uses a model, that thread reads and changes the work
 import contextlib
 import dataclasses
 import functools
+import os
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from devfnn.arrays import Ints
+from devfnn.errors import InputError
 from devfnn.model.history import Logbook
 from devfnn.model.network import Network
 from devfnn.model.validation import Labels
@@ -76,6 +79,8 @@ class _Local(threading.local):
 
     view: Learned | None = None
     """What the call at hand reads or changes."""
+    is_changing: bool = False
+    """Whether it changes it."""
 
 
 class Access:
@@ -86,24 +91,30 @@ class Access:
         self.published: Learned | None = None
         self.is_current = False
         """Whether `published` is the state before or after the change at hand, if there is one."""
-        self._is_shared = False
-        self._owner = threading.get_ident()
         self.lock = threading.RLock()
         self.is_awaited = False
         """Whether a writer waits for the lock: readers do not take it then."""
+        self._is_at_work = False
+        """Whether a writer has the lock."""
+        self._owner = threading.get_ident()
+        self._is_shared = False
+        """Whether another thread than the owner has come."""
+        self._is_split = False
+        """Whether the owner can no longer be reading what is changed in place."""
         self._local = _Local()
         self._due = 0.0
+        _all.add(self)
 
     # ---- read
 
     def view(self) -> Learned:
         """What the thread at hand reads, or changes if it is within a change."""
-        return self._local.view or (self.working if self.is_mine else self._newest())
+        return self._local.view or self.own() or self._newest()
 
-    @property
-    def is_mine(self) -> bool:
-        """Whether no other thread than the one at hand has used the model so far."""
-        return not self._is_shared and threading.get_ident() == self._owner
+    def own(self) -> Learned | None:
+        """The working state if no other thread than the one at hand has used the model so far."""
+        working = self.working  # first: whoever comes afterwards changes a copy of it
+        return working if not self._is_shared and threading.get_ident() == self._owner else None
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Learned]:
@@ -138,39 +149,54 @@ class Access:
         if not self._is_shared:
             self._share()
         while (shown := self.published) is None or not self.is_current:
-            if self.lock.acquire(timeout=PATIENCE if shown is None else 0.0):
+            may_wait = shown is None or not self._is_at_work  # for another reader
+            if self.lock.acquire(timeout=PATIENCE if may_wait else 0.0):
                 try:
                     self._publish()
                 finally:
                     self.lock.release()
-            elif shown is not None:
+            elif shown is not None and self._is_at_work:
                 break
         return shown
 
     def _share(self) -> None:
-        """Another thread than the owner comes for the first time."""
+        """Another thread than the owner comes for the first time, to read."""
         before, self._is_shared = self.published, True
         while not self.lock.acquire(timeout=PATIENCE):
             if self.is_current or self.published is not before:
                 return
         try:
-            self.published = self.working  # which its owner may be reading, so it stays
-            self.working, self.is_current = self.working.copy(), True
+            self._split()
         finally:
             self.lock.release()
+
+    def _split(self) -> None:
+        """Leave to its owner what it may be reading, and work on a copy. The lock is held."""
+        if not self._is_split:
+            self._is_shared = True
+            self.published = self.working
+            self.working, self.is_current, self._is_split = self.working.copy(), True, True
 
     # ---- change
 
     def change(self, do: Callable[[], R]) -> R:
         """Change what was learned; if that fails, it is what it was."""
         local = self._local
-        if local.view is not None:  # part of another change
+        if local.is_changing:  # part of another change
             return do()
+        if local.view is not None:
+            raise InputError("a model cannot learn while the same call reads it")
         self.is_awaited = True
         with self.lock:
             self.is_awaited = False
-            self._before_change()
             try:
+                self._begin()
+                if not self.is_current:
+                    self._publish()
+                elif self.published is not None:
+                    self.working.hear(self.published)
+                if self.working is self.published:
+                    self.working = self.working.copy()
                 local.view = self.working
                 found = do()
                 if self._is_shared:
@@ -182,36 +208,35 @@ class Access:
                 self.working = self.published or self.working
                 raise
             finally:
-                local.view = None
+                self._end()
 
-    def _before_change(self) -> None:
-        """Let `published` be the state as it is, and `working` one that nobody reads."""
-        if not self._is_shared and threading.get_ident() != self._owner:
-            self._share()
-        if not self.is_current:
-            self._publish()
-        elif self.published is not None:
-            self.working.hear(self.published)
-        if self.working is self.published:
-            self.working = self.working.copy()
-
-    def begin_row(self) -> Learned:
-        """Before a plain row is learned in place, under `lock`; `end_row` must follow."""
+    def begin_in_place(self) -> Learned:
+        """Before a small change that cannot fail, under `lock`; `end_in_place` must follow."""
         self.is_awaited = False
-        if not self._is_shared and threading.get_ident() != self._owner:
-            self._share()
+        self._begin()
         if self.working is self.published:
             self.working = self.working.copy()
         self.is_current = False
         self._local.view = working = self.working
         return working
 
-    def end_row(self) -> None:
+    def end_in_place(self) -> None:
         """After it."""
-        self._local.view = None
+        self._end()
         if self._is_shared and time.perf_counter() >= self._due:
-            with contextlib.suppress(MemoryError):  # the row is learned; readers see it later
+            with contextlib.suppress(MemoryError):  # readers see it later
                 self._publish()
+
+    def _begin(self) -> None:
+        """The thread at hand has the lock to change something."""
+        self._local.is_changing = self._is_at_work = True
+        if self._is_shared or threading.get_ident() != self._owner:
+            self._split()
+
+    def _end(self) -> None:
+        """It has done so."""
+        self._local.view = None
+        self._local.is_changing = self._is_at_work = False
 
     def _publish(self) -> None:
         """Show readers the state as it is. The lock is held."""
@@ -220,6 +245,26 @@ class Access:
         self.is_current = True
         now = time.perf_counter()
         self._due = now + (now - start) / PUBLISHING_SHARE
+
+    def start_anew(self) -> None:
+        """In a forked process, where threads that had the lock are gone."""
+        if self._is_at_work:
+            self.working = self.published or self.working
+            self.is_current = self.working is self.published
+        self.lock, self._is_at_work, self.is_awaited = threading.RLock(), False, False
+
+
+_all: "weakref.WeakSet[Access]" = weakref.WeakSet()
+"""The access to all models of this process."""
+
+
+def _start_all_anew() -> None:
+    for each in [*_all]:
+        each.start_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_all_anew)
 
 
 class HasAccess:

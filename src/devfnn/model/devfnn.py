@@ -109,9 +109,13 @@ class DEVFNN(HasAccess):
         return dict(self._positions)
 
     @positions.setter
-    @changes
     def positions(self, positions: Mapping[str, Position]) -> None:
-        self._positions = checked_positions(positions)
+        found = checked_positions(positions)
+        with self._access.lock:
+            try:
+                self._access.begin_in_place().positions = found
+            finally:
+                self._access.end_in_place()
 
     @property
     def classes(self) -> list[Hashable]:

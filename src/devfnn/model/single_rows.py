@@ -15,7 +15,7 @@ import numpy as np
 from devfnn.arrays import Floats
 from devfnn.errors import InputError
 from devfnn.events import Event
-from devfnn.kernels.state import ASKED_FOR, OFFERED, STEPS, Batch
+from devfnn.kernels.state import ASKED_FOR, OFFERED, SEEN_ROWS, Batch
 from devfnn.model.access import Learned
 from devfnn.model.class_weights import weighted
 from devfnn.model.compiling import ensure_compiled
@@ -55,6 +55,8 @@ class OneRow:
 
         self._network, self._names = network, names
         self._state = network.state
+        self._n_open, self._budget = network.state.progress.n_open, network.state.progress.budget
+        self._last_open = network.config.chunk_rows - 1
         self._pack = struct.Struct(f"{network.n_features}d").pack_into
         self._may_lack = network.config.missing == "skip"
         self._row: Floats = np.zeros((1, network.n_features))
@@ -81,7 +83,6 @@ class OneRow:
     def _catch_up(self) -> None:
         """Reload what other ways of learning may have changed."""
         self._n_rows = self._network.n_rows
-        self._steps = int(self._state.progress.counts[STEPS])
         self._read_map()
         self._draw_anew()
 
@@ -102,46 +103,49 @@ class OneRow:
         shares: list[float] = self._probabilities[0].tolist()
         return shares
 
+    @property
+    def is_step_near(self) -> bool:
+        """Whether a structural step may follow the next row."""
+        return bool(self._n_open[0] >= self._last_open)
+
+    def is_in_map(self) -> bool:
+        """Let the scaler see the row that was taken; whether the map stays as it is."""
+        return self._watch() == 1
+
+    def learn_in_new_map(self, names: list[str], label: int, weight: float, asked: bool) -> Any:
+        """Change the map, which is due, then learn the row."""
+        events = self._network.change_map(names)
+        self._read_map()
+        return events + self.learn(label, weight, asked)
+
     def learn(self, label: int, weight: float, asked: bool) -> list[Event]:
-        """Learn the row that was taken, of a known class.
+        """Learn the row that was taken and seen, of a known class, where no step is near.
 
-        The same, bit for bit, as `Network.learn_rows`.
+        The same, bit for bit, as `Network.learn_rows`. Wherever Ctrl-C comes, the row is learned or
+        not.
         """
-        network, before = self._network, (self._n_rows, self._network.n_labels)
-        try:
-            return self._learned(label, weight, asked)
-        except BaseException:  # Ctrl-C: what was begun is finished first
-            network.n_rows = self._n_rows = before[0] + 1
-            network.n_labels = before[1] + int(self._buffer.taken[0])
-            if self._state.progress.counts[STEPS] > self._steps:
-                self._network.close_step(self._names)
-            raise
-
-    def _learned(self, label: int, weight: float, asked: bool) -> list[Event]:
-        """The same; when Ctrl-C is pressed in between, counters may be wrong."""
-        events: list[Event] = []
         network, batch, buffer = self._network, self._batch, self._buffer
+        n_rows, n_labels, n_seen = self._n_rows, network.n_labels, int(self._budget[SEEN_ROWS])
         network.said = None
-        buffer.taken[0] = buffer.count[0] = 0
-        if not self._watch():  # the map must change before the row is learned
-            events += network.change_map(self._names)
-            self._read_map()
         self._scale()
-        place = self._n_rows - self._first_draw
+        place = n_rows - self._first_draw
         if place == DRAWS:
             self._draw_anew()
             place = 0
         batch.draws[0] = self._draws[place]
         batch.labels[0], batch.weights[0] = label, weight
         batch.labelled[0] = ASKED_FOR if asked else OFFERED
-        self._learn()
-        if buffer.count[0]:
-            events += events_of(network, buffer, self._names)
-        network.n_rows = self._n_rows = self._n_rows + 1
-        network.n_labels += int(buffer.taken[0])
-        if self._state.progress.counts[STEPS] > self._steps:
-            events += self._network.close_step(self._names)
-            self._steps = int(self._state.progress.counts[STEPS])
+        buffer.taken[0] = buffer.count[0] = 0
+        try:
+            self._learn()
+            events = events_of(network, buffer, self._names) if buffer.count[0] else []
+            network.n_rows = self._n_rows = n_rows + 1
+            network.n_labels = n_labels + int(buffer.taken[0])
+        except BaseException:
+            n_learned = int(self._budget[SEEN_ROWS]) - n_seen
+            network.n_rows = self._n_rows = n_rows + n_learned
+            network.n_labels = n_labels + n_learned * int(buffer.taken[0])
+            raise
         return events
 
     def _read_map(self) -> None:
@@ -218,8 +222,8 @@ class SingleRows:
     def _said(self, x: Any) -> tuple[list[Hashable], list[float]]:
         """Labels and probabilities; of the newest state if nobody is changing it."""
         access = self.model._access
-        if access.is_mine:
-            return self._said_by(access.working, x)
+        if (own := access.own()) is not None:
+            return self._said_by(own, x)
         with access.reading_newest() as learned:
             return self._said_by(learned, x)
 
@@ -239,42 +243,54 @@ class SingleRows:
         model, values = self.model, plain_row(x)
         is_weight = isinstance(weight, int | float) and 0.0 < weight <= LARGEST_WEIGHT
         if values is not None and is_weight and self._is_plain:
-            access = model._access
+            access, is_in_map = model._access, True
             access.is_awaited = True
             with access.lock:
                 try:
-                    learned = access.begin_row()
-                    events = self._learned(learned, values, label, weight, asked)
+                    learned = access.begin_in_place()
+                    found = self._ready(learned, values, label)
+                    if found is not None:
+                        fast, index = found
+                        if self._has_weights:
+                            weight = self._weight_of(learned, index, weight)
+                        is_in_map = fast.is_in_map()
+                        if is_in_map:
+                            return self._noted(learned, fast.learn(index, weight, asked))
                 finally:
-                    access.end_row()
-            if events is not None:
-                return events
+                    access.end_in_place()
+                if not is_in_map:
+                    names = model.feature_names
+                    do = functools.partial(fast.learn_in_new_map, names, index, weight, asked)
+                    return access.change(lambda: self._noted(access.working, do()))
         return model.learn_rows(as_row(x), [label], [weight], chosen=True if asked else None)
 
-    def _learned(
-        self, learned: Learned, values: Any, label: Hashable, weight: float, asked: bool
-    ) -> list[Event] | None:
-        """Learn a row on the fast path; None if it has to go the slow way, which says why."""
-        network = learned.network
+    def _ready(self, learned: Learned, values: Any, label: Hashable) -> tuple[OneRow, int] | None:
+        """The fast path with a row taken, and its class; None if it has to go the slow way."""
         try:
             index = learned.labels.index_of(label)
         except TypeError:  # no label
             return None
-        if network is None or index is None:
+        if learned.network is None or index is None:
             return None
-        fast = self._fast_path(network)
-        if fast is None or not fast.takes(values):
+        fast = self._fast_path(learned.network)
+        if fast is None or fast.is_step_near or not fast.takes(values):
             return None
-        if self._has_weights:
-            weight = self._weight_of(learned, network, index, weight)
-        events = fast.learn(index, weight, asked)
-        if events:
-            learned.logbook.note(events, network.n_rows)
+        if learned.logbook.since is None:
+            learned.logbook.begin(learned.network.n_rows)
+        return fast, index
+
+    @staticmethod
+    def _noted(learned: Learned, events: list[Event]) -> list[Event]:
+        """Events of a row, in the log."""
+        if events and learned.network is not None:
+            learned.logbook.note(events, learned.network.n_rows)
         return events
 
     @staticmethod
-    def _weight_of(learned: Learned, network: Network, index: int, weight: float) -> float:
+    def _weight_of(learned: Learned, index: int, weight: float) -> float:
         """The weight of a row of a class, with that of the class."""
+        network = learned.network
+        assert network is not None
         row = Rows(np.empty((1, 0)), np.array([index]), np.array([weight], np.float64))
         return float(weighted(network, row, np.array([OFFERED]), learned.labels)[0])
 
@@ -293,10 +309,9 @@ class SingleRows:
             return None
         if own.last is not network:  # states that are shown to readers may not live long
             own.last, own.fast = network, None
-            if not self.model._access.is_mine:
+            if self.model._access.own() is None:
                 return None
         ensure_compiled(self.model.config)
-        self.model._logbook.begin(network.n_rows)
         own.fast = OneRow(network, self.model.feature_names)
         return own.fast
 
