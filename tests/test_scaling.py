@@ -9,7 +9,6 @@ from devfnn.arrays import Floats
 from devfnn.kernels.scaling import (
     FAR,
     MARGIN,
-    OUTSIDE_SHARE,
     SAMPLE_EVERY,
     SAMPLE_ROWS,
     SMALL,
@@ -120,7 +119,8 @@ def test_scaled_values_are_finite_and_clipped(
 
 
 def test_limits_that_stand_in_two_files_are_the_same() -> None:
-    assert (MARGIN, OUTSIDE_SHARE) == (CLIP, EDGE)
+    assert MARGIN == CLIP
+    assert 6 <= EDGE * SETTLING_ROWS < 7  # bad rows that a first map forgets
 
 
 def test_transforming_changes_neither_rows_nor_scaler(rng: np.random.Generator) -> None:
@@ -342,3 +342,31 @@ def test_room_for_new_features_while_the_map_is_being_made(rng: np.random.Genera
     absorb_all(scaler, rng.random((200, 2)) + np.array([0.0, 50.0]))
     assert scaler.awake.all()
     assert scaler.low[1] > 49.0 and scaler.width[1] < 2.0
+
+
+@pytest.mark.parametrize("bad", ["a code", "garbage", "much garbage"])
+def test_a_glitch_among_the_first_rows_is_forgotten(rng: np.random.Generator, bad: str) -> None:
+    scaler, X = OnlineScaler(2), rng.random((6000, 2))
+    n_rows = 50 if bad == "much garbage" else 6
+    X[50 : 50 + n_rows, 0] = -9999.0 if bad == "a code" else 1e7 * rng.random(n_rows)
+    absorb_all(scaler, X)
+    assert scaler.width == pytest.approx(1.0, rel=0.1 if bad != "garbage" else 1.0)
+
+
+@pytest.mark.parametrize("bad", [-9999.0, 1e7])
+def test_a_glitch_of_a_constant_feature_is_forgotten_when_it_varies(
+    rng: np.random.Generator, bad: float
+) -> None:
+    scaler, X = OnlineScaler(2), rng.random((8000, 2))
+    X[:, 0] += 5.0
+    X[:3000, 0] = 5.0
+    X[1000:1020, 0] = bad * rng.random(20)
+    absorb_all(scaler, X)
+    assert scaler.width[0] == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_sensor_at_night_keeps_its_range(rng: np.random.Generator) -> None:
+    """It was filled by day, and what it says at night is no day in a smaller unit."""
+    scaler, X = settled(rng), rng.random((9000, 2))
+    X[3000:, 0] = 0.5 + 0.01 * X[3000:, 0]
+    assert absorb_all(scaler, X) == []

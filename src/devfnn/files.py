@@ -77,7 +77,7 @@ class Draft:
             mode = os.stat(self.target).st_mode
         if mode is not None and not stat.S_ISREG(mode):
             raise OSError(errno.EINVAL, "it is there, and no regular file")
-        self.file = self._opened()
+        self.file = self._opened(0o666 if mode is None else 0o600)  # nobody reads ahead
         self.path = self.file.name
         try:
             if mode is not None:  # before there is anything to read in it
@@ -87,11 +87,12 @@ class Draft:
             self.discard()
             raise
 
-    def _opened(self) -> BinaryIO:
+    def _opened(self, mode: int) -> BinaryIO:
         """A new file, held by a lock where there are locks."""
         while True:
             # A name that nobody knows, and only if it is not there: no link is followed.
-            file = open(f"{self.target}.{secrets.token_hex(8)}.draft", "x+b")
+            name = f"{self.target}.{secrets.token_hex(8)}.draft"
+            file = open(name, "x+b", opener=lambda path, flags: os.open(path, flags, mode))
             if _is_held(file):
                 return file
             file.close()  # another writer took it for abandoned, before it was locked

@@ -171,11 +171,11 @@ class _Learning:
         self.course = Course()
         self.before = _counts(model)
         self.n_rows_left: int | None = None
-        if source is not None:
-            model.positions[source] = self.start
+        if source is not None:  # refused now, not after the work
+            model.positions = model.positions | {source: self.start}
         try:
             dump(model)
-        except StorageError as error:  # now, not after the work
+        except StorageError as error:
             raise InputError(str(error)) from None
         self._position, self._n_begun = self.start, 0
 
@@ -219,9 +219,9 @@ class _Learning:
     def _added(self, result: ChunkResult) -> Line:
         """Note a chunk that was learned; returns what is told of it."""
         model = self.model
-        self.course.append(result)
         if self._source is not None:
             model.positions = model.positions | {self._source: self._position}
+        self.course.append(result)
         return {
             "rows": result.n_rows,
             "accuracy": result.accuracy,

@@ -75,6 +75,7 @@ class Ranges(NamedTuple):
     changed_at: Ints  # (n,) the row, as n_watched counts, when the range changed last; 0: never
     sample: Floats  # (SAMPLE_ROWS, n) of the newest rows
     small_for: Ints  # (n,) looks at which they filled the same small part of the range
+    filled_for: Ints  # (n,) looks at which they filled more of it
     n_watched: Ints  # (1,)
 
 
@@ -157,6 +158,7 @@ def is_one_small(ranges):
             found = True
         else:
             ranges.small_for[j] = 0
+            ranges.filled_for[j] += low < high
     return found
 
 

@@ -2,7 +2,7 @@
 
 One thread at a time changes it, under a lock, in place: the `working` state. What others read is
 `published`, a copy that nobody changes, so that readers never wait for a chunk being learned. A
-copy takes a few hundredths of the time of a chunk; it is made
+copy takes a few hundredths of the time of 500 rows; it is made
 
 - before every change but that of a plain row: if the change fails, the model is what it was;
 - after it, once the model is used by more than one thread. Row by row only now and then

@@ -232,7 +232,8 @@ class Fleet:
     def learn(self, ids: Any, X: Any, y: Any, weights: Any = None) -> None:
         """Learn rows of many models, mixed as they come; those of a model count in their order.
 
-        Rows of weight 0 are passed over. If anything is wrong, nothing is learned.
+        Rows of weight 0 are passed over. Of rows that are refused nothing is learned; a call that
+        runs out of memory, or is stopped by Ctrl-C, may have learned some: load what was saved.
         """
         owners, rows = self._checked(ids, X, y, weights)
         ensure_compiled("fleet")

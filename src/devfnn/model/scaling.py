@@ -37,9 +37,9 @@ FIRST_MAP, SETTLING_ROWS = 4, 128
 """Rows from which the first map is made, and the last; it is remade after 8, 16 ... The extremes of
 128 rows leave out 2 % of a range, far inside `CLIP`; those of 4, 40 %, so that they are a start."""
 
-EDGE = 0.02
-"""Share of the first rows at either end that may be outliers, as many as never widen a range later
-(`OUTSIDE_SHARE` in `kernels/scaling.py`); those that lie a whole spread further out are."""
+EDGE = 0.05
+"""Share of the first rows at either end that may be outliers: six of 128; those that lie a whole
+spread further out are."""
 
 WIDEN_BY = 0.25
 """Margin added to a widened range, as a share of its new width, so that ranges widen rarely."""
@@ -54,10 +54,14 @@ the first of them, near 0, may have stretched the range already."""
 SMALL_LOOKS = 20
 """For how many looks at the newest rows they stay in the same part before they are taken for it."""
 
+FILLED_LOOKS = 8
+"""Looks at which a range was filled before it counts as one: after fewer, a glitch among the first
+rows, or of a feature that was constant, may have made it. Fifty rows are seen at five looks."""
+
 FARTHEST = 4.0
 """Most widths that a range grows by to reach values far away; beyond, it is left for them."""
 
-CONTINUOUS, REPEATED = 8, 3
+CONTINUOUS, REPEATED = 4, 3
 """Different values from which a feature is taken for a number, which may have codes far away, and
 how often a code is among the values at least."""
 
@@ -182,6 +186,7 @@ class OnlineScaler:
         self.n_watched: Ints = np.zeros(1, np.int64)
         self.small: Floats = np.zeros((2, n_features))
         self.small_for: Ints = np.zeros(n_features, np.int64)
+        self.filled_for: Ints = np.zeros(n_features, np.int64)
         self.n_first: int = 0
 
     @property
@@ -334,8 +339,10 @@ class OnlineScaler:
         for feature in np.flatnonzero(may_be).tolist():
             values = without_codes(self.sample[:, feature])
             filled = np.ptp(values) if values.size else 0.0
-            is_small = self._stays_small(feature, values) or filled < NARROW * self.width[feature]
-            if filled > 0.0 and is_small and self._is_scaled(feature, values):
+            stays, is_scaled = self._stays_small(feature, values), self._is_scaled(feature, values)
+            is_tiny = filled < NARROW * self.width[feature]
+            was_empty = self.filled_for[feature] < FILLED_LOOKS
+            if filled > 0.0 and ((is_scaled and (stays or is_tiny)) or (was_empty and stays)):
                 self._move(feature, *range_of(values))
                 moved.append(feature)
         return moved
@@ -371,14 +378,16 @@ class OnlineScaler:
             reached = min(low, level)
             low = reached - WIDEN_BY * (high - reached)
         self.escapes[side, feature] += 1
+        filled_for = self.filled_for[feature]
         self._move(feature, low, high)
+        self.filled_for[feature] = filled_for
 
     def _move(self, feature: int, low: float, high: float) -> None:
         """Set a range; what was seen outside the old one counts no more."""
         self.low[feature], self.width[feature] = low, high - low
         self.outside_share[:, feature] = 0.0
         self.far_share[feature] = 0.0
-        self.far_run[feature] = self.small_for[feature] = 0
+        self.far_run[feature] = self.small_for[feature] = self.filled_for[feature] = 0
         self.changed_at[feature] = self.n_watched[0]
 
     def widen_to(self, n_features: int) -> None:

@@ -63,6 +63,7 @@ SCALER_LAYOUT = {
     "changed_at": Field("n", 0),
     "small": Field("2 n", 0.0),
     "small_for": Field("n", 0),
+    "filled_for": Field("n", 0),
     "first_rows": Field("first n", 0.0, gaps="missing"),
 }
 
