@@ -117,32 +117,23 @@ class Access:
         return working if not self._is_shared and threading.get_ident() == self._owner else None
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[Learned]:
-        """One state for all that is read within."""
-        with self._showing(self.view()) as learned:
-            yield learned
-
-    @contextlib.contextmanager
-    def reading_newest(self) -> Iterator[Learned]:
-        """The same, for moments: if nobody changes the model now, nobody can until the end."""
-        if self.is_awaited or not self.lock.acquire(blocking=False):
-            with self.reading() as learned:
-                yield learned
-            return
-        try:
-            with self._showing(self.working) as learned:
-                yield learned
-        finally:
-            self.lock.release()
-
-    @contextlib.contextmanager
-    def _showing(self, learned: Learned) -> Iterator[Learned]:
+    def reading(self, learned: Learned | None = None) -> Iterator[Learned]:
+        """One state, that of now if none is given, for all that is read within."""
         local = self._local
-        before, local.view = local.view, learned
+        before, local.view = local.view, learned or self.view()
         try:
-            yield learned
+            yield local.view
         finally:
             local.view = before
+
+    def newest_for_a_moment(self) -> tuple[Learned, bool]:
+        """A state to read, the newest if nobody changes it now, and whether `lock` is to be
+        released afterwards."""
+        if (own := self.own()) is not None:
+            return own, False
+        if not self.is_awaited and self.lock.acquire(blocking=False):
+            return self.working, True
+        return self._newest(), False
 
     def _newest(self) -> Learned:
         """The newest state that can be read without waiting for a change."""

@@ -120,7 +120,7 @@ class Network:
 
     def __post_init__(self) -> None:
         self.said: tuple[Floats, Floats, Floats] | None = None
-        self._held: dict[int, tuple[tuple[State, Params, Work], tuple[Any, ...]]] = {}
+        self._held: dict[Any, tuple[Any, Any]] = {}
         self.structure_first = self.config.has("gaussian")
         """Whether the structure changes before training, on all rows since the last time."""
         self._hides_unused = bool(
@@ -155,7 +155,7 @@ class Network:
         own = copy.copy(self)
         for field in dataclasses.fields(self):
             setattr(own, field.name, copied(getattr(self, field.name)))
-        own.said, own._held = None, {}
+        own.said, own._held = None, dict(self._held)
         return own
 
     # ---- what there is
@@ -188,13 +188,19 @@ class Network:
         """State, parameters, working memory and `more` as kernels take them: unpacked once."""
         from devfnn.kernels._jit import held
 
-        thread, own = threading.get_ident(), (self.state, params or self.params, self.work)
-        known = self._held.get(thread)
-        if known is None or any(a is not b for a, b in zip(own, known[0], strict=True)):
-            if len(self._held) >= MOST_THREADS:  # most of them have ended
-                self._held = {}
-            self._held[thread] = known = (own, tuple(map(held, own)))
-        return *known[1], *map(held, more)
+        if len(self._held) > MOST_THREADS:  # most of them have ended
+            self._held = {}
+        found, thread = [], threading.get_ident()
+        for name, each in (
+            ("state", self.state),
+            ("params", params or self.params),
+            (thread, self.work),
+        ):
+            known = self._held.get(name)
+            if known is None or known[0] is not each:
+                self._held[name] = known = (each, held(each))
+            found.append(known[1])
+        return *found, *map(held, more)
 
     @property
     def budget(self) -> Ints:

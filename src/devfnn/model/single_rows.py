@@ -222,21 +222,20 @@ class SingleRows:
     def _said(self, x: Any) -> tuple[list[Hashable], list[float]]:
         """Labels and probabilities; of the newest state if nobody is changing it."""
         access = self.model._access
-        if (own := access.own()) is not None:
-            return self._said_by(own, x)
-        with access.reading_newest() as learned:
-            return self._said_by(learned, x)
-
-    def _said_by(self, learned: Learned, x: Any) -> tuple[list[Hashable], list[float]]:
-        """The same by one state."""
-        network, classes = learned.network, learned.labels.classes
-        if network is None:
-            return [], []
-        values, fast = plain_row(x), self._fast_path(network)
-        if values is not None and fast is not None and fast.takes(values):
-            return classes, fast.probabilities()
-        said: list[float] = self.model.predict_proba(as_row(x))[0].tolist()
-        return classes, said
+        learned, is_held = access.newest_for_a_moment()
+        try:
+            network, classes = learned.network, learned.labels.classes
+            if network is None:
+                return [], []
+            values, fast = plain_row(x), self._fast_path(network)
+            if values is not None and fast is not None and fast.takes(values):
+                return classes, fast.probabilities()
+            with access.reading(learned):
+                said: list[float] = self.model.predict_proba(as_row(x))[0].tolist()
+            return classes, said
+        finally:
+            if is_held:
+                access.lock.release()
 
     def learn(self, x: Any, label: Hashable, weight: Any = 1.0, asked: bool = False) -> list[Event]:
         """Learn a row at once; with `asked` the label is used in any case."""
