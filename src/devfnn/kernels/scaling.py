@@ -118,27 +118,31 @@ def watch_far(value, j, ranges):
 @part()
 def watch_near(unit, value, j, ranges):
     """Take in a value in its range, or not far from it; True when something is to be done."""
-    is_back = ranges.far_run[j] > 0 and ranges.repeats[j] >= CODE_ROWS
-    is_due = is_back and ranges.code[j] != ranges.told[j]
-    since = ranges.n_watched[0] - ranges.changed_at[j]
-    may_widen = ranges.changed_at[j] == 0 or since > PATIENCE_ROWS
-    ranges.far_share[j] -= FAR_RATE * ranges.far_share[j]
-    ranges.far_run[j] = 0
+    is_due = False
+    if ranges.far_run[j] > 0 or ranges.far_share[j] > 0.0:
+        is_back = ranges.far_run[j] > 0 and ranges.repeats[j] >= CODE_ROWS
+        is_due = is_back and ranges.code[j] != ranges.told[j]
+        ranges.far_share[j] -= FAR_RATE * ranges.far_share[j]
+        ranges.far_run[j] = 0
     for side in range(2):
-        has_turned = unit < TURNED_BACK if side == 1 else unit > 1.0 - TURNED_BACK
-        if has_turned:
+        if unit < TURNED_BACK if side == 1 else unit > 1.0 - TURNED_BACK:
             is_due = is_due or ranges.escapes[side, j] >= CLOCK_ESCAPES
             ranges.escapes[side, j] = 0
-        is_out = may_widen and (unit > 1.0 + MARGIN if side == 1 else unit < -MARGIN)
+        is_out = unit > 1.0 + MARGIN if side == 1 else unit < -MARGIN
+        if is_out and ranges.changed_at[j] > 0:
+            is_out = ranges.n_watched[0] - ranges.changed_at[j] > PATIENCE_ROWS
         share = ranges.outside_share[side, j]
-        ranges.outside_share[side, j] = share + WATCH_RATE * ((1.0 if is_out else 0.0) - share)
-        if is_out:
-            level = ranges.outside_level[side, j]
-            if share < FORGOTTEN_SHARE:
-                ranges.outside_level[side, j] = value
-            else:
-                ranges.outside_level[side, j] = level + LEVEL_RATE * (value - level)
-            is_due = is_due or ranges.outside_share[side, j] > OUTSIDE_SHARE
+        if not is_out:
+            if share > 0.0:
+                ranges.outside_share[side, j] = share - WATCH_RATE * share
+            continue
+        ranges.outside_share[side, j] = share + WATCH_RATE * (1.0 - share)
+        level = ranges.outside_level[side, j]
+        if share < FORGOTTEN_SHARE:
+            ranges.outside_level[side, j] = value
+        else:
+            ranges.outside_level[side, j] = level + LEVEL_RATE * (value - level)
+        is_due = is_due or ranges.outside_share[side, j] > OUTSIDE_SHARE
     return is_due
 
 

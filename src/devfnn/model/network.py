@@ -80,7 +80,9 @@ def copied(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, tuple) and hasattr(value, "_make"):
-        return value._make(map(copied, value))
+        return value._make(
+            [each.copy() if type(each) is np.ndarray else copied(each) for each in value]
+        )
     if isinstance(value, Rows | Gathered | OnlineScaler):
         own = copy.copy(value)
         vars(own).update({name: copied(each) for name, each in vars(value).items()})
@@ -708,9 +710,14 @@ class Network:
 
     def absorb(self, X: Floats, start: int) -> int:
         """Let the scaler see rows; returns the first row before which the map must change."""
+        from devfnn.kernels._jit import held
+
+        scaler, known = self.scaler, self._held.get("ranges")
         if self.config.scaling == "none":
             return int(X.shape[0])
-        return self.scaler.absorb(X, start)
+        if known is None or known[0] is not scaler.low:  # all arrays are replaced at once
+            self._held["ranges"] = known = (scaler.low, held(scaler.ranges))
+        return scaler.absorb(X, start, known[1])
 
     def change_map(self, names: list[str]) -> list[Event]:
         """Remake the scaling map and carry everything learned over to it.

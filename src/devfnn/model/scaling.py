@@ -20,7 +20,7 @@ high and low values holds for those that are high and low now.
 """
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -215,13 +215,16 @@ class OnlineScaler:
         scale_rows(X, self.low, np.where(self.awake, self.width, 0.0), CLIP, scaled)
         return scaled
 
-    def absorb(self, X: Floats, start: int) -> int:
-        """Take in rows from `start`; returns the first that may change the map, or len(X)."""
+    def absorb(self, X: Floats, start: int, ranges: Any = None) -> int:
+        """Take in rows from `start`; returns the first that may change the map, or len(X).
+
+        ranges: `self.ranges` as kernels take them, if they were unpacked before
+        """
         from devfnn.kernels.scaling import watch
 
         n_rows: int = X.shape[0]
         if self.is_settled:
-            return int(watch(X, start, self.ranges))
+            return int(watch(X, start, self.ranges if ranges is None else ranges))
         if start >= n_rows:
             return n_rows
         after = FIRST_MAP
