@@ -370,3 +370,14 @@ def test_a_sensor_at_night_keeps_its_range(rng: np.random.Generator) -> None:
     scaler, X = settled(rng), rng.random((9000, 2))
     X[3000:, 0] = 0.5 + 0.01 * X[3000:, 0]
     assert absorb_all(scaler, X) == []
+
+
+def test_a_feature_that_is_missing_for_long_keeps_its_range(rng: np.random.Generator) -> None:
+    """Also when another one stands almost empty, so that all are looked at."""
+    scaler, X = settled(rng), rng.random((6000, 2))
+    low, width = scaler.low[0], scaler.width[0]
+    X[1000:, 0] = np.nan
+    X[1500:, 1] *= 1e-4
+    absorb_all(scaler, X)
+    assert (scaler.low[0], scaler.width[0]) == (low, width)
+    assert scaler.width[1] == pytest.approx(1e-4, rel=0.15)

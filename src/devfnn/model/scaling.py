@@ -342,10 +342,12 @@ class OnlineScaler:
         for feature in np.flatnonzero(may_be).tolist():
             values = without_codes(self.sample[:, feature])
             filled = np.ptp(values) if values.size else 0.0
+            if filled == 0.0:  # missing all the time, or constant
+                continue
             stays, is_scaled = self._stays_small(feature, values), self._is_scaled(feature, values)
             is_tiny = filled < NARROW * self.width[feature]
             was_empty = self.filled_for[feature] < FILLED_LOOKS
-            if filled > 0.0 and ((is_scaled and (stays or is_tiny)) or (was_empty and stays)):
+            if (is_scaled and (stays or is_tiny)) or (was_empty and stays):
                 self._move(feature, *range_of(values))
                 moved.append(feature)
         return moved

@@ -112,7 +112,9 @@ class OneRow:
         """Let the scaler see the row that was taken; whether the map stays as it is."""
         return self._watch() == 1
 
-    def learn_in_new_map(self, names: list[str], label: int, weight: float, asked: bool) -> Any:
+    def learn_in_new_map(
+        self, names: list[str], label: int, weight: float, asked: bool
+    ) -> list[Event]:
         """Change the map, which is due, then learn the row."""
         events = self._network.change_map(names)
         self._read_map()
