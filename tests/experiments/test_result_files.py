@@ -167,7 +167,7 @@ def test_what_a_file_cannot_hold_as_it_is_does_not_break_its_checksum(write, tmp
         ('"format": 2', '"format": 1', "a checksum, in a file of format 1"),
         ('"sha256"', '"sha"', "no checksum; devfnn.experiments.write_result"),
         ('"sha256": "', '"sha256": "0', "changed after it was written"),
-        ('"kappa": 0.25', '"kappa": 0.26, "kappa": 0.25', "'kappa' occurs twice"),
+        ('"kappa": 0.25', '"kappa": 0.26, "kappa": 0.25', "a key occurs twice: 'kappa'"),
         ('"kappa": 0.25', '"kappa": 1e999', "the number 1e999 is too large"),
         ('"kappa": 0.25', '"kappa": -1e999', "the number -1e999 is too large"),
     ],

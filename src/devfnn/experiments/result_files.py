@@ -12,6 +12,7 @@ from typing import Any, Literal
 from devfnn.errors import DataError, InputError
 from devfnn.experiments.settings import RunSettings, difference, versions
 from devfnn.files import write_whole
+from devfnn.storage.container import unique_keys
 
 FORMAT = 2
 """Of results and comparisons; raised when their keys change."""
@@ -69,7 +70,7 @@ def read_either(path: Path) -> Result:
     with refusing_malformed(name, passes=()):
         text = pathlib.Path(path).read_text(encoding="utf-8-sig")
         hooks: dict[str, Any] = {"parse_constant": _nothing, "parse_float": _finite}
-        data: Any = json.loads(text, object_pairs_hook=_unique, **hooks)
+        data: Any = json.loads(text, object_pairs_hook=unique_keys, **hooks)
         if not isinstance(data, dict) or not {"cells", "per_chunk"} & data.keys():
             raise ValueError("neither a result of devfnn run nor one of devfnn compare")
     found = data.get("format")
@@ -111,16 +112,6 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"the number {text:.20} is too large")
     return number
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> Result:
-    """A JSON object whose keys differ."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twice!r:.80} occurs twice")
-    return found
 
 
 def read_result(path: Path) -> Result:

@@ -158,6 +158,8 @@ class Network:
         for field in dataclasses.fields(self):
             setattr(own, field.name, copied(getattr(self, field.name)))
         own.said, own._held = None, dict(self._held)
+        for name in ("state", "ranges"):  # of other arrays, which it would keep alive
+            own._held.pop(name, None)
         return own
 
     # ---- what there is

@@ -123,7 +123,10 @@ def read_json(text: str | bytes) -> Any:
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object whose keys differ."""
     result = dict(pairs)
-    require(len(result) == len(pairs), "a key occurs twice in the header")
+    if len(result) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise StorageError(f"a key occurs twice: {twice!r:.80}")
     return result
 
 
